@@ -1,0 +1,2 @@
+//! Guest side.
+#![no_std]

@@ -1,0 +1,2 @@
+//! fuzzbox.
+fn main() {}

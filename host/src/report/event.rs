@@ -1,0 +1,170 @@
+//! The one stream of events that every reporter consumes.
+
+use crate::store::{FindingId, InputId, ModuleId};
+use serde::Serialize;
+
+/// Something that happened in a campaign, as reporters see it. Everything is resolved to what a person or a tool reads:
+/// names, not indices. Serialised, an event is one line of `--reporter json`: `{"v":1,"event":"finding",...}`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// A campaign is about to begin.
+    Start(Start),
+    /// Edges were reached for the first time by a new corpus entry.
+    NewEdge(NewEdge),
+    /// A failure with a signature not seen before in this campaign.
+    Finding(Finding),
+    /// Where the campaign stands.
+    Status(Status),
+    /// Something looks wrong; names the flag that helps.
+    Advice(Advice),
+    /// The campaign of one target ended.
+    Done(Done),
+}
+
+/// What is fuzzed, and how.
+#[derive(Clone, Debug, Serialize)]
+pub struct Start {
+    /// The target's name: its file's stem.
+    pub target: String,
+    /// The module's id.
+    pub module: ModuleId,
+    /// The entry that was chosen, in words: `LLVMFuzzerTestOneInput(ptr, len)`.
+    pub entry: String,
+    /// Number of edges in the module.
+    pub edges_total: u64,
+    /// Inputs the campaign starts from.
+    pub seeds: u64,
+    /// The campaign's seed.
+    pub seed: u64,
+    /// Worker threads.
+    pub jobs: u64,
+}
+
+/// Edges were reached for the first time.
+#[derive(Clone, Debug, Serialize)]
+pub struct NewEdge {
+    /// The target's name.
+    pub target: String,
+    /// The corpus entry that reached them.
+    pub input: InputId,
+    /// Its length.
+    pub input_bytes: u64,
+    /// Executions up to then.
+    pub execs: u64,
+    /// How many edges are new.
+    pub new: u64,
+    /// Edges reached in total, these included.
+    pub edges: u64,
+    /// Name of the function that holds the first of them.
+    pub function: String,
+}
+
+/// One frame of a finding, resolved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
+pub struct ResolvedFrame {
+    /// Demangled function name, or `func[12]`.
+    pub function: String,
+    /// Function index.
+    pub index: u32,
+    /// Byte offset in the original module.
+    pub offset: u32,
+    /// Source file, if the module has DWARF.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub file: Option<String>,
+    /// Source line, 1-based.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub line: Option<u32>,
+    /// Source column, 1-based.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub column: Option<u32>,
+}
+
+/// A failure of the target.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finding {
+    /// The target's name.
+    #[serde(skip_serializing)]
+    pub target: String,
+    /// The finding's id: `fuzzbox repro` takes any unambiguous prefix of it.
+    pub id: FindingId,
+    /// `crash`, `hang` or `oom`.
+    pub kind: String,
+    /// Trap kind and normalised frames.
+    pub signature: String,
+    /// The input that shows it.
+    pub input: InputId,
+    /// The input's length.
+    pub input_bytes: u64,
+    /// The guest's calls, innermost first.
+    pub frames: Vec<ResolvedFrame>,
+    /// The input's first bytes, printable, for a person to see.
+    #[serde(skip_serializing)]
+    pub preview: String,
+}
+
+/// Where a campaign stands.
+#[derive(Clone, Debug, Serialize)]
+pub struct Status {
+    /// The target's name.
+    pub target: String,
+    /// Executions so far.
+    pub execs: u64,
+    /// Executions per wall second since the start.
+    pub execs_per_sec: f64,
+    /// Wall time since the start.
+    pub elapsed_ms: u64,
+    /// Edges reached.
+    pub edges: u64,
+    /// Edges in the module.
+    pub edges_total: u64,
+    /// Corpus entries.
+    pub corpus: u64,
+    /// Findings so far.
+    pub findings: u64,
+    /// Rounds finished.
+    pub rounds: u64,
+}
+
+/// A remark in yellow.
+#[derive(Clone, Debug, Serialize)]
+pub struct Advice {
+    /// The target's name.
+    pub target: String,
+    /// What looks wrong and which flag helps.
+    pub message: String,
+}
+
+/// How the campaign of one target ended.
+#[derive(Clone, Debug, Serialize)]
+pub struct Done {
+    /// The target's name.
+    pub target: String,
+    /// The module's id.
+    pub module: ModuleId,
+    /// Executions.
+    pub execs: u64,
+    /// Executions per wall second.
+    pub execs_per_sec: f64,
+    /// Wall time.
+    pub elapsed_ms: u64,
+    /// Edges reached.
+    pub edges: u64,
+    /// Edges in the module.
+    pub edges_total: u64,
+    /// Corpus entries.
+    pub corpus: u64,
+    /// One per signature.
+    pub findings: Vec<Finding>,
+    /// The campaign's seed.
+    pub seed: u64,
+    /// Rounds finished.
+    pub rounds: u64,
+    /// blake3 over the sorted input ids of the corpus, hex.
+    pub corpus_hash: String,
+    /// Names of the largest functions of which no edge was reached, for the table's "not reached" line.
+    #[serde(skip_serializing)]
+    pub not_reached: Vec<String>,
+    /// Why it ended: `--execs 1000 reached`, `interrupted`, ...
+    pub stopped: String,
+}

@@ -1,0 +1,5 @@
+//! All that touches wasmtime, and the only place with `unsafe`.
+
+mod outcome;
+
+pub use outcome::{Frame, Outcome, Trap, TrapKind};

@@ -1,0 +1,126 @@
+//! How an execution ended. The target's failures are values here, never errors.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// How one execution ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The entry returned, or the program ended itself by `proc_exit` (with whatever code, unless crashes on exit were asked for).
+    Ok,
+    /// The harness returned -1: "do not keep this input".
+    Rejected,
+    /// The guest trapped, threw an exception that nobody caught, or (if asked for) exited with a code other than 0.
+    Crash(Trap),
+    /// The fuel limit was reached.
+    Hang(Trap),
+    /// A growth of memory was refused by the memory limit, and the guest then failed.
+    OutOfMemory(Trap),
+}
+
+/// The point at which the guest failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trap {
+    /// What went wrong.
+    pub kind: TrapKind,
+    /// The guest's calls, innermost first; at most [`Trap::FRAMES_MAX`].
+    pub frames: Vec<Frame>,
+}
+
+impl Trap {
+    /// More frames than this are never recorded.
+    pub const FRAMES_MAX: usize = 64;
+}
+
+/// One active call of the guest, in terms of the original module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Frame {
+    /// Function index in the module's index space, imports included.
+    pub function: u32,
+    /// Byte offset of the instruction from the start of the original module file.
+    pub offset: u32,
+}
+
+/// Why the guest failed. The names are part of signatures and of the JSON output: they don't change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum TrapKind {
+    Unreachable,
+    MemoryOutOfBounds,
+    TableOutOfBounds,
+    IndirectCallToNull,
+    BadSignature,
+    IntegerOverflow,
+    IntegerDivisionByZero,
+    BadConversionToInteger,
+    StackOverflow,
+    HeapMisaligned,
+    NullReference,
+    CastFailure,
+    ArrayOutOfBounds,
+    AllocationTooLarge,
+    UncaughtException,
+    /// A stubbed import was called (`--stub-imports trap`).
+    StubbedImport,
+    /// `proc_exit` with a code other than 0 (`--crash-on-exit`).
+    Exit,
+    /// The fuel limit was reached.
+    OutOfFuel,
+    /// Any other trap that wasmtime knows.
+    Other,
+}
+
+impl TrapKind {
+    /// The kind's stable name, as in signatures and JSON: `memory-out-of-bounds`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Unreachable => "unreachable",
+            Self::MemoryOutOfBounds => "memory-out-of-bounds",
+            Self::TableOutOfBounds => "table-out-of-bounds",
+            Self::IndirectCallToNull => "indirect-call-to-null",
+            Self::BadSignature => "bad-signature",
+            Self::IntegerOverflow => "integer-overflow",
+            Self::IntegerDivisionByZero => "integer-division-by-zero",
+            Self::BadConversionToInteger => "bad-conversion-to-integer",
+            Self::StackOverflow => "stack-overflow",
+            Self::HeapMisaligned => "heap-misaligned",
+            Self::NullReference => "null-reference",
+            Self::CastFailure => "cast-failure",
+            Self::ArrayOutOfBounds => "array-out-of-bounds",
+            Self::AllocationTooLarge => "allocation-too-large",
+            Self::UncaughtException => "uncaught-exception",
+            Self::StubbedImport => "stubbed-import",
+            Self::Exit => "exit",
+            Self::OutOfFuel => "out-of-fuel",
+            Self::Other => "other",
+        }
+    }
+}
+
+impl fmt::Display for TrapKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Outcome {
+    /// The outcome's stable name, as in JSON: `ok`, `rejected`, `crash`, `hang`, `oom`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Rejected => "rejected",
+            Self::Crash(_) => "crash",
+            Self::Hang(_) => "hang",
+            Self::OutOfMemory(_) => "oom",
+        }
+    }
+
+    /// Where the guest failed, if it did.
+    pub fn trap(&self) -> Option<&Trap> {
+        match self {
+            Self::Ok | Self::Rejected => None,
+            Self::Crash(trap) | Self::Hang(trap) | Self::OutOfMemory(trap) => Some(trap),
+        }
+    }
+}

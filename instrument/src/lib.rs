@@ -1,0 +1,1 @@
+//! Rewrites wasm modules.
