@@ -1,2 +1,7 @@
-//! fuzzbox.
-fn main() {}
+//! The `fuzzbox` command.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    fuzzbox::cli::main()
+}

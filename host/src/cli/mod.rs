@@ -1,1 +1,82 @@
-//! To come.
+//! The command line: one file per verb. What was typed becomes settings here, and nowhere else.
+
+mod exit;
+mod export;
+mod import;
+mod input;
+mod inspect;
+mod instrument;
+mod libfuzzer;
+mod ls;
+mod replay;
+mod repro;
+mod run;
+mod session;
+mod show;
+mod store_args;
+mod target_args;
+
+pub use exit::{Exit, Fault, Verdict};
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Fuzz any program compiled to WebAssembly, and reproduce anything it showed by its hash.
+#[derive(Debug, Parser)]
+#[command(name = "fuzzbox", version, max_term_width = 100, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Fuzz one or more targets
+    Run(run::Args),
+    /// Run a finding again, by a prefix of its hash or of its input's hash
+    Repro(repro::Args),
+    /// Execute inputs once each, with a verdict per input
+    Replay(replay::Args),
+    /// List targets, their corpora and findings
+    Ls(ls::Args),
+    /// Show one object: a finding, an input, a module
+    Show(show::Args),
+    /// Show what fuzzbox sees in a module
+    Inspect(inspect::Args),
+    /// Only rewrite a module, and write it out
+    Instrument(instrument::Args),
+    /// Take a directory of inputs from libFuzzer, AFL++ or OSS-Fuzz into a target's corpus
+    Import(import::Args),
+    /// Write a target's corpus into a directory, one file per input
+    Export(export::Args),
+}
+
+/// Parses the process' arguments, runs the verb, prints its error, and gives the exit code.
+pub fn main() -> ExitCode {
+    let arguments: Vec<_> = std::env::args_os().collect();
+    if let Some(hint) = libfuzzer::did_you_mean(&arguments) {
+        eprintln!("{hint}");
+        return ExitCode::from(Exit::Usage as u8);
+    }
+    // clap exits with 2 on usage errors and 0 after --help, which is our contract too.
+    let cli = Cli::parse_from(arguments);
+    let verdict = match cli.verb {
+        Verb::Run(args) => args.run(),
+        Verb::Repro(args) => args.run(),
+        Verb::Replay(args) => args.run(),
+        Verb::Ls(args) => args.run(),
+        Verb::Show(args) => args.run(),
+        Verb::Inspect(args) => args.run(),
+        Verb::Instrument(args) => args.run(),
+        Verb::Import(args) => args.run(),
+        Verb::Export(args) => args.run(),
+    };
+    match verdict {
+        Ok(exit) => ExitCode::from(exit as u8),
+        Err(fault) if fault.is_broken_pipe() => ExitCode::from(Exit::Clean as u8),
+        Err(fault) => {
+            eprintln!("{fault}");
+            ExitCode::from(fault.exit as u8)
+        }
+    }
+}

@@ -1,1 +1,123 @@
-//! To come.
+//! From counters to features to novelty.
+//!
+//! A *feature* is a pair (edge, hit-count bucket), as in AFL: an input is worth keeping if it shows a feature that no input
+//! before it showed. An execution's features are its [`Profile`]; [`Seen`] is the union of profiles.
+
+use crate::sandbox::Observation;
+
+/// The bucket of a hit count as one bit of eight: 1, 2, 3, 4-7, 8-15, 16-31, 32-127, 128 and more (AFL's classes;
+/// Zalewski, "Technical whitepaper for afl-fuzz", section 3). 0 for a count of 0.
+pub fn bucket(count: u32) -> u8 {
+    match count {
+        0 => 0,
+        1 => 1,
+        2 => 1 << 1,
+        3 => 1 << 2,
+        4..=7 => 1 << 3,
+        8..=15 => 1 << 4,
+        16..=31 => 1 << 5,
+        32..=127 => 1 << 6,
+        128.. => 1 << 7,
+    }
+}
+
+/// The features of one execution: (edge, bucket bit), ascending by edge, each edge at most once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Profile(pub Vec<(u32, u8)>);
+
+impl Profile {
+    /// Reads the features of the last execution.
+    pub fn of(observation: Observation<'_>) -> Self {
+        let mut features = Vec::new();
+        observation.edges(|edge, count| features.push((edge, bucket(count))));
+        features.sort_unstable();
+        Self(features)
+    }
+}
+
+/// Features seen so far: one byte of bucket bits per edge.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    buckets: Vec<u8>,
+    edges: usize,
+}
+
+impl Seen {
+    /// Nothing seen of a module with `edges_total` edges.
+    pub fn nothing(edges_total: usize) -> Self {
+        Self { buckets: vec![0; edges_total], edges: 0 }
+    }
+
+    /// Whether the last execution showed a feature that was not seen.
+    pub fn is_news(&self, observation: Observation<'_>) -> bool {
+        let mut news = false;
+        observation.edges(|edge, count| news |= self.buckets[edge as usize] & bucket(count) == 0);
+        news
+    }
+
+    /// Whether `profile` has a feature that was not seen.
+    pub fn is_new(&self, profile: &Profile) -> bool {
+        profile.0.iter().any(|&(edge, bucket)| self.buckets[edge as usize] & bucket == 0)
+    }
+
+    /// Adds the features of `profile`; returns the edges that were never seen before, ascending.
+    pub fn add(&mut self, profile: &Profile) -> Vec<u32> {
+        let mut new_edges = Vec::new();
+        for &(edge, bucket) in &profile.0 {
+            let seen = &mut self.buckets[edge as usize];
+            if *seen == 0 {
+                new_edges.push(edge);
+            }
+            *seen |= bucket;
+        }
+        self.edges += new_edges.len();
+        new_edges
+    }
+
+    /// How many edges were seen.
+    pub fn edges(&self) -> usize {
+        self.edges
+    }
+
+    /// Whether edge `edge` was seen.
+    pub fn has_edge(&self, edge: u32) -> bool {
+        self.buckets[edge as usize] != 0
+    }
+
+    /// Becomes a copy of `other`, without allocating if the sizes agree.
+    pub fn copy_from(&mut self, other: &Self) {
+        self.buckets.clone_from(&other.buckets);
+        self.edges = other.edges;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_are_single_bits_that_never_decrease() {
+        let mut last = 1;
+        for count in 1..300 {
+            let bit = bucket(count);
+            assert!(bit.is_power_of_two() && bit >= last, "{count}");
+            last = bit;
+        }
+        assert_eq!((bucket(0), bucket(u32::MAX)), (0, 1 << 7));
+    }
+
+    #[test]
+    fn a_profile_is_new_until_it_was_added_and_merging_commutes() {
+        let (a, b) = (Profile(vec![(0, 1), (3, 2)]), Profile(vec![(0, 2), (3, 2)]));
+        let mut seen = Seen::nothing(4);
+        assert!(seen.is_new(&a));
+        assert_eq!(seen.add(&a), [0, 3]);
+        assert!(!seen.is_new(&a) && seen.is_new(&b));
+        assert_eq!(seen.add(&b), [0_u32; 0]);
+        let mut other = Seen::nothing(4);
+        other.add(&b);
+        other.add(&a);
+        assert_eq!(seen, other);
+        assert_eq!(seen.edges(), 2);
+    }
+}

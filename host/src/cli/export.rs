@@ -1,0 +1,41 @@
+//! `fuzzbox export`: a target's corpus as files that every fuzzer reads.
+
+use super::exit::{Exit, UserError, Verdict};
+use super::store_args::StoreArgs;
+use anyhow::anyhow;
+use std::path::PathBuf;
+
+/// Flags of `export`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The directory to write to; made if it does not exist
+    #[arg(value_name = "DIR")]
+    dir: PathBuf,
+    /// The target's name [default: the only one]
+    #[arg(long, value_name = "NAME")]
+    target: Option<String>,
+    /// Also write the findings' inputs
+    #[arg(long)]
+    findings: bool,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+impl Args {
+    pub(super) fn run(self) -> Verdict {
+        let store = self.store.open_existing()?;
+        let names: Vec<_> = store.targets()?.into_iter().map(|target| target.name).collect();
+        let name = match (&self.target, &*names) {
+            (Some(name), names) if names.contains(name) => name.clone(),
+            (None, [name]) => name.clone(),
+            (None, []) => return Err(anyhow!("the store has no targets")).blame_user(),
+            (Some(name), _) => return Err(anyhow!("the store has no target `{name}`; it has {}", names.join(", "))).blame_user(),
+            (None, _) => {
+                return Err(anyhow!("the store has several targets\nhelp: choose one of {} with --target", names.join(", "))).blame_user();
+            }
+        };
+        let written = store.export(&name, &self.dir, self.findings)?;
+        println!("{name}: wrote {written} inputs to {}", self.dir.display());
+        Ok(Exit::Clean)
+    }
+}

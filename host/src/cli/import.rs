@@ -1,0 +1,55 @@
+//! `fuzzbox import`: inputs of other fuzzers become a target's corpus.
+
+use super::exit::{Exit, UserError, Verdict};
+use super::session::{Limits, Output, Session, read_inputs};
+use super::store_args::StoreArgs;
+use super::target_args::{TargetArgs, target_name};
+use crate::engine::{Dictionary, Workers};
+use crate::report::{Event, Reporter as _};
+use std::path::PathBuf;
+
+/// Flags of `import`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The directory: a libFuzzer corpus, an AFL++ output, or any files; a file's bytes are an input
+    #[arg(value_name = "DIR")]
+    dir: PathBuf,
+    /// The module that the inputs are for; those that show something new there are kept
+    #[arg(long = "for", value_name = "WASM")]
+    target: PathBuf,
+    #[command(flatten)]
+    flags: TargetArgs,
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(flatten)]
+    output: Output,
+}
+
+impl Args {
+    pub(super) fn run(self) -> Verdict {
+        let target = self.flags.load(&self.target)?;
+        let inputs = read_inputs(&self.dir, &target.settings).blame_user()?;
+        if inputs.is_empty() {
+            return Err(anyhow::anyhow!("there are no inputs in `{}`", self.dir.display())).blame_user();
+        }
+        let store = self.store.open_or_create()?;
+        let mut reporter = self.output.reporter()?;
+        let workers = Workers::new(1, std::sync::Arc::default())?;
+        let session = Session {
+            name: target_name(&self.target),
+            target,
+            store: &store,
+            workers: &workers,
+            jobs: 1,
+            seed: 0,
+            dictionary: Dictionary::default(),
+            // The seeds are executed in any case; nothing after them is.
+            limits: Limits { time: Some(std::time::Duration::ZERO), execs: None, stop_on_first: false },
+        };
+        let done = session.run(&inputs, &mut *reporter)?;
+        let found = !done.findings.is_empty();
+        reporter.report(&Event::Done(done))?;
+        reporter.finish()?;
+        Ok(if found { Exit::Findings } else { Exit::Clean })
+    }
+}

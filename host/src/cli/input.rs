@@ -1,0 +1,54 @@
+//! Inputs as they are typed: a file, a directory of files, or a hash.
+
+use super::exit::{Fault, UserError};
+use crate::sandbox::Settings;
+use crate::store::{Match, Store};
+use anyhow::{Context, anyhow};
+use std::path::Path;
+
+/// Reads the inputs that `typed` means, with a name to show for each: a file, the files of a directory, or the object with
+/// this hash prefix in the store that `store` opens.
+pub(super) fn read(
+    typed: &str,
+    settings: &Settings,
+    store: impl FnOnce() -> Result<Store, Fault>,
+) -> Result<Vec<(String, Vec<u8>)>, Fault> {
+    let path = Path::new(typed);
+    if path.is_dir() {
+        let imported = crate::store::import_dir(path, settings.input_bytes_max as usize)
+            .with_context(|| format!("failed to read inputs from `{typed}`"))
+            .blame_user()?;
+        for skipped in &imported.skipped {
+            eprintln!("warning: skipped `{}`: {}", skipped.path.display(), skipped.reason);
+        }
+        return Ok(imported.inputs.into_iter().map(|(path, bytes)| (path.display().to_string(), bytes)).collect());
+    }
+    if path.exists() {
+        let bytes = std::fs::read(path).with_context(|| format!("failed to read input `{typed}`")).blame_user()?;
+        return Ok(vec![(typed.to_owned(), bytes)]);
+    }
+    let is_hash = typed.len() >= 4 && typed.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !is_hash {
+        return Err(anyhow!("there is no file `{typed}`, and it is not a hash")).blame_user();
+    }
+    let store = store()?;
+    let object = match &one_match(&store, typed)? {
+        Match::Finding { target, id } => store.finding(target, *id)?.input.into(),
+        Match::Input { input, .. } => (*input).into(),
+        Match::Module { object, .. } | Match::Object(object) => *object,
+    };
+    Ok(vec![(typed.to_owned(), store.get(object)?)])
+}
+
+/// The one thing in the store that `prefix` means.
+pub(super) fn one_match(store: &Store, prefix: &str) -> Result<Match, Fault> {
+    let mut matches = store.resolve(prefix).blame_user()?;
+    match matches.len() {
+        0 => Err(anyhow!("nothing in the store `{}` has a hash that begins with `{prefix}`", store.root().display())).blame_user(),
+        1 => Ok(matches.remove(0)),
+        _ => {
+            let list: Vec<_> = matches.iter().map(ToString::to_string).collect();
+            Err(anyhow!("`{prefix}` is ambiguous:\n{}\nhelp: give more digits", list.join("\n"))).blame_user()
+        }
+    }
+}

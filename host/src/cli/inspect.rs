@@ -1,0 +1,48 @@
+//! `fuzzbox inspect`: what fuzzbox sees in a module.
+
+use super::exit::{Exit, Verdict};
+use super::target_args::TargetArgs;
+use crate::sandbox::Summary;
+use anyhow::Context;
+use std::path::PathBuf;
+
+/// Flags of `inspect`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The module, wasm or wat
+    #[arg(value_name = "WASM")]
+    target: PathBuf,
+    /// One JSON object instead of text
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    flags: TargetArgs,
+}
+
+impl Args {
+    pub(super) fn run(self) -> Verdict {
+        let target = self.flags.load(&self.target)?;
+        let summary = target.summary();
+        if self.json {
+            println!("{}", serde_json::to_string(&summary).context("failed to write JSON")?);
+        } else {
+            print(&summary);
+        }
+        Ok(Exit::Clean)
+    }
+}
+
+fn print(summary: &Summary) {
+    println!("module    {}", summary.module);
+    println!("entry     {}", summary.entry);
+    println!("edges     {} in {} functions", summary.edges, summary.functions);
+    for (name, list) in [("imports", &summary.imports), ("exports", &summary.exports), ("memories", &summary.memories)] {
+        let mut list = list.iter();
+        println!("{name:9} {}", list.next().map_or("none", String::as_str));
+        for item in list {
+            println!("{:9} {item}", "");
+        }
+    }
+    println!("restored  {}", summary.restore);
+    println!("debug     {}", if summary.has_dwarf { "DWARF: findings show file and line" } else { "no DWARF: findings show functions only" });
+}

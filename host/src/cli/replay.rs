@@ -1,0 +1,118 @@
+//! `fuzzbox replay`: execute inputs once each.
+
+use super::exit::{Exit, UserError, Verdict};
+use super::input;
+use super::session::symbols;
+use super::store_args::StoreArgs;
+use super::target_args::TargetArgs;
+use crate::report::{self, Symbols};
+use crate::sandbox::{Executor, Target};
+use anyhow::{Context, Result};
+use serde::Serialize;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Flags of `replay`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The module, wasm or wat
+    #[arg(value_name = "WASM")]
+    target: PathBuf,
+    /// Files, directories of files, or hashes of stored inputs and findings
+    #[arg(required = true, value_name = "INPUT")]
+    inputs: Vec<String>,
+    /// One JSON object per input
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    flags: TargetArgs,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// The verdict on one input.
+#[derive(Debug, Serialize)]
+struct Line {
+    /// What was typed: a path or a hash.
+    name: String,
+    /// blake3 of the input.
+    input: crate::store::InputId,
+    /// `ok`, `rejected`, `crash`, `hang`, `oom`.
+    outcome: String,
+    /// Trap kind and normalised frames of a failure.
+    signature: Option<String>,
+    /// Code given to `proc_exit`.
+    exit_code: Option<u32>,
+    /// Edges reached.
+    edges: u64,
+    /// blake3 over (edge, exact count), ascending: equal for equal executions.
+    edges_hash: String,
+    /// Fuel used.
+    fuel: u64,
+}
+
+impl Args {
+    pub(super) fn run(self) -> Verdict {
+        let target = self.flags.load(&self.target)?;
+        let mut inputs = Vec::new();
+        for typed in &self.inputs {
+            inputs.extend(input::read(typed, &target.settings, || self.store.open_existing())?);
+        }
+        if inputs.is_empty() {
+            return Ok(Exit::NothingExecuted);
+        }
+        let limit = target.settings.input_bytes_max as usize;
+        for (name, bytes) in &inputs {
+            let check = || anyhow::ensure!(bytes.len() <= limit, "input `{name}` has {} bytes, the limit is {limit}\nhelp: raise it with --input-bytes-max", bytes.len());
+            Ok(check()).and_then(|checked: Result<()>| checked).blame_user()?;
+        }
+        let symbols = symbols(&target);
+        let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+        let mut executor = Executor::new(&target)?;
+        let mut failed = false;
+        for (name, bytes) in inputs {
+            let line = execute(&mut executor, &symbols, &target, name, &bytes)?;
+            failed |= line.signature.is_some();
+            if self.json {
+                serde_json::to_writer(&mut out, &line).context("failed to write JSON")?;
+                writeln!(out)?;
+            } else {
+                writeln!(out, "{}", text(&line))?;
+            }
+        }
+        out.flush()?;
+        Ok(if failed { Exit::Findings } else { Exit::Clean })
+    }
+}
+
+fn execute(executor: &mut Executor, symbols: &Symbols, _target: &Arc<Target>, name: String, bytes: &[u8]) -> Result<Line> {
+    let outcome = executor.run(bytes)?;
+    let observation = executor.observation();
+    let mut counts = Vec::new();
+    observation.edges(|edge, count| counts.push((edge, count)));
+    counts.sort_unstable();
+    let mut hasher = blake3::Hasher::new();
+    for (edge, count) in &counts {
+        hasher.update(&edge.to_le_bytes()).update(&count.to_le_bytes());
+    }
+    Ok(Line {
+        name,
+        input: crate::store::InputId::of(bytes),
+        outcome: outcome.name().to_owned(),
+        signature: outcome.trap().map(|trap| report::signature(outcome.name(), trap, symbols)),
+        exit_code: observation.exit_code(),
+        edges: counts.len() as u64,
+        edges_hash: hasher.finalize().to_hex().to_string(),
+        fuel: observation.fuel(),
+    })
+}
+
+fn text(line: &Line) -> String {
+    let detail = match (&line.signature, line.exit_code) {
+        (Some(signature), _) => format!("  {signature}"),
+        (None, Some(code)) => format!("  exit code {code}"),
+        (None, None) => String::new(),
+    };
+    format!("{:8} {:6} edges {:12} fuel  {}{detail}", line.outcome, line.edges, line.fuel, line.name)
+}

@@ -1,0 +1,115 @@
+//! `fuzzbox repro`: run a finding again.
+
+use super::exit::{Exit, Fault, UserError, Verdict};
+use super::input::one_match;
+use super::session::symbols;
+use super::store_args::StoreArgs;
+use super::target_args::load;
+use crate::report::{self, ResolvedFrame};
+use crate::sandbox::{Executor, Settings, Target};
+use crate::store::{FindingRecord, Match, Store};
+use anyhow::{Context, anyhow};
+use serde::Serialize;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Flags of `repro`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// First digits of the finding's hash, or of its input's
+    #[arg(value_name = "HASH")]
+    hash: String,
+    /// Run it on another build of the target
+    #[arg(long, value_name = "WASM")]
+    on: Option<PathBuf>,
+    /// One JSON object instead of text
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// What running a finding again showed.
+#[derive(Debug, Serialize)]
+struct Reproduction {
+    /// The finding.
+    id: crate::store::FindingId,
+    target: String,
+    input: crate::store::InputId,
+    /// `ok`, `rejected`, `crash`, `hang`, `oom`.
+    outcome: String,
+    /// The signature now; absent if nothing failed.
+    signature: Option<String>,
+    /// The signature then.
+    expected: String,
+    /// It failed with the same signature.
+    same: bool,
+    frames: Vec<ResolvedFrame>,
+}
+
+impl Args {
+    pub(super) fn run(self) -> Verdict {
+        let store = self.store.open_existing()?;
+        let record = find(&store, &self.hash)?;
+        let input = store.get(record.input.into()).context("failed to read the finding's input")?;
+        let settings: Settings = serde_json::from_value(record.settings.clone())
+            .with_context(|| format!("failed to read the settings of finding {}", record.id))?;
+        let target = match &self.on {
+            Some(path) => load(path, settings)?,
+            None => {
+                let bytes = store.get(record.module_object).context("failed to read the finding's module")?;
+                Arc::new(Target::load(&bytes, settings).context("failed to load the finding's module")?)
+            }
+        };
+        let reproduction = run(&target, record, &input)?;
+        let failed = reproduction.signature.is_some();
+        if self.json {
+            println!("{}", serde_json::to_string(&reproduction).context("failed to write JSON")?);
+        } else {
+            print(&reproduction, &input);
+        }
+        Ok(if failed { Exit::Findings } else { Exit::Clean })
+    }
+}
+
+/// The finding that `hash` means: its own id, or its input's.
+fn find(store: &Store, hash: &str) -> Result<FindingRecord, Fault> {
+    match one_match(store, hash)? {
+        Match::Finding { target, id } => Ok(store.finding(&target, id)?),
+        other => Err(anyhow!("`{hash}` is not a finding, it is {other}\nhelp: `fuzzbox replay WASM {hash}` executes an input"))
+            .blame_user(),
+    }
+}
+
+fn run(target: &Arc<Target>, record: FindingRecord, input: &[u8]) -> anyhow::Result<Reproduction> {
+    let symbols = symbols(target);
+    let outcome = Executor::new(target)?.run(input)?;
+    let signature = outcome.trap().map(|trap| report::signature(outcome.name(), trap, &symbols));
+    Ok(Reproduction {
+        id: record.id,
+        target: record.target,
+        input: record.input,
+        outcome: outcome.name().to_owned(),
+        same: signature.as_deref() == Some(&*record.signature),
+        signature,
+        expected: record.signature,
+        frames: outcome.trap().map_or_else(Vec::new, |trap| symbols.resolve(&trap.frames)),
+    })
+}
+
+fn print(reproduction: &Reproduction, input: &[u8]) {
+    println!("finding {} of {}", reproduction.id, reproduction.target);
+    println!("input {}: {}", reproduction.input, report::preview(input));
+    match &reproduction.signature {
+        Some(signature) => {
+            println!("{}: {signature}", reproduction.outcome);
+            print!("{}", report::frames(&reproduction.frames));
+        }
+        None => println!("{}: it does not fail", reproduction.outcome),
+    }
+    match (&reproduction.signature, reproduction.same) {
+        (_, true) => println!("reproduced: the signature is the same"),
+        (Some(_), false) => println!("it fails in another way; the finding's signature is {}", reproduction.expected),
+        (None, false) => println!("not reproduced; the finding's signature is {}", reproduction.expected),
+    }
+}

@@ -1,0 +1,178 @@
+//! `fuzzbox run`: fuzz one or more targets.
+
+use super::exit::{Exit, Fault, UserError, Verdict};
+use super::session::{self, Limits, Session};
+use super::store_args::StoreArgs;
+use super::target_args::{TargetArgs, target_name};
+use crate::engine::{Dictionary, Workers};
+use crate::report::{Event, Reporter};
+use crate::store::Store;
+use anyhow::Context;
+use clap::ValueEnum;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// Flags of `run`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The modules to fuzz, wasm or wat; several share the time
+    #[arg(required = true, value_name = "WASM")]
+    targets: Vec<PathBuf>,
+    /// Stop after this time: 30s, 10m, 8h
+    #[arg(short, long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    time: Option<Duration>,
+    /// Stop after this many executions of each target
+    #[arg(short = 'n', long, value_name = "N")]
+    execs: Option<u64>,
+    /// Worker threads [default: all cores]
+    #[arg(short, long, value_name = "N")]
+    jobs: Option<usize>,
+    /// Seed of all random choices [default: random, and printed]
+    #[arg(short, long, value_name = "N")]
+    seed: Option<u64>,
+    /// How to search
+    #[arg(long, value_enum, default_value_t = Strategy::Auto)]
+    strategy: Strategy,
+    /// More inputs to begin with, read only
+    #[arg(long, value_name = "DIR")]
+    corpus: Vec<PathBuf>,
+    /// Tokens to insert, in AFL's or libFuzzer's format
+    #[arg(long, value_name = "FILE")]
+    dict: Option<PathBuf>,
+    /// When to stop early
+    #[arg(long, value_enum, default_value_t = StopOn::Never)]
+    stop_on: StopOn,
+    #[command(flatten)]
+    target: TargetArgs,
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(flatten)]
+    output: session::Output,
+}
+
+/// Search strategies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Strategy {
+    /// Coverage-guided mutation
+    Auto,
+}
+
+/// What ends a campaign early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum StopOn {
+    /// The first finding
+    First,
+    /// Nothing
+    Never,
+}
+
+/// More threads than this are refused.
+const JOBS_MAX: usize = 1024;
+
+impl Args {
+    pub(super) fn run(self) -> Verdict {
+        let Strategy::Auto = self.strategy;
+        let jobs = self.jobs()?;
+        let dictionary = self.dictionary()?;
+        // Everything that can be refused is refused before anything is written.
+        let targets: Vec<_> = self.targets.iter().map(|path| self.target.load(path)).collect::<Result<_, _>>()?;
+        let names = names(&self.targets)?;
+        let mut seeds = Vec::new();
+        for dir in &self.corpus {
+            seeds.extend(session::read_inputs(dir, &self.target.settings()?).blame_user()?);
+        }
+        let store = self.store.open_or_create()?;
+        let mut reporter = self.output.reporter()?;
+        let abort = Arc::new(AtomicBool::new(false));
+        stop_on_signals(&abort)?;
+        let workers = Workers::new(jobs, abort)?;
+        let seed = self.seed.unwrap_or_else(random_seed);
+        let limits = Limits {
+            time: self.time.map(|time| time / u32::try_from(targets.len()).expect("arguments are few")),
+            execs: self.execs,
+            stop_on_first: self.stop_on == StopOn::First,
+        };
+
+        let (mut executed, mut found) = (0, false);
+        for (target, name) in targets.into_iter().zip(names) {
+            let mut seeds = seeds.clone();
+            seeds.extend(repository_seeds(&store, &name, &target.settings)?);
+            let dictionary = dictionary.clone().with_strings_of(&target.bytes);
+            let session = Session { name, target, store: &store, workers: &workers, jobs, seed, dictionary, limits };
+            let done = session.run(&seeds, &mut *reporter)?;
+            executed += done.execs;
+            found |= !done.findings.is_empty();
+            reporter.report(&Event::Done(done))?;
+            if workers.aborted() {
+                break;
+            }
+        }
+        reporter.finish()?;
+        Ok(match (found, executed) {
+            (true, _) => Exit::Findings,
+            (false, 0) => Exit::NothingExecuted,
+            (false, _) => Exit::Clean,
+        })
+    }
+
+    fn jobs(&self) -> Result<usize, Fault> {
+        let all = || std::thread::available_parallelism().map_or(1, usize::from);
+        let jobs = self.jobs.unwrap_or_else(all);
+        if (1..=JOBS_MAX).contains(&jobs) {
+            Ok(jobs)
+        } else {
+            Err(anyhow::anyhow!("--jobs can be 1 to {JOBS_MAX}")).blame_user()
+        }
+    }
+
+    fn dictionary(&self) -> Result<Dictionary, Fault> {
+        let Some(path) = &self.dict else { return Ok(Dictionary::default()) };
+        let read = || Dictionary::parse(&std::fs::read_to_string(path)?);
+        read().with_context(|| format!("failed to read dictionary `{}`", path.display())).blame_user()
+    }
+}
+
+/// The targets' names; two targets of one name would share a corpus.
+fn names(paths: &[PathBuf]) -> Result<Vec<String>, Fault> {
+    let names: Vec<_> = paths.iter().map(|path| target_name(path)).collect();
+    let mut seen = BTreeSet::new();
+    for name in &names {
+        if !seen.insert(name) {
+            return Err(anyhow::anyhow!("two targets are called `{name}`: they would share a corpus")).blame_user();
+        }
+    }
+    Ok(names)
+}
+
+/// Inputs that the user keeps in the repository that the store is in: `seeds/<name>/` and `regressions/<name>/`.
+fn repository_seeds(store: &Store, name: &str, settings: &crate::sandbox::Settings) -> Result<Vec<Vec<u8>>, Fault> {
+    let mut seeds = Vec::new();
+    let repository = store.root().parent().unwrap_or(Path::new("."));
+    for folder in ["seeds", "regressions"] {
+        let dir = repository.join(folder).join(name);
+        if dir.is_dir() {
+            seeds.extend(session::read_inputs(&dir, settings).blame_user()?);
+        }
+    }
+    Ok(seeds)
+}
+
+/// A seed that differs from run to run. It is printed, so that the run can be repeated.
+fn random_seed() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    // Small enough to be typed.
+    std::hash::RandomState::new().build_hasher().finish() >> 32
+}
+
+/// The first Ctrl-C (or SIGTERM) sets `abort`; the second ends the process with 130.
+fn stop_on_signals(abort: &Arc<AtomicBool>) -> Result<(), Fault> {
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        // The order matters: the second looks at what an earlier signal set.
+        signal_hook::flag::register_conditional_shutdown(signal, 130, abort.clone())?;
+        signal_hook::flag::register(signal, abort.clone())?;
+    }
+    Ok(())
+}

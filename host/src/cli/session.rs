@@ -1,0 +1,337 @@
+//! One campaign as a user sees it: reads the clock, stores what is found, and tells reporters.
+
+use super::exit::{Fault, UserError};
+use crate::engine::{Campaign, Dictionary, Failure, Mutator, Round, Workers};
+use crate::report::{self, Advisor, Event, Reporter, Symbols};
+use crate::sandbox::{Outcome, Settings, Target};
+use crate::store::{FindingRecord, InputId, Store};
+use anyhow::{Context, Result};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+/// A status event is sent no more often.
+const STATUS_EVERY: Duration = Duration::from_millis(500);
+/// Functions of which nothing was reached that the final table names.
+const NOT_REACHED_MAX: usize = 5;
+
+/// When to stop.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    pub(super) time: Option<Duration>,
+    pub(super) execs: Option<u64>,
+    pub(super) stop_on_first: bool,
+}
+
+/// A campaign with everything around it.
+pub(super) struct Session<'a> {
+    pub(super) name: String,
+    pub(super) target: Arc<Target>,
+    pub(super) store: &'a Store,
+    pub(super) workers: &'a Workers,
+    pub(super) jobs: usize,
+    pub(super) seed: u64,
+    pub(super) dictionary: Dictionary,
+    pub(super) limits: Limits,
+}
+
+/// Reads all inputs of a directory that are not too long, sorted by name.
+pub(super) fn read_inputs(dir: &Path, settings: &Settings) -> Result<Vec<Vec<u8>>> {
+    let imported = crate::store::import_dir(dir, settings.input_bytes_max as usize)
+        .with_context(|| format!("failed to read inputs from `{}`", dir.display()))?;
+    for skipped in &imported.skipped {
+        eprintln!("warning: skipped `{}`: {}", skipped.path.display(), skipped.reason);
+    }
+    Ok(imported.inputs.into_iter().map(|(_, bytes)| bytes).collect())
+}
+
+impl Session<'_> {
+    /// Fuzzes from `seeds` and the stored corpus until a limit is reached.
+    pub(super) fn run(&self, seeds: &[Vec<u8>], reporter: &mut dyn Reporter) -> Result<report::Done, Fault> {
+        std::thread::scope(|scope| {
+            let (sender, receiver) = mpsc::channel();
+            let writer = scope.spawn(|| self.write_testcases(receiver));
+            let mut view = View::new(self, reporter, sender);
+            let result = self.campaign(seeds, &mut view);
+            drop(view);
+            let written = writer.join().expect("the writer doesn't panic");
+            let done = result?;
+            written?;
+            Ok(done)
+        })
+    }
+
+    fn campaign(&self, seeds: &[Vec<u8>], view: &mut View<'_>) -> Result<report::Done, Fault> {
+        let mut seeds = seeds.to_vec();
+        seeds.extend(self.stored_corpus()?);
+        // One order, wherever the inputs came from and however they were called.
+        seeds.sort_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
+        seeds.dedup();
+        view.start(seeds.len())?;
+        let len_max = self.target.settings.input_bytes_max as usize;
+        let mutator = Mutator::new(self.dictionary.clone(), len_max);
+        let mut campaign = Campaign::new(self.target.clone(), self.seed, mutator);
+        let started = Instant::now();
+        let signature = |outcome: &Outcome| view_signature(&view.symbols, outcome);
+        let execs_max = self.limits.execs.unwrap_or(u64::MAX);
+
+        let mut round = campaign.start(self.workers, &seeds, execs_max.max(1), &signature)?;
+        let stopped = loop {
+            let Some(finished) = round else { break "interrupted".to_owned() };
+            view.round(&campaign, &finished, started.elapsed())?;
+            let left = execs_max.saturating_sub(campaign.totals().execs);
+            if left == 0 {
+                break format!("--execs {execs_max} reached");
+            }
+            if self.limits.time.is_some_and(|time| started.elapsed() >= time) {
+                break "--time reached".to_owned();
+            }
+            if self.limits.stop_on_first && campaign.failures().len() > 0 {
+                break "first finding".to_owned();
+            }
+            let signature = |outcome: &Outcome| view_signature(&view.symbols, outcome);
+            round = campaign.step(self.workers, left, &signature)?;
+        };
+        Ok(view.done(&campaign, started.elapsed(), stopped))
+    }
+
+    fn stored_corpus(&self) -> Result<Vec<Vec<u8>>> {
+        let mut inputs = Vec::new();
+        for entry in self.store.corpus(&self.name)? {
+            let bytes = self.store.get(entry.input.into()).with_context(|| {
+                format!("failed to read the corpus of `{}`\nhelp: delete the damaged file; the corpus goes on without it", self.name)
+            });
+            match bytes {
+                Ok(bytes) if bytes.len() <= self.target.settings.input_bytes_max as usize => inputs.push(bytes),
+                Ok(_) => {}
+                Err(error) => eprintln!("warning: {error:#}"),
+            }
+        }
+        Ok(inputs)
+    }
+
+    /// Writes testcases while the campaign goes on: a file that is safe on disk takes milliseconds.
+    fn write_testcases(&self, receiver: mpsc::Receiver<Arc<[u8]>>) -> Result<()> {
+        while let Ok(first) = receiver.recv() {
+            let batch: Vec<_> = std::iter::once(first).chain(receiver.try_iter()).collect();
+            let inputs: Vec<_> = batch.iter().map(|bytes| (InputId::of(bytes), &**bytes)).collect();
+            self.store.add_to_corpus(&self.name, self.target.id, &inputs)?;
+        }
+        Ok(())
+    }
+}
+
+fn view_signature(symbols: &Symbols, outcome: &Outcome) -> String {
+    outcome.trap().map_or_else(String::new, |trap| report::signature(outcome.name(), trap, symbols))
+}
+
+/// What is told about a campaign, and written to the store.
+struct View<'a> {
+    session: &'a Session<'a>,
+    reporter: &'a mut dyn Reporter,
+    testcases: mpsc::Sender<Arc<[u8]>>,
+    symbols: Symbols,
+    advisor: Advisor,
+    findings: BTreeMap<String, report::Finding>,
+    last_status: Option<Duration>,
+}
+
+impl<'a> View<'a> {
+    fn new(session: &'a Session<'a>, reporter: &'a mut dyn Reporter, testcases: mpsc::Sender<Arc<[u8]>>) -> Self {
+        let symbols = symbols(&session.target);
+        Self { session, reporter, testcases, symbols, advisor: Advisor::default(), findings: BTreeMap::new(), last_status: None }
+    }
+
+    fn start(&mut self, seeds: usize) -> Result<()> {
+        let Session { name, target, seed, jobs, .. } = self.session;
+        let start = report::Start {
+            target: name.clone(),
+            module: target.id,
+            entry: target.entry.to_string(),
+            edges_total: target.edges.edges.len() as u64,
+            seeds: seeds as u64,
+            seed: *seed,
+            jobs: *jobs as u64,
+        };
+        Ok(self.reporter.report(&Event::Start(start))?)
+    }
+
+    fn round(&mut self, campaign: &Campaign, round: &Round, elapsed: Duration) -> Result<()> {
+        for found in &round.found {
+            let testcase = campaign.testcase(found);
+            // An error of the writer is its own result; it is looked at in the end.
+            let _ = self.testcases.send(testcase.bytes.clone());
+            let Some(&first) = found.new_edges.first() else { continue };
+            let event = report::NewEdge {
+                target: self.session.name.clone(),
+                input: testcase.id,
+                input_bytes: testcase.bytes.len() as u64,
+                execs: campaign.totals().execs,
+                new: found.new_edges.len() as u64,
+                edges: campaign.corpus().seen().edges() as u64,
+                function: self.symbols.function(campaign.target().edges.edges[first as usize].function),
+            };
+            self.reporter.report(&Event::NewEdge(event))?;
+        }
+        for failure in &round.failures {
+            let finding = self.store_failure(failure)?;
+            self.reporter.report(&Event::Finding(finding.clone()))?;
+            self.findings.insert(failure.signature.clone(), finding);
+        }
+        if self.last_status.is_none_or(|last| elapsed - last >= STATUS_EVERY) {
+            self.last_status = Some(elapsed);
+            let status = self.status(campaign, elapsed);
+            self.reporter.report(&Event::Status(status))?;
+            self.advise(campaign)?;
+        }
+        Ok(())
+    }
+
+    /// Stores a failure; the finding that is told is the one that the store keeps for this signature.
+    fn store_failure(&self, failure: &Failure) -> Result<report::Finding> {
+        let Session { name, target, store, seed, .. } = self.session;
+        let trap = failure.outcome.trap().expect("a failure has a trap");
+        let input = InputId::of(&failure.input);
+        let module_object = store.put(&target.bytes).context("failed to store the module")?;
+        let record = FindingRecord {
+            v: FindingRecord::VERSION,
+            id: target.result_id(input),
+            target: name.clone(),
+            module: target.id,
+            module_object,
+            input,
+            input_bytes: failure.input.len() as u64,
+            kind: failure.outcome.name().to_owned(),
+            signature: failure.signature.clone(),
+            frames: self.symbols.resolve(&trap.frames),
+            settings: serde_json::to_value(&target.settings)?,
+            found_at_execs: failure.execs,
+            seed: *seed,
+            engine: concat!("fuzzbox ", env!("CARGO_PKG_VERSION")).to_owned(),
+        };
+        let kept = store.add_finding(&record, &failure.input).context("failed to store a finding")?;
+        let record = if kept == record.id { record } else { store.finding(name, kept)? };
+        let bytes = store.get(record.input.into())?;
+        Ok(report::Finding {
+            target: name.clone(),
+            id: record.id,
+            kind: record.kind,
+            signature: record.signature,
+            input: record.input,
+            input_bytes: record.input_bytes,
+            frames: record.frames,
+            preview: report::preview(&bytes),
+        })
+    }
+
+    fn advise(&mut self, campaign: &Campaign) -> Result<()> {
+        let totals = campaign.totals();
+        let facts = report::AdviceFacts {
+            target: self.session.name.clone(),
+            execs: totals.execs,
+            rejected: totals.rejected,
+            at_len_max: totals.at_len_max,
+            execs_since_new_edge: totals.execs - totals.execs_at_new_edge,
+            failed: totals.failed,
+        };
+        match self.advisor.observe(&facts) {
+            Some(advice) => Ok(self.reporter.report(&Event::Advice(advice))?),
+            None => Ok(()),
+        }
+    }
+
+    fn status(&self, campaign: &Campaign, elapsed: Duration) -> report::Status {
+        let totals = campaign.totals();
+        report::Status {
+            target: self.session.name.clone(),
+            execs: totals.execs,
+            execs_per_sec: per_sec(totals.execs, elapsed),
+            elapsed_ms: u64::try_from(elapsed.as_millis()).expect("a campaign is shorter than that"),
+            edges: campaign.corpus().seen().edges() as u64,
+            edges_total: self.session.target.edges.edges.len() as u64,
+            corpus: campaign.corpus().testcases().len() as u64,
+            findings: campaign.failures().len() as u64,
+            rounds: totals.rounds,
+        }
+    }
+
+    fn done(&self, campaign: &Campaign, elapsed: Duration, stopped: String) -> report::Done {
+        let status = self.status(campaign, elapsed);
+        report::Done {
+            target: status.target,
+            module: self.session.target.id,
+            execs: status.execs,
+            execs_per_sec: status.execs_per_sec,
+            elapsed_ms: status.elapsed_ms,
+            edges: status.edges,
+            edges_total: status.edges_total,
+            corpus: status.corpus,
+            findings: self.findings.values().cloned().collect(),
+            seed: self.session.seed,
+            rounds: status.rounds,
+            corpus_hash: campaign.corpus().hash().to_hex().to_string(),
+            not_reached: self.not_reached(campaign),
+            stopped,
+        }
+    }
+
+    /// The functions with the most edges of which none was reached.
+    fn not_reached(&self, campaign: &Campaign) -> Vec<String> {
+        let mut edges: BTreeMap<u32, (usize, bool)> = BTreeMap::new();
+        for (index, edge) in (0..).zip(&self.session.target.edges.edges) {
+            let (count, reached) = edges.entry(edge.function).or_default();
+            *count += 1;
+            *reached |= campaign.corpus().seen().has_edge(index);
+        }
+        let mut unreached: Vec<_> =
+            edges.into_iter().filter(|(_, (_, reached))| !reached).map(|(function, (count, _))| (count, function)).collect();
+        unreached.sort_by_key(|&(count, function)| (std::cmp::Reverse(count), function));
+        unreached.into_iter().take(NOT_REACHED_MAX).map(|(_, function)| self.symbols.function(function)).collect()
+    }
+}
+
+/// Names and source positions of a target.
+pub(super) fn symbols(target: &Arc<Target>) -> Symbols {
+    let names = target.clone();
+    Symbols::new(&target.bytes, move |index| names.edges.function_name(index).map(ToOwned::to_owned))
+}
+
+fn per_sec(execs: u64, elapsed: Duration) -> f64 {
+    execs as f64 / elapsed.as_secs_f64().max(1e-9)
+}
+
+/// Where output goes, and in which form.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct Output {
+    /// Form of the output [auto: terminal on a terminal, else lines]
+    #[arg(long, value_enum, default_value_t = report::Format::Auto, help_heading = "Output")]
+    reporter: report::Format,
+    /// Colours
+    #[arg(long, value_enum, default_value_t = report::ColorChoice::Auto, help_heading = "Output")]
+    color: report::ColorChoice,
+    /// Only findings and errors
+    #[arg(short, long, help_heading = "Output")]
+    quiet: bool,
+    /// Tell every new edge
+    #[arg(short, long, help_heading = "Output")]
+    verbose: bool,
+    /// Also write all events to this file, as JSON lines
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    report: Vec<std::path::PathBuf>,
+}
+
+impl Output {
+    /// The reporters that were asked for.
+    pub(super) fn reporter(&self) -> Result<Box<dyn Reporter>, Fault> {
+        let format = if self.quiet { report::Format::Quiet } else { self.reporter };
+        let mut reporters = vec![report::to_stdout(format, self.color, self.verbose)];
+        for path in &self.report {
+            let file = std::fs::File::create(path)
+                .with_context(|| format!("failed to create report `{}`", path.display()))
+                .blame_user()?;
+            reporters.push(Box::new(report::Json::new(std::io::BufWriter::new(file))));
+        }
+        Ok(Box::new(report::Reporters(reporters)))
+    }
+}

@@ -1,0 +1,70 @@
+//! `fuzzbox show`: one object of the store.
+
+use super::exit::{Exit, Verdict};
+use super::input::one_match;
+use super::store_args::StoreArgs;
+use crate::report;
+use crate::store::{FindingRecord, Match, Store};
+use anyhow::{Context, Result};
+use std::io::Write;
+
+/// Flags of `show`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// First digits of a finding's, an input's or a module's hash
+    #[arg(value_name = "HASH")]
+    hash: String,
+    /// Only the object's bytes (a finding's: its input's)
+    #[arg(long, conflicts_with = "json")]
+    raw: bool,
+    /// One JSON object instead of text
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+impl Args {
+    pub(super) fn run(self) -> Verdict {
+        let store = self.store.open_existing()?;
+        let found = one_match(&store, &self.hash)?;
+        let (finding, object) = match &found {
+            Match::Finding { target, id } => {
+                let record = store.finding(target, *id)?;
+                let object = record.input.into();
+                (Some(record), object)
+            }
+            Match::Input { input, .. } => (None, (*input).into()),
+            Match::Module { object, .. } | Match::Object(object) => (None, *object),
+        };
+        let bytes = store.get(object)?;
+        if self.raw {
+            std::io::stdout().write_all(&bytes)?;
+        } else if self.json {
+            let json = match &finding {
+                Some(record) => serde_json::to_string(record),
+                None => serde_json::to_string(&serde_json::json!({ "object": object, "bytes": bytes.len(), "is": found.to_string() })),
+            };
+            println!("{}", json.context("failed to write JSON")?);
+        } else {
+            print(&store, &found, finding.as_ref(), &bytes)?;
+        }
+        Ok(Exit::Clean)
+    }
+}
+
+fn print(_store: &Store, found: &Match, finding: Option<&FindingRecord>, bytes: &[u8]) -> Result<()> {
+    println!("{found}");
+    if let Some(finding) = finding {
+        println!("{}: {}", finding.kind, finding.signature);
+        print!("{}", report::frames(&finding.frames));
+        println!("module {}", finding.module);
+        println!("input  {}", finding.input);
+        println!("settings {}", finding.settings);
+    }
+    println!("{} bytes: {}", bytes.len(), report::preview(bytes));
+    if let Some(finding) = finding {
+        println!("fuzzbox repro {}", &finding.id.to_string()[..8]);
+    }
+    Ok(())
+}

@@ -1,0 +1,107 @@
+//! The flags that say what a target is and under which limits it is executed.
+
+use super::exit::{Fault, UserError};
+use crate::sandbox::{Settings, Stub, Target};
+use anyhow::{Context, Result, bail, ensure};
+use clap::Args;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A larger module is refused, in bytes.
+const MODULE_BYTES_MAX: u64 = 512 << 20;
+
+/// What can change an outcome. Everything here becomes [`Settings`] and is stored with each finding.
+#[derive(Clone, Debug, Args)]
+pub(super) struct TargetArgs {
+    /// Export to fuzz [default: LLVMFuzzerTestOneInput, else _start]
+    #[arg(long, value_name = "EXPORT", help_heading = "Target")]
+    entry: Option<String>,
+    /// Argument for a WASI command; repeatable
+    #[arg(long = "arg", value_name = "ARG", allow_hyphen_values = true, help_heading = "Target")]
+    args: Vec<String>,
+    /// What imports do that nobody provides
+    #[arg(long, value_name = "WHAT", help_heading = "Target")]
+    stub_imports: Option<Stub>,
+    /// Exiting with a code other than 0 is a crash
+    #[arg(long, help_heading = "Target")]
+    crash_on_exit: bool,
+    /// Longest input
+    #[arg(long, value_name = "SIZE", default_value = "1MiB", value_parser = bytes, help_heading = "Limits")]
+    input_bytes_max: u64,
+    /// Linear memory a target may have; a growth beyond it fails
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = bytes, help_heading = "Limits")]
+    memory_max: u64,
+    /// Fuel (about one unit per instruction) after which an execution is a hang
+    #[arg(long, value_name = "UNITS", default_value_t = Settings::default().fuel_max, help_heading = "Limits")]
+    fuel_max: u64,
+}
+
+/// Parses a size: `4096`, `64KiB`, `1MiB`.
+pub(super) fn bytes(text: &str) -> Result<u64, String> {
+    text.parse::<bytesize::ByteSize>()
+        .map(|size| size.as_u64())
+        .map_err(|_| "a size is a number with a unit, such as 64KiB or 1MiB".to_owned())
+}
+
+impl TargetArgs {
+    /// What was typed, as what it means.
+    pub(super) fn settings(&self) -> Result<Settings, Fault> {
+        let input_bytes_max = u32::try_from(self.input_bytes_max).ok().filter(|&max| max <= Settings::INPUT_BYTES_MAX);
+        let check = || {
+            ensure!(
+                self.memory_max <= Settings::MEMORY_BYTES_MAX,
+                "--memory-max can be at most {} GiB",
+                Settings::MEMORY_BYTES_MAX >> 30
+            );
+            ensure!(
+                (1..=Settings::FUEL_MAX).contains(&self.fuel_max),
+                "--fuel-max can be 1 to {}",
+                Settings::FUEL_MAX
+            );
+            input_bytes_max
+                .with_context(|| format!("--input-bytes-max can be at most {} MiB", Settings::INPUT_BYTES_MAX >> 20))
+        };
+        Ok(Settings {
+            entry: self.entry.clone(),
+            args: self.args.clone(),
+            input_bytes_max: check().blame_user()?,
+            memory_bytes_max: self.memory_max,
+            fuel_max: self.fuel_max,
+            stub_imports: self.stub_imports,
+            crash_on_exit: self.crash_on_exit,
+        })
+    }
+
+    /// Reads and prepares the module at `path`.
+    pub(super) fn load(&self, path: &Path) -> Result<Arc<Target>, Fault> {
+        load(path, self.settings()?)
+    }
+}
+
+/// Reads and prepares the module at `path` under `settings`.
+pub(super) fn load(path: &Path, settings: Settings) -> Result<Arc<Target>, Fault> {
+    let shown = path.display();
+    let bytes = read_module(path).with_context(|| format!("failed to read target `{shown}`")).blame_user()?;
+    let target = Target::load(&bytes, settings).with_context(|| format!("failed to load target `{shown}`")).blame_user()?;
+    Ok(Arc::new(target))
+}
+
+/// Reads a module's file.
+pub(super) fn read_module(path: &Path) -> Result<Vec<u8>> {
+    let file = std::fs::File::open(path)?;
+    let metadata = file.metadata()?;
+    if metadata.is_dir() {
+        bail!("it is a directory");
+    }
+    let mut bytes = Vec::new();
+    // A pipe has no length to ask for.
+    file.take(MODULE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    ensure!(bytes.len() as u64 <= MODULE_BYTES_MAX, "it is larger than {} MiB", MODULE_BYTES_MAX >> 20);
+    Ok(bytes)
+}
+
+/// The name of the target at `path`: its file's stem.
+pub(super) fn target_name(path: &Path) -> String {
+    path.file_stem().map_or_else(|| "target".to_owned(), |stem| stem.to_string_lossy().into_owned())
+}

@@ -1,0 +1,121 @@
+//! Tokens that mutators insert: given by the user, and found in the module's own data.
+
+use anyhow::{Context, Result, bail};
+use std::collections::BTreeSet;
+
+/// Tokens, sorted, each once.
+#[derive(Clone, Debug, Default)]
+pub struct Dictionary {
+    tokens: Vec<Vec<u8>>,
+}
+
+impl Dictionary {
+    /// Longer tokens are not used, in bytes.
+    pub const TOKEN_BYTES_MAX: usize = 128;
+    /// Strings found in a module beyond this many are not used.
+    const FOUND_MAX: usize = 2048;
+    /// Strings in a module's data from this length on are tokens.
+    const FOUND_BYTES: std::ops::RangeInclusive<usize> = 2..=32;
+
+    /// The tokens.
+    pub fn tokens(&self) -> &[Vec<u8>] {
+        &self.tokens
+    }
+
+    /// Parses the dictionary format of AFL and libFuzzer: lines `name="value"` or `"value"` with `\\`, `\"` and
+    /// `\xNN`; `#` begins a comment line.
+    ///
+    /// # Errors
+    ///
+    /// Names the line that can't be parsed.
+    pub fn parse(text: &str) -> Result<Self> {
+        let mut tokens = BTreeSet::new();
+        for (number, line) in (1..).zip(text.lines()) {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let token = parse_line(line).with_context(|| format!("line {number} of the dictionary"))?;
+            tokens.insert(token);
+        }
+        Ok(Self { tokens: tokens.into_iter().collect() })
+    }
+
+    /// Adds the zero-terminated printable strings in the data segments of `module`: keywords that a parser compares with
+    /// are among them.
+    pub fn with_strings_of(self, module: &[u8]) -> Self {
+        let mut tokens: BTreeSet<_> = self.tokens.into_iter().collect();
+        let mut found = 0;
+        let payloads = wasmparser::Parser::new(0).parse_all(module).map_while(Result::ok);
+        for payload in payloads {
+            let wasmparser::Payload::DataSection(section) = payload else { continue };
+            for segment in section.into_iter().map_while(Result::ok) {
+                for string in segment.data.split(|&byte| byte == 0) {
+                    let printable = string.iter().all(|byte| (b' '..=b'~').contains(byte));
+                    if found < Self::FOUND_MAX && Self::FOUND_BYTES.contains(&string.len()) && printable {
+                        found += usize::from(tokens.insert(string.to_vec()));
+                    }
+                }
+            }
+        }
+        Self { tokens: tokens.into_iter().collect() }
+    }
+}
+
+fn parse_line(line: &str) -> Result<Vec<u8>> {
+    let (Some(start), Some(end)) = (line.find('"'), line.rfind('"')) else { bail!("it has no quoted value") };
+    if start == end || end != line.len() - 1 {
+        bail!("its value does not end with a quote");
+    }
+    let mut bytes = line[start + 1..end].bytes();
+    let mut token = Vec::new();
+    while let Some(byte) = bytes.next() {
+        token.push(match byte {
+            b'\\' => match bytes.next() {
+                Some(quoted @ (b'\\' | b'"')) => quoted,
+                Some(b'n') => b'\n',
+                Some(b'r') => b'\r',
+                Some(b't') => b'\t',
+                Some(b'x') => {
+                    let digits = [bytes.next(), bytes.next()].map(|digit| digit.and_then(|digit| char::from(digit).to_digit(16)));
+                    let [Some(high), Some(low)] = digits else { bail!("`\\x` is not followed by two hex digits") };
+                    u8::try_from(high * 16 + low).expect("two hex digits are a byte")
+                }
+                _ => bail!("it has an unknown escape; known are \\\\ \\\" \\n \\r \\t \\xNN"),
+            },
+            byte => byte,
+        });
+    }
+    if token.is_empty() || token.len() > Dictionary::TOKEN_BYTES_MAX {
+        bail!("its value has {} bytes; 1 to {} are allowed", token.len(), Dictionary::TOKEN_BYTES_MAX);
+    }
+    Ok(token)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn afl_and_libfuzzer_lines_are_read() {
+        let text = "# comment\n\nkw1=\"a\\x00\\\"b\"\n\"plain\"\nx@2=\"\\\\\"\n";
+        let dictionary = Dictionary::parse(text).unwrap();
+        assert_eq!(dictionary.tokens(), [b"\\".to_vec(), b"a\0\"b".to_vec(), b"plain".to_vec()]);
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        for bad in ["x", "\"", "\"a\" b", "\"\"", "\"\\q\"", "\"\\x1\""] {
+            let error = Dictionary::parse(&format!("\"ok\"\n{bad}")).unwrap_err();
+            assert!(error.to_string().contains("line 2"), "{bad}: {error}");
+        }
+    }
+
+    #[test]
+    fn strings_of_the_module_become_tokens() {
+        let module = wat::parse_str(r#"(module (memory 1) (data (i32.const 0) "true\00x\00CDATA[\00\ff\fe\00"))"#).unwrap();
+        let dictionary = Dictionary::default().with_strings_of(&module);
+        assert_eq!(dictionary.tokens(), [b"CDATA[".to_vec(), b"true".to_vec()]);
+        assert!(Dictionary::default().with_strings_of(b"\0asm junk").tokens().is_empty());
+    }
+}

@@ -1,0 +1,106 @@
+//! Makes new inputs of known ones.
+
+mod blocks;
+mod bytes;
+
+use super::corpus::Corpus;
+use super::dictionary::Dictionary;
+use super::rng::Rng;
+
+/// The mutations of AFL's havoc stage: a random number of random small changes, one after the other.
+#[derive(Clone, Debug)]
+pub struct Mutator {
+    dictionary: Dictionary,
+    len_max: usize,
+}
+
+/// One change in place. Returns `false` if it can't be made on this input, which is then left as it was.
+type Change = fn(&mut Context<'_>) -> bool;
+
+/// What a change works on.
+struct Context<'a> {
+    input: &'a mut Vec<u8>,
+    rng: &'a mut Rng,
+    corpus: &'a Corpus,
+    dictionary: &'a Dictionary,
+    len_max: usize,
+}
+
+/// All changes with their weights.
+const CHANGES: &[(u32, Change)] = &[
+    (4, bytes::flip_bit),
+    (4, bytes::set_random),
+    (2, bytes::add_small),
+    (3, bytes::set_interesting),
+    (2, bytes::change_decimal),
+    (3, bytes::copy_neighbour),
+    (6, blocks::delete),
+    (4, blocks::duplicate),
+    (3, blocks::overwrite_from_self),
+    (4, blocks::insert_random),
+    (2, blocks::insert_run),
+    (1, blocks::swap),
+    (6, blocks::insert_token),
+    (3, blocks::overwrite_with_token),
+    (3, blocks::insert_from_other),
+    (2, blocks::overwrite_from_other),
+    (1, blocks::cross_over),
+    (1, blocks::truncate),
+];
+
+impl Mutator {
+    /// Mutates with tokens from `dictionary` into inputs of at most `len_max` bytes.
+    pub fn new(dictionary: Dictionary, len_max: usize) -> Self {
+        Self { dictionary, len_max }
+    }
+
+    /// Changes `input` in place. The result is a function of `input`, `corpus` and `rng`; it may be equal to `input`.
+    pub fn mutate(&self, input: &mut Vec<u8>, corpus: &Corpus, rng: &mut Rng) {
+        // 1, 2, 4, 8 or 16 changes: small steps reach the next check, large ones leave local optima.
+        let changes = 1_usize << rng.below(5);
+        let total: u32 = CHANGES.iter().map(|(weight, _)| weight).sum();
+        let mut context = Context { input, rng, corpus, dictionary: &self.dictionary, len_max: self.len_max };
+        for _ in 0..changes {
+            // Some change always applies (inserting into what is short, deleting from what is long); a few tries find one.
+            for _ in 0..8 {
+                let mut point = u32::try_from(context.rng.below(total as usize)).expect("small");
+                let change = CHANGES.iter().find(|(weight, _)| {
+                    let hit = point < *weight;
+                    point = point.saturating_sub(*weight);
+                    hit
+                });
+                if change.expect("the point is below the total").1(&mut context) {
+                    break;
+                }
+            }
+        }
+        input.truncate(self.len_max);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::coverage::Profile;
+
+    #[test]
+    fn mutants_stay_in_bounds_differ_and_are_reproducible() {
+        let mut corpus = Corpus::new(2);
+        corpus.offer(b"other testcase", Profile(vec![(0, 1)]), 1);
+        let mutator = Mutator::new(Dictionary::parse("\"token\"").unwrap(), 40);
+        let mut different = 0;
+        for seed in 0..5_000 {
+            let parent: Vec<u8> = (0..seed as u8 % 41).collect();
+            let run = || {
+                let mut input = parent.clone();
+                mutator.mutate(&mut input, &corpus, &mut Rng::of_task(seed, 0, 0));
+                input
+            };
+            let mutant = run();
+            assert!(mutant.len() <= 40);
+            assert_eq!(mutant, run());
+            different += usize::from(mutant != parent);
+        }
+        assert!(different > 4_500, "{different}");
+    }
+}

@@ -1,0 +1,65 @@
+//! What belongs to one instance on the host's side: WASI's state and the limits.
+
+use super::wasi::Wasi;
+use wasmtime::{Memory, ResourceLimiter};
+
+/// A table can't have more elements than this; each costs a pointer.
+const TABLE_ELEMENTS_MAX: usize = 1 << 20;
+
+/// The host's side of one instance: the data of its store.
+pub(super) struct Host {
+    pub(super) wasi: Wasi,
+    /// The memory that WASI's pointers mean: the instance's export `memory`.
+    pub(super) memory: Option<Memory>,
+    pub(super) limits: Limits,
+}
+
+/// Limits on growth, and what they did.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// The sum of all linear memories, the injected one included, in bytes.
+    bytes: usize,
+    bytes_max: usize,
+    /// A growth was refused by our limit (not by the guest's own maximum).
+    pub(super) refused: bool,
+    /// The host could not give memory that the limits allow: not the guest's fault.
+    pub(super) host_failed: bool,
+}
+
+impl Limits {
+    /// The sum of all linear memories, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Allows `bytes_max` bytes of linear memory in all.
+    pub(super) fn new(bytes_max: usize) -> Self {
+        Self { bytes: 0, bytes_max, refused: false, host_failed: false }
+    }
+}
+
+impl ResourceLimiter for Host {
+    fn memory_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
+        if maximum.is_some_and(|maximum| desired > maximum) {
+            // The guest's own maximum; wasmtime refuses it right after this.
+            return Ok(false);
+        }
+        let limits = &mut self.limits;
+        let bytes = limits.bytes.saturating_add(desired - current);
+        limits.refused |= bytes > limits.bytes_max;
+        if bytes <= limits.bytes_max {
+            limits.bytes = bytes;
+        }
+        Ok(bytes <= limits.bytes_max)
+    }
+
+    fn memory_grow_failed(&mut self, error: wasmtime::Error) -> wasmtime::Result<()> {
+        // Only our own linear memories fail with an I/O error; everything else is a limit of the memory's type.
+        self.limits.host_failed |= error.is::<std::io::Error>();
+        Ok(())
+    }
+
+    fn table_growing(&mut self, _current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
+        Ok(desired <= TABLE_ELEMENTS_MAX && maximum.is_none_or(|maximum| desired <= maximum))
+    }
+}

@@ -1,0 +1,172 @@
+//! A module made ready to be executed: rewritten, compiled, its entry chosen.
+
+use super::entry::Entry;
+use super::executor::Executor;
+use super::memory::Memories;
+use super::settings::Settings;
+use crate::store::{FindingId, InputId, ModuleId, ObjectId};
+use anyhow::{Context, Result, bail};
+use fuzzbox_instrument::{EdgeMap, Injected, Instrumented, OffsetMap, StateExports};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use wasmtime::{Config, Engine, ExternType, Module, OptLevel, RegallocAlgorithm};
+
+/// Native stack that the guest may use, in bytes; deeper recursion is a crash of kind `stack-overflow`.
+pub(crate) const STACK_BYTES: usize = 1 << 20;
+
+/// Native stack that a thread must have to execute guests: the guest's, and the host functions' that it calls.
+pub const THREAD_STACK_BYTES: usize = STACK_BYTES + (7 << 20);
+
+/// Units of fuel for everything that runs before the first input: instantiation, start function, initialisers.
+pub(super) const INIT_FUEL_MAX: u64 = 20_000_000_000;
+
+/// A module ready to be executed. Cheap to share between threads; each makes its own [`Executor`].
+#[derive(Debug)]
+pub struct Target {
+    /// The original module, as it was given (text already assembled).
+    pub bytes: Arc<[u8]>,
+    /// What executes: the module without custom sections.
+    pub id: ModuleId,
+    /// The module's bytes as an object of the store.
+    pub object: ObjectId,
+    /// What else the outcomes depend on.
+    pub settings: Settings,
+    /// The entry that was chosen.
+    pub entry: Entry,
+    /// The edges that are counted; edge `i` is counter `i`.
+    pub edges: EdgeMap,
+    pub(super) offsets: OffsetMap,
+    pub(super) injected: Injected,
+    pub(super) state: StateExports,
+    pub(super) module: Module,
+    pub(super) memories: Arc<Memories>,
+}
+
+impl Target {
+    /// Makes `bytes` (a core module, binary or text) ready to be executed under `settings`.
+    ///
+    /// # Errors
+    ///
+    /// If `bytes` is not a module that can be fuzzed: invalid, a component, without entry, with unknown imports, or it
+    /// fails while it is initialised.
+    pub fn load(bytes: &[u8], settings: Settings) -> Result<Self> {
+        let bytes = assemble(bytes)?;
+        let options = fuzzbox_instrument::Options::default();
+        let Instrumented { wasm, edges, injected, state, offsets } = fuzzbox_instrument::instrument(&bytes, &options)?;
+        let memories = Arc::new(Memories::default());
+        let engine = Engine::new(&config(&bytes, &memories)?).map_err(anyhow::Error::from)?;
+        let module = Module::new(&engine, &wasm).map_err(anyhow::Error::from).context("failed to compile the rewritten module")?;
+        check_memories(&module, &settings)?;
+        let entry = Entry::choose(&module, settings.entry.as_deref())?;
+        let target = Self {
+            id: ModuleId::of(&fuzzbox_instrument::strip_custom_sections(&bytes)?),
+            object: ObjectId::of(&bytes),
+            bytes: bytes.into(),
+            settings,
+            entry,
+            edges,
+            offsets,
+            injected,
+            state,
+            module,
+            memories,
+        };
+        // Whatever keeps the module from being executed is said now, not by the first worker.
+        Executor::new(&Arc::new(target)).map(|executor| executor.into_target())
+    }
+
+    /// The address of the result of executing `input`: a hash over everything that its outcome depends on.
+    pub fn result_id(&self, input: InputId) -> FindingId {
+        let settings = serde_json::to_vec(&self.settings).expect("settings are plain data");
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(b"fuzzbox result 1\n").update(&self.id.0).update(&input.0).update(&settings);
+        FindingId(*hasher.finalize().as_bytes())
+    }
+
+    /// How the module's state is restored after an execution, and why, for people.
+    pub fn restore_plan(&self) -> String {
+        match self.state.irreversible {
+            Some(reason) => format!("a new instance for every execution: {reason}"),
+            None => format!(
+                "kept instance: written pages of {} memories, {} globals, and {} tables when written; \
+                 a new instance after an execution that grew a table or dropped a segment",
+                self.state.memories.len(),
+                self.state.globals.len(),
+                self.state.tables.len()
+            ),
+        }
+    }
+}
+
+/// Turns wasm text into a binary module; leaves a binary as it is.
+///
+/// # Errors
+///
+/// If `bytes` is neither, or the text has errors.
+pub fn assemble(bytes: &[u8]) -> Result<Vec<u8>> {
+    if bytes.is_empty() {
+        bail!("the file is empty");
+    }
+    if bytes.starts_with(b"\0") {
+        return Ok(bytes.to_vec());
+    }
+    let text = std::str::from_utf8(bytes).ok().filter(|text| {
+        let start = text.trim_start();
+        start.starts_with('(') || start.starts_with(';')
+    });
+    let Some(text) = text else { bail!("it is neither a wasm module (no `\\0asm` at its start) nor wasm text") };
+    Ok(wat::parse_str(text)?)
+}
+
+/// wasmtime's settings: deterministic, and everything on that [`fuzzbox_instrument::features`] accepts.
+fn config(bytes: &[u8], memories: &Arc<Memories>) -> Result<Config> {
+    let mut config = Config::new();
+    config
+        .cranelift_opt_level(OptLevel::Speed)
+        .cranelift_regalloc_algorithm(RegallocAlgorithm::Backtracking)
+        .cranelift_nan_canonicalization(fuzzbox_instrument::shows_float_bits(bytes)?)
+        .relaxed_simd_deterministic(true)
+        .max_wasm_stack(STACK_BYTES)
+        .wasm_backtrace_max_frames(NonZeroUsize::new(super::Trap::FRAMES_MAX))
+        .generate_address_map(true)
+        .memory_may_move(false)
+        .memory_reservation(Settings::MEMORY_BYTES_MAX)
+        .memory_init_cow(false)
+        .with_host_memory(memories.clone());
+    config
+        .wasm_tail_call(true)
+        .wasm_function_references(true)
+        .wasm_gc(true)
+        .wasm_exceptions(true)
+        .wasm_multi_memory(true)
+        .wasm_memory64(true)
+        .wasm_extended_const(true)
+        .wasm_relaxed_simd(true)
+        .wasm_wide_arithmetic(true)
+        .wasm_custom_page_sizes(true)
+        .wasm_threads(true);
+    Ok(config)
+}
+
+/// Refuses memories that can't be had, with the flag that helps.
+fn check_memories(module: &Module, settings: &Settings) -> Result<()> {
+    let imported = module.imports().filter_map(|import| import.ty().memory().cloned());
+    let exported = module.exports().filter_map(|export| match export.ty() {
+        ExternType::Memory(ty) => Some(ty),
+        _ => None,
+    });
+    for memory in imported.chain(exported) {
+        if memory.is_shared() {
+            bail!("the module has a shared memory: programs with threads can't be executed deterministically");
+        }
+        let bytes = memory.minimum().saturating_mul(memory.page_size());
+        if bytes > settings.memory_bytes_max {
+            bail!(
+                "the module needs a memory of {} MiB from the start, the limit is {} MiB\nhelp: raise it with --memory-max",
+                bytes >> 20,
+                settings.memory_bytes_max >> 20
+            );
+        }
+    }
+    Ok(())
+}

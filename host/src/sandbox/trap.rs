@@ -1,0 +1,74 @@
+//! From wasmtime's errors to outcomes.
+
+use super::imports::StubCalled;
+use super::outcome::{Frame, Outcome, Trap, TrapKind};
+use super::wasi::Exit;
+use anyhow::Result;
+use fuzzbox_instrument::OffsetMap;
+use wasmtime::{ThrownException, WasmBacktrace};
+
+/// What an error means depends on what happened before it.
+pub(super) struct Context<'a> {
+    pub(super) offsets: &'a OffsetMap,
+    pub(super) crash_on_exit: bool,
+    /// The rewriter's check found the fuel used up.
+    pub(super) out_of_fuel: bool,
+    /// The memory limit refused a growth in this execution.
+    pub(super) memory_refused: bool,
+}
+
+impl Context<'_> {
+    /// The outcome that `error` stands for; `Err` if it is the host's own failure.
+    pub(super) fn outcome(&self, error: wasmtime::Error) -> Result<Outcome> {
+        if let Some(&Exit(code)) = error.downcast_ref() {
+            let crash = code != 0 && self.crash_on_exit;
+            return Ok(if crash { Outcome::Crash(self.trap(&error, TrapKind::Exit)) } else { Outcome::Ok });
+        }
+        let Some(kind) = kind(&error) else { return Err(anyhow::Error::from(error).context("failed to execute")) };
+        Ok(if self.out_of_fuel {
+            Outcome::Hang(self.trap(&error, TrapKind::OutOfFuel))
+        } else if self.memory_refused {
+            Outcome::OutOfMemory(self.trap(&error, kind))
+        } else {
+            Outcome::Crash(self.trap(&error, kind))
+        })
+    }
+
+    fn trap(&self, error: &wasmtime::Error, kind: TrapKind) -> Trap {
+        let frames = error.downcast_ref::<WasmBacktrace>().map_or(&[][..], WasmBacktrace::frames);
+        let frames = frames.iter().take(Trap::FRAMES_MAX).map(|frame| {
+            let offset = frame.module_offset().and_then(|offset| u32::try_from(offset).ok());
+            Frame {
+                function: frame.func_index(),
+                offset: offset.and_then(|offset| self.offsets.original(offset)).unwrap_or(0),
+            }
+        });
+        Trap { kind, frames: frames.collect() }
+    }
+}
+
+fn kind(error: &wasmtime::Error) -> Option<TrapKind> {
+    if error.is::<StubCalled>() {
+        return Some(TrapKind::StubbedImport);
+    }
+    if error.is::<ThrownException>() {
+        return Some(TrapKind::UncaughtException);
+    }
+    Some(match error.downcast_ref::<wasmtime::Trap>()? {
+        wasmtime::Trap::UnreachableCodeReached => TrapKind::Unreachable,
+        wasmtime::Trap::MemoryOutOfBounds => TrapKind::MemoryOutOfBounds,
+        wasmtime::Trap::TableOutOfBounds => TrapKind::TableOutOfBounds,
+        wasmtime::Trap::IndirectCallToNull => TrapKind::IndirectCallToNull,
+        wasmtime::Trap::BadSignature => TrapKind::BadSignature,
+        wasmtime::Trap::IntegerOverflow => TrapKind::IntegerOverflow,
+        wasmtime::Trap::IntegerDivisionByZero => TrapKind::IntegerDivisionByZero,
+        wasmtime::Trap::BadConversionToInteger => TrapKind::BadConversionToInteger,
+        wasmtime::Trap::StackOverflow => TrapKind::StackOverflow,
+        wasmtime::Trap::HeapMisaligned => TrapKind::HeapMisaligned,
+        wasmtime::Trap::NullReference => TrapKind::NullReference,
+        wasmtime::Trap::CastFailure => TrapKind::CastFailure,
+        wasmtime::Trap::ArrayOutOfBounds => TrapKind::ArrayOutOfBounds,
+        wasmtime::Trap::AllocationTooLarge => TrapKind::AllocationTooLarge,
+        _ => TrapKind::Other,
+    })
+}

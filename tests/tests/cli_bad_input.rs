@@ -1,0 +1,140 @@
+//! Bad input gets one clear error that names the thing and the right exit code, and leaves nothing behind.
+
+use fuzzbox_tests::command::{Fuzzbox, Ran, example};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+/// Checks that a command ended with `code` and one error that holds all of `words`.
+#[track_caller]
+fn refused(ran: &Ran, code: i32, words: &[&str]) {
+    assert_eq!(ran.code, code, "{ran:?}");
+    assert_eq!(ran.stderr.matches("error: ").count(), 1, "{ran:?}");
+    assert!(ran.stderr.starts_with("error: ") && ran.stderr.matches("help: ").count() <= 1, "{ran:?}");
+    assert!(!ran.stderr.contains("panicked"), "{ran:?}");
+    for word in words {
+        assert!(ran.stderr.contains(word), "`{word}` is not in: {}", ran.stderr);
+    }
+}
+
+/// A module with one export, or with what `body` says.
+fn wat(body: &str) -> Vec<u8> {
+    wat::parse_str(format!("(module {body})")).unwrap()
+}
+
+#[test]
+fn files_that_are_no_target_are_refused_and_leave_nothing() {
+    let valid = fs::read(example("first-bug")).unwrap();
+    let component = wat::parse_str("(component)").unwrap();
+    let cases: Vec<(&str, Vec<u8>, &[&str])> = vec![
+        ("empty.wasm", vec![], &["`empty.wasm`", "empty"]),
+        ("text.wasm", b"hello, world\n".to_vec(), &["`text.wasm`", "neither"]),
+        ("broken.wat", b"(module (func)".to_vec(), &["`broken.wat`"]),
+        ("truncated.wasm", valid[..valid.len() / 2].to_vec(), &["`truncated.wasm`", "offset"]),
+        ("header.wasm", valid[..6].to_vec(), &["`header.wasm`"]),
+        ("component.wasm", component, &["`component.wasm`", "component"]),
+        ("no-entry.wasm", wat(r#"(func (export "add") (param i32 i64) (result i32) local.get 0)"#), &["`no-entry.wasm`", "add(i32, i64) -> i32", "LLVMFuzzerTestOneInput"]),
+        ("import.wasm", wat(r#"(import "env" "mystery" (func (param i32))) (func (export "_start"))"#), &["`import.wasm`", "env.mystery", "--stub-imports"]),
+        ("start.wasm", wat(r#"(func $s unreachable) (start $s) (func (export "_start"))"#), &["`start.wasm`", "instantiated"]),
+        ("endless-start.wasm", wat(r#"(func $s (loop (br 0))) (start $s) (func (export "_start"))"#), &["`endless-start.wasm`"]),
+        ("shared.wasm", wat(r#"(memory (export "memory") 1 1 shared) (func (export "_start"))"#), &["`shared.wasm`", "shared"]),
+        ("huge.wasm", wat(r#"(memory (export "memory") 60000) (func (export "_start"))"#), &["`huge.wasm`", "--memory-max"]),
+        ("legacy.wasm", wat(r#"(func (export "_start") try catch_all end)"#), &["`legacy.wasm`", "legacy"]),
+    ];
+    let fuzzbox = Fuzzbox::new();
+    for (name, bytes, words) in cases {
+        fs::write(fuzzbox.dir().join(name), bytes).unwrap();
+        for verb in ["run", "inspect"] {
+            refused(&fuzzbox.run(verb, &[name], &[]), 2, words);
+        }
+        assert!(!fuzzbox.store().exists(), "{name} left a store behind");
+    }
+}
+
+#[test]
+fn paths_that_are_no_file_are_refused() {
+    let fuzzbox = Fuzzbox::new();
+    fs::create_dir(fuzzbox.dir().join("directory.wasm")).unwrap();
+    refused(&fuzzbox.run("run", &["directory.wasm"], &[]), 2, &["`directory.wasm`", "directory"]);
+    refused(&fuzzbox.run("run", &["absent.wasm"], &[]), 2, &["`absent.wasm`", "No such file"]);
+    // Root may read everything; a file that nobody may read needs another user.
+    fs::copy(example("first-bug"), fuzzbox.dir().join("secret.wasm")).unwrap();
+    fs::set_permissions(fuzzbox.dir().join("secret.wasm"), fs::Permissions::from_mode(0)).unwrap();
+    let readable = fs::read(fuzzbox.dir().join("secret.wasm")).is_ok();
+    if readable {
+        // The kernel refuses this one even to root.
+        refused(&fuzzbox.run("run", &["/proc/self/mem"], &[]), 2, &["`/proc/self/mem`"]);
+    } else {
+        refused(&fuzzbox.run("run", &["secret.wasm"], &[]), 2, &["`secret.wasm`", "denied"]);
+    }
+    assert!(!fuzzbox.store().exists());
+}
+
+#[test]
+fn flags_out_of_range_are_refused() {
+    let fuzzbox = Fuzzbox::new();
+    let json = example("json");
+    for flags in [
+        &["--jobs", "0"][..],
+        &["--fuel-max", "0"],
+        &["--fuel-max", "5000000000"],
+        &["--memory-max", "1TiB"],
+        &["--input-bytes-max", "1GiB"],
+        &["--time", "soon"],
+        &["--memory-max", "much"],
+        &["--entry", "absent"],
+        &["--dict", "absent.dict"],
+        &["--corpus", "absent"],
+        &["--strategy", "magic"],
+    ] {
+        let ran = fuzzbox.run("run", &[&json], flags);
+        refused(&ran, 2, &[]);
+        assert!(ran.stderr.contains(flags[1]) || ran.stderr.contains(flags[0]), "{ran:?}");
+    }
+    refused(&fuzzbox.run("run", &[&json], &["-max_total_time=60"]), 2, &["--time 60s"]);
+    refused(&fuzzbox.run("repro", &["12345678"], &[]), 2, &["no store"]);
+    refused(&fuzzbox.run("ls", &[], &["--store", "absent"]), 2, &["absent"]);
+    assert!(!fuzzbox.store().exists());
+}
+
+/// A store with one finding in it, and the finding's id.
+fn store_with_a_finding() -> (Fuzzbox, String) {
+    let fuzzbox = Fuzzbox::new();
+    let args = ["--execs", "2000000", "--seed", "1", "--stop-on", "first", "--reporter", "json"];
+    let lines = fuzzbox.run("run", &[&example("first-bug")[..]], &args).json_lines();
+    let id = lines.last().unwrap()["findings"][0]["id"].as_str().unwrap().to_owned();
+    (fuzzbox, id)
+}
+
+#[test]
+fn a_store_from_a_future_version_is_refused() {
+    let (fuzzbox, id) = store_with_a_finding();
+    let format = fuzzbox.store().join("format");
+    fs::write(&format, "fuzzbox store 99\n").unwrap();
+    for ran in [
+        fuzzbox.run("ls", &[], &[]),
+        fuzzbox.run("repro", &[&id[..8]], &[]),
+        fuzzbox.run("run", &[&example("json")[..]], &["--execs", "10"]),
+    ] {
+        refused(&ran, 3, &["99"]);
+    }
+    assert_eq!(fs::read_to_string(format).unwrap(), "fuzzbox store 99\n");
+}
+
+#[test]
+fn a_flipped_bit_in_an_object_is_noticed() {
+    let (fuzzbox, id) = store_with_a_finding();
+    let record: serde_json::Value =
+        serde_json::from_slice(&fuzzbox.read(&format!("targets/first-bug/findings/{id}/finding.json"))).unwrap();
+    for key in ["input", "module_object"] {
+        let object = record[key].as_str().unwrap();
+        let path = fuzzbox.store().join("objects").join(&object[..2]).join(&object[2..]);
+        let intact = fs::read(&path).unwrap();
+        let mut flipped = intact.clone();
+        *flipped.last_mut().unwrap() ^= 1;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        fs::write(&path, flipped).unwrap();
+        refused(&fuzzbox.run("repro", &[&id[..8]], &[]), 3, &[object, "damaged"]);
+        fs::write(&path, intact).unwrap();
+        assert_eq!(fuzzbox.run("repro", &[&id[..8]], &[]).code, 1);
+    }
+}
