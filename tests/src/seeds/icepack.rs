@@ -44,7 +44,8 @@ const CHIPS: &[Chip] = &[
 
 /// Ten configurations, the same each time: a sketch of every chip, two whole chips, and two that are mostly settings.
 pub(super) fn documents() -> Vec<Document> {
-    let mut documents: Vec<Document> = CHIPS.iter().map(|chip| (format!("sketch-{}", chip.name), sketch(chip))).collect();
+    let mut documents: Vec<Document> =
+        CHIPS.iter().map(|chip| (format!("sketch-{}", chip.name), sketch(chip))).collect();
     documents.push(("whole-1k".into(), whole(&CHIPS[1])));
     documents.push(("whole-384".into(), whole(&CHIPS[0])));
     documents.push(("settings".into(), settings()));
