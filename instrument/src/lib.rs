@@ -1,1 +1,29 @@
-//! Rewrites wasm modules.
+//! Rewrites WebAssembly modules so that they count control-flow edges: wasm bytes in, wasm bytes and an edge map out.
+//!
+//! The passes, one file or folder each, in the order of the data:
+//!
+//! 1. `survey` validates the module up to its function bodies and collects what the other passes need;
+//! 2. `plan` validates each body and decides what is inserted where: counters, fuel, flags;
+//! 3. `rewrite` writes the new module: it copies what did not change, and puts the planned code in between.
+//!
+//! What comes out besides bytes: [`EdgeMap`] says what each counter counts, [`OffsetMap`] leads from an offset in the
+//! new module back to the original, [`StateExports`] names all state that an execution can change.
+//!
+//! What this crate does not do: it runs nothing, and knows no engine. It refuses by name what it can't rewrite.
+
+mod edges;
+mod instrument;
+pub mod layout;
+mod names;
+mod offsets;
+mod plan;
+mod rewrite;
+mod sections;
+mod survey;
+mod types;
+
+pub use edges::{Edge, EdgeKind, EdgeMap};
+pub use instrument::{Injected, Instrumented, Options, StateExports, instrument};
+pub use offsets::OffsetMap;
+pub use sections::{custom_sections, strip_custom_sections};
+pub use survey::features;

@@ -1,2 +1,59 @@
-//! xtask.
-fn main() {}
+//! What a shell script would otherwise do: `cargo run -p fuzzbox-tests --bin xtask -- guests`.
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use fuzzbox_tests::guests::{self, EXAMPLES, OUTSIDE};
+use fuzzbox_tests::{guest, seeds};
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(name = "xtask", about = "Chores of fuzzbox's own repository")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Build guests from source into target/guests; all of them if none is named
+    Guests {
+        names: Vec<String>,
+        /// Then copy the examples over the committed modules
+        #[arg(long)]
+        bless: bool,
+    },
+    /// Write a guest's ten valid documents into target/guests/seeds and print the folder's path
+    Seeds { guest: String },
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse().task) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:?}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: Task) -> Result<()> {
+    match task {
+        Task::Guests { names, bless } => build_guests(&names, bless),
+        Task::Seeds { guest } => {
+            println!("{}", seeds::folder(&guest)?.display());
+            Ok(())
+        }
+    }
+}
+
+fn build_guests(names: &[String], bless: bool) -> Result<()> {
+    let all = || EXAMPLES.iter().chain(OUTSIDE).map(|&name| name.to_owned()).collect();
+    let names = if names.is_empty() { all() } else { names.to_vec() };
+    for name in &names {
+        println!("{}", guest(name)?.display());
+        if bless && EXAMPLES.contains(&name.as_str()) && guests::bless(name)? {
+            println!("examples/{name}/{name}.wasm is new");
+        }
+    }
+    Ok(())
+}

@@ -1,5 +1,212 @@
 //! Content-addressed objects, findings and corpora in a local directory.
+//!
+//! ```text
+//! .fuzzbox/
+//!   format                         `fuzzbox store 1`
+//!   objects/ab/cdef...             modules and inputs, read only; a file's blake3 is its name
+//!   targets/<name>/corpus          `<input id> <module id>` per line: worth keeping, and since which module
+//!   targets/<name>/modules         `<module id> <object id>` per line: what was fuzzed, and the file it came from
+//!   targets/<name>/findings/<id>/  input, finding.json, README.md with the line that reproduces it
+//!   cache/<kind>/ab/cdef...        results and compiled code; may be deleted at any time
+//!   lock, tmp/                     what keeps two processes apart, and what is being written
+//! ```
+//!
+//! Three rules make a kill at any moment, a full disk and a second process harmless. What a name promises is written
+//! completely before the name exists ([`scratch`]). Lists only grow, by whole lines, and a torn line is no line
+//! ([`record`]). What takes several steps (keeping one finding per signature) is done under one lock, in an order in
+//! which every prefix leaves a valid store: first the new, then away with the old.
+//!
+//! Nothing that is read is trusted. Objects and inputs are checked against their ids, `finding.json` and cache entries
+//! against a checksum in them, all sizes against a limit, and what has a name that fuzzbox doesn't give is ignored.
 
+mod cache;
+mod corpus;
+mod error;
+mod export;
+mod file;
+mod finding;
 mod id;
+mod import;
+mod object;
+mod record;
+mod resolve;
+mod scratch;
+mod seal;
+mod target;
 
+pub use corpus::{CorpusEntry, LoadedCorpus, ModuleEntry};
+pub use error::StoreError;
+pub use export::Exported;
+pub use finding::FindingRecord;
 pub use id::{FindingId, InputId, ModuleId, ObjectId};
+pub use import::{Imported, Skipped, import_dir};
+pub use resolve::Match;
+pub use target::TargetSummary;
+
+use anyhow::{Context, Result};
+use scratch::{Durability, Scratch};
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Largest object, and so the largest module file: 512 MiB.
+pub const OBJECT_BYTES_MAX: u64 = 512 << 20;
+
+/// Largest input: 64 MiB.
+pub const INPUT_BYTES_MAX: u64 = 64 << 20;
+
+/// Version of the layout above.
+const VERSION: u64 = 1;
+
+/// What `format` begins with; the version follows.
+const FORMAT: &str = "fuzzbox store ";
+
+/// An open store. Cheap to clone; all clones, threads and processes may use it at once.
+#[derive(Clone, Debug)]
+pub struct Store {
+    shared: Arc<Shared>,
+}
+
+/// What the clones of a store have in common.
+#[derive(Debug)]
+struct Shared {
+    root: PathBuf,
+    /// Made by the first write: a store that is only read is left as it is.
+    scratch: Mutex<Option<Arc<Scratch>>>,
+}
+
+/// The right to change several files as one. Carries the scratch directory, because making one takes the same lock.
+struct Exclusive {
+    scratch: Arc<Scratch>,
+    _lock: File,
+}
+
+impl Store {
+    /// Opens the store in `dir`; makes one if `dir` is missing, empty, or a store whose making was interrupted.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Future`] for a store of a later version, [`StoreError::Foreign`] for files and for directories
+    /// that hold other things; plain errors name the path.
+    pub fn open_or_create(dir: &Path) -> Result<Self> {
+        if let Err(error) = fs::metadata(dir) {
+            if error.kind() != io::ErrorKind::NotFound {
+                return Err(error).with_context(|| format!("failed to open the store `{}`", dir.display()));
+            }
+            fs::create_dir_all(dir).with_context(|| format!("failed to create the store `{}`", dir.display()))?;
+        }
+        let store = Self::at(dir);
+        let created = store.check_format()?;
+        if !created {
+            store.check_empty()?;
+            store.exclusive()?.scratch.publish(
+                format!("{FORMAT}{VERSION}\n").as_bytes(),
+                0o644,
+                &dir.join("format"),
+                Durability::Name,
+            )?;
+        }
+        let _exclusive = store.exclusive()?;
+        Scratch::sweep(&dir.join("tmp"));
+        Ok(store)
+    }
+
+    /// Opens the store in `dir` and creates nothing.
+    ///
+    /// # Errors
+    ///
+    /// Like [`Store::open_or_create`], and [`StoreError::Absent`] if there is none.
+    pub fn open_existing(dir: &Path) -> Result<Self> {
+        match fs::metadata(dir) {
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(StoreError::Absent { path: dir.into() }.into());
+            }
+            Err(error) => {
+                return Err(error).with_context(|| format!("failed to open the store `{}`", dir.display()));
+            }
+        }
+        let store = Self::at(dir);
+        if !store.check_format()? {
+            store.check_empty()?;
+            return Err(StoreError::Absent { path: dir.into() }.into());
+        }
+        Ok(store)
+    }
+
+    /// Looks for a directory `.fuzzbox` in `from` and in the directories above it.
+    pub fn find(from: &Path) -> Option<PathBuf> {
+        let from = std::path::absolute(from).ok()?;
+        from.ancestors().map(|dir| dir.join(".fuzzbox")).find(|dir| dir.is_dir())
+    }
+
+    /// The directory, as it was given.
+    pub fn root(&self) -> &Path {
+        &self.shared.root
+    }
+
+    fn at(dir: &Path) -> Self {
+        Self { shared: Arc::new(Shared { root: dir.into(), scratch: Mutex::new(None) }) }
+    }
+
+    /// A path below the root.
+    fn path(&self, below: &str) -> PathBuf {
+        self.shared.root.join(below)
+    }
+
+    /// Checks the version; false if the directory has none.
+    fn check_format(&self) -> Result<bool> {
+        if !self.root().is_dir() {
+            return Err(StoreError::Foreign { path: self.root().into(), why: "it is not a directory".into() }.into());
+        }
+        let path = self.path("format");
+        let Some(bytes) = file::read(&path, 64)? else { return Ok(false) };
+        let text = String::from_utf8_lossy(&bytes);
+        let version = text.strip_suffix('\n').and_then(|line| line.strip_prefix(FORMAT));
+        match version.and_then(|version| version.parse().ok()) {
+            Some(VERSION) => Ok(true),
+            Some(version) if version > VERSION => {
+                Err(StoreError::Future { path, version, version_max: VERSION }.into())
+            }
+            _ => {
+                let why = format!("its `format` file says `{}`", text.escape_debug());
+                Err(StoreError::Foreign { path: self.root().into(), why }.into())
+            }
+        }
+    }
+
+    /// Checks that a directory without a version holds nothing but what an interrupted making leaves.
+    fn check_empty(&self) -> Result<()> {
+        let mut names = file::list(self.root())?.into_iter().map(|(name, _)| name);
+        let Some(other) = names.find(|name| !["format", "lock", "tmp"].iter().any(|ours| name == ours)) else {
+            return Ok(());
+        };
+        // Another process may have finished making it since.
+        if self.check_format()? {
+            return Ok(());
+        }
+        let why = format!("it has no `format` file, but holds `{}`", other.to_string_lossy().escape_debug());
+        Err(StoreError::Foreign { path: self.root().into(), why }.into())
+    }
+
+    /// This process' directory for what is being written.
+    fn scratch(&self) -> Result<Arc<Scratch>> {
+        let mut slot = self.shared.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(scratch) = &*slot {
+            return Ok(scratch.clone());
+        }
+        let _lock = scratch::lock(&self.path("lock"))?;
+        let scratch = Arc::new(Scratch::create(&self.path("tmp"))?);
+        *slot = Some(scratch.clone());
+        Ok(scratch)
+    }
+
+    /// Waits until no other thread or process changes several files as one. Not reentrant.
+    fn exclusive(&self) -> Result<Exclusive> {
+        // In this order, or two threads could wait for each other: one for the slot, one for the lock.
+        let scratch = self.scratch()?;
+        let lock = scratch::lock(&self.path("lock"))?;
+        Ok(Exclusive { scratch, _lock: lock })
+    }
+}

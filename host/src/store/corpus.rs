@@ -1,0 +1,186 @@
+//! What is worth keeping for a target: the inputs, and the modules it was fuzzed as.
+
+use super::record::{self, Pair};
+use super::scratch::Durability;
+use super::{INPUT_BYTES_MAX, InputId, ModuleId, ObjectId, Store, StoreError};
+use anyhow::{Result, ensure};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// An input that is worth keeping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct CorpusEntry {
+    /// The input.
+    pub input: InputId,
+    /// The module that was fuzzed when it was kept first.
+    pub module: ModuleId,
+}
+
+/// A module that was fuzzed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct ModuleEntry {
+    /// What executes.
+    pub module: ModuleId,
+    /// The file, with its custom sections.
+    pub object: ObjectId,
+}
+
+/// A corpus with its bytes.
+#[derive(Debug, Default)]
+pub struct LoadedCorpus {
+    /// Entries that could be read, ordered by input id.
+    pub inputs: Vec<(CorpusEntry, Vec<u8>)>,
+    /// One error for each that is damaged or missing.
+    pub damaged: Vec<anyhow::Error>,
+    /// Entries longer than was asked for.
+    pub too_long: u64,
+}
+
+impl Store {
+    /// Lists the corpus of `target`, ordered by input id, each input once; empty for a target that was never fuzzed.
+    ///
+    /// The order is a function of what is kept, not of who wrote it first, so that a campaign that begins with this
+    /// corpus can be repeated in another store.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the list can't be read.
+    pub fn corpus(&self, target: &str) -> Result<Vec<CorpusEntry>> {
+        let mut entries = BTreeMap::new();
+        for (input, module) in record::read(&self.target_dir(target)?.join("corpus"))? {
+            entries.entry(InputId(input)).or_insert(ModuleId(module));
+        }
+        Ok(entries.into_iter().map(|(input, module)| CorpusEntry { input, module }).collect())
+    }
+
+    /// Reads the corpus of `target`. Entries that can't be read are reported beside those that can: a damaged input
+    /// is no reason to lose the others.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the list can't be read.
+    pub fn load_corpus(&self, target: &str, input_bytes_max: u64) -> Result<LoadedCorpus> {
+        let mut loaded = LoadedCorpus::default();
+        for entry in self.corpus(target)? {
+            match self.get_input(entry.input) {
+                Ok(bytes) if bytes.len() as u64 > input_bytes_max => loaded.too_long += 1,
+                Ok(bytes) => loaded.inputs.push((entry, bytes)),
+                Err(error) => loaded.damaged.push(error),
+            }
+        }
+        Ok(loaded)
+    }
+
+    /// Adds inputs that `module` showed to be worth keeping: first their bytes, then one line each.
+    ///
+    /// Inputs that are in the corpus keep the module they have. One batch costs a sync per new input and one more, so
+    /// callers gather what a round found.
+    ///
+    /// # Errors
+    ///
+    /// Fails if an input is longer than [`INPUT_BYTES_MAX`], if an id is not that of its bytes, or if the disk is full:
+    /// then what was added before stays, and the list has whole lines only.
+    pub fn add_to_corpus(&self, target: &str, module: ModuleId, inputs: &[(InputId, &[u8])]) -> Result<()> {
+        let list = self.target_dir(target)?.join("corpus");
+        for (id, bytes) in inputs {
+            check_input(*id, bytes)?;
+            // Their names are made durable by the sync of the list that follows: file systems keep that order.
+            self.put_as((*id).into(), bytes, Durability::Content)?;
+        }
+        self.extend(&list, inputs.iter().map(|(id, _)| (id.0, module.0)), |pair| pair.0)
+    }
+
+    /// Stores a module's file and notes that `target` was fuzzed as `module`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file is larger than [`super::OBJECT_BYTES_MAX`] or can't be written.
+    pub fn add_module(&self, target: &str, module: ModuleId, file: &[u8]) -> Result<ObjectId> {
+        let list = self.target_dir(target)?.join("modules");
+        let object = self.put(file)?;
+        self.extend(&list, [(module.0, object.0)], |pair| *pair)?;
+        Ok(object)
+    }
+
+    /// Lists the modules that `target` was fuzzed as, in the order in which they came; each pair once.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the list can't be read.
+    pub fn modules(&self, target: &str) -> Result<Vec<ModuleEntry>> {
+        let mut seen = BTreeSet::new();
+        let pairs = record::read(&self.target_dir(target)?.join("modules"))?;
+        let once = pairs.into_iter().filter(|pair| seen.insert(*pair));
+        Ok(once.map(|(module, object)| ModuleEntry { module: ModuleId(module), object: ObjectId(object) }).collect())
+    }
+
+    /// Appends those of `pairs` whose `key` is not in the list yet.
+    fn extend<K: Ord>(
+        &self,
+        list: &std::path::Path,
+        pairs: impl IntoIterator<Item = Pair>,
+        key: impl Fn(&Pair) -> K,
+    ) -> Result<()> {
+        let _exclusive = self.exclusive()?;
+        let mut seen: BTreeSet<K> = record::read(list)?.iter().map(&key).collect();
+        let new: Vec<Pair> = pairs.into_iter().filter(|pair| seen.insert(key(pair))).collect();
+        if new.is_empty() { Ok(()) } else { record::append(list, &new) }
+    }
+}
+
+/// Checks that `bytes` are an input of that name.
+pub(super) fn check_input(id: InputId, bytes: &[u8]) -> Result<()> {
+    let size = bytes.len() as u64;
+    if size > INPUT_BYTES_MAX {
+        let what = format!("input {id}");
+        return Err(StoreError::TooLarge { what, bytes: size, bytes_max: INPUT_BYTES_MAX }.into());
+    }
+    ensure!(InputId::of(bytes) == id, "input {id} was given with the bytes of {}", InputId::of(bytes));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MODULE: ModuleId = ModuleId([5; 32]);
+
+    fn store() -> (tempfile::TempDir, Store) {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open_or_create(&dir.path().join("s")).unwrap();
+        (dir, store)
+    }
+
+    #[test]
+    fn a_corpus_is_a_set_ordered_by_id_and_remembers_the_first_module() {
+        let (_dir, store) = store();
+        let inputs: Vec<&[u8]> = vec![b"b", b"a", b"", b"c"];
+        let batch: Vec<_> = inputs.iter().map(|bytes| (InputId::of(bytes), *bytes)).collect();
+        store.add_to_corpus("t", MODULE, &batch).unwrap();
+        let size = std::fs::metadata(store.root().join("targets/t/corpus")).unwrap().len();
+        store.add_to_corpus("t", ModuleId([6; 32]), &batch).unwrap();
+        assert_eq!(std::fs::metadata(store.root().join("targets/t/corpus")).unwrap().len(), size);
+
+        let corpus = store.corpus("t").unwrap();
+        assert_eq!(corpus.len(), 4);
+        assert!(corpus.is_sorted() && corpus.iter().all(|entry| entry.module == MODULE));
+        let loaded = store.load_corpus("t", 0).unwrap();
+        assert_eq!((loaded.inputs.len(), loaded.too_long, loaded.damaged.len()), (1, 3, 0));
+        assert!(store.corpus("other").unwrap().is_empty());
+    }
+
+    #[test]
+    fn an_input_under_a_wrong_name_is_refused() {
+        let (_dir, store) = store();
+        assert!(store.add_to_corpus("t", MODULE, &[(InputId([0; 32]), b"x")]).is_err());
+        assert!(store.corpus("t").unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_module_is_noted_once() {
+        let (_dir, store) = store();
+        let object = store.add_module("t", MODULE, b"\0asm").unwrap();
+        store.add_module("t", MODULE, b"\0asm").unwrap();
+        assert_eq!(store.modules("t").unwrap(), [ModuleEntry { module: MODULE, object }]);
+    }
+}

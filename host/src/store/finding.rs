@@ -1,0 +1,253 @@
+//! Findings: one directory each, for people and for `fuzzbox repro`.
+//!
+//! Within one target and module one finding per signature is kept: the one with the shorter input, and of equally long
+//! inputs the one whose bytes are smaller. So many processes that find the same bug over and over leave the same store
+//! as one that found only the best.
+
+use super::corpus::check_input;
+use super::scratch::{Durability, Scratch};
+use super::{FindingId, INPUT_BYTES_MAX, InputId, ModuleId, ObjectId, Store, StoreError, file, seal};
+use crate::report::ResolvedFrame;
+use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
+use std::path::{Path, PathBuf};
+
+/// Largest `finding.json`.
+const RECORD_BYTES_MAX: u64 = 16 << 20;
+
+/// A failure of a target with all that is needed to see it again: `finding.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FindingRecord {
+    /// Version of this record: [`FindingRecord::VERSION`].
+    pub v: u64,
+    /// Hash of (module, input, settings), and the directory's name.
+    pub id: FindingId,
+    /// The target's name.
+    pub target: String,
+    /// What was executed.
+    pub module: ModuleId,
+    /// The module's file in the store.
+    pub module_object: ObjectId,
+    /// The input that shows it.
+    pub input: InputId,
+    /// The input's length.
+    pub input_bytes: u64,
+    /// `crash`, `hang` or `oom`.
+    pub kind: String,
+    /// Trap kind and normalised frames: equal for the same bug.
+    pub signature: String,
+    /// The guest's calls, innermost first.
+    pub frames: Vec<ResolvedFrame>,
+    /// The settings that can change the outcome, in the form of whoever ran it.
+    pub settings: serde_json::Value,
+    /// Executions of the campaign when it was found.
+    pub found_at_execs: u64,
+    /// The campaign's seed.
+    pub seed: u64,
+    /// Version of the fuzzbox that found it.
+    pub engine: String,
+}
+
+impl FindingRecord {
+    /// The version that is written, and the latest that is read.
+    pub const VERSION: u64 = 1;
+}
+
+impl Store {
+    /// Stores a finding, unless the same bug is there with an input as good; returns the id of the one that is kept.
+    ///
+    /// A better one is written completely before the other is removed. The input becomes an object too.
+    ///
+    /// # Errors
+    ///
+    /// Fails if record and input don't fit each other, or if they can't be written; what was there before stays then.
+    pub fn add_finding(&self, finding: &FindingRecord, input: &[u8]) -> Result<FindingId> {
+        ensure!(finding.v == FindingRecord::VERSION, "version {} of findings can't be written", finding.v);
+        ensure!(finding.input_bytes == input.len() as u64, "finding {} has another input's length", finding.id);
+        check_input(finding.input, input)?;
+        let dir = self.findings_dir(&finding.target)?;
+        let record = seal::seal(finding)?;
+        let bytes = record.len() as u64;
+        if bytes > RECORD_BYTES_MAX {
+            let what = format!("the record of finding {}", finding.id);
+            return Err(StoreError::TooLarge { what, bytes, bytes_max: RECORD_BYTES_MAX }.into());
+        }
+        self.put_as(finding.input.into(), input, Durability::Content)?;
+
+        let exclusive = self.exclusive()?;
+        let rivals = self.rivals(finding)?;
+        let best = rivals.iter().filter_map(|(id, input)| Some((*id, input.as_deref()?))).min_by(|a, b| {
+            // Ids last: two equal inputs differ in settings, and each process must choose the same.
+            shortlex(a.1, b.1).then(a.0.cmp(&b.0))
+        });
+        let kept = match best {
+            Some((id, there)) if shortlex(there, input).is_le() => id,
+            _ => {
+                let readme = readme(finding);
+                let files = [("input", input), ("README.md", readme.as_bytes()), ("finding.json", record.as_bytes())];
+                write_finding(&exclusive.scratch, &dir.join(finding.id.to_string()), &files)?;
+                finding.id
+            }
+        };
+        for (id, _) in rivals.iter().filter(|(id, _)| *id != kept) {
+            exclusive.scratch.remove_dir(&dir.join(id.to_string()))?;
+        }
+        Ok(kept)
+    }
+
+    /// Lists the findings of one target or of all, by target and id. Those that can't be read are left out:
+    /// [`Store::damaged`] names them.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a directory can't be listed.
+    pub fn findings(&self, target: Option<&str>) -> Result<Vec<FindingRecord>> {
+        Ok(self.scan(target)?.into_iter().flat_map(|(good, _)| good).collect())
+    }
+
+    /// Says, for each finding of one target or of all that can't be read, why.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a directory can't be listed.
+    pub fn damaged(&self, target: Option<&str>) -> Result<Vec<anyhow::Error>> {
+        Ok(self.scan(target)?.into_iter().flat_map(|(_, damaged)| damaged).collect())
+    }
+
+    /// Reads one finding.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Missing`], [`StoreError::Damaged`], [`StoreError::Future`], or a plain error that names the file.
+    pub fn finding(&self, target: &str, id: FindingId) -> Result<FindingRecord> {
+        let path = self.findings_dir(target)?.join(id.to_string()).join("finding.json");
+        let what = || format!("finding {id} of {target}");
+        let Some(bytes) = file::read(&path, RECORD_BYTES_MAX)? else {
+            return Err(StoreError::Missing { what: what(), root: self.root().into() }.into());
+        };
+        let damaged = |why: String| StoreError::Damaged { what: what(), why, path: path.clone() };
+        let (version, value) = seal::unseal(&bytes, FindingRecord::VERSION).map_err(|why| damaged(why.to_string()))?;
+        if version > FindingRecord::VERSION {
+            return Err(StoreError::Future { path, version, version_max: FindingRecord::VERSION }.into());
+        }
+        let record: FindingRecord = serde_json::from_value(value).map_err(|why| damaged(why.to_string()))?;
+        if record.id != id || record.target != target {
+            return Err(damaged(format!("it is the record of finding {} of {}", record.id, record.target)).into());
+        }
+        Ok(record)
+    }
+
+    /// Reads the input of a finding: the file beside the record, or the object if that file is damaged or gone.
+    ///
+    /// # Errors
+    ///
+    /// Fails if neither has the bytes that the record names.
+    pub fn finding_input(&self, finding: &FindingRecord) -> Result<Vec<u8>> {
+        let path = self.findings_dir(&finding.target)?.join(finding.id.to_string()).join("input");
+        let problem = match file::read(&path, INPUT_BYTES_MAX) {
+            Ok(Some(bytes)) if InputId::of(&bytes) == finding.input => return Ok(bytes),
+            Ok(Some(bytes)) => {
+                let why = format!("its bytes hash to {}", InputId::of(&bytes));
+                let what = format!("the input of finding {} of {}", finding.id, finding.target);
+                Some(StoreError::Damaged { what, why, path }.into())
+            }
+            Ok(None) => None,
+            Err(error) => Some(error),
+        };
+        self.get_input(finding.input).map_err(|error| problem.unwrap_or(error))
+    }
+
+    /// Findings of one target that can be read, and errors for the others.
+    pub(super) fn scan_findings(&self, target: &str) -> Result<(Vec<FindingRecord>, Vec<anyhow::Error>)> {
+        let (mut good, mut damaged) = (Vec::new(), Vec::new());
+        for (name, kind) in file::list(&self.findings_dir(target)?)? {
+            let Some(id) = name.to_str().and_then(|name| name.parse::<FindingId>().ok()) else { continue };
+            if !kind.is_dir() {
+                continue;
+            }
+            match self.finding(target, id) {
+                Ok(finding) => good.push(finding),
+                Err(error) => damaged.push(error),
+            }
+        }
+        Ok((good, damaged))
+    }
+
+    fn scan(&self, target: Option<&str>) -> Result<Vec<(Vec<FindingRecord>, Vec<anyhow::Error>)>> {
+        match target {
+            Some(target) => Ok(vec![self.scan_findings(target)?]),
+            None => self.target_names()?.iter().map(|target| self.scan_findings(target)).collect(),
+        }
+    }
+
+    /// Stored findings of the same bug: id, and the input if it can be read.
+    fn rivals(&self, finding: &FindingRecord) -> Result<Vec<(FindingId, Option<Vec<u8>>)>> {
+        let (stored, _) = self.scan_findings(&finding.target)?;
+        let same =
+            stored.into_iter().filter(|other| other.module == finding.module && other.signature == finding.signature);
+        Ok(same.map(|other| (other.id, self.finding_input(&other).ok())).collect())
+    }
+
+    fn findings_dir(&self, target: &str) -> Result<PathBuf> {
+        Ok(self.target_dir(target)?.join("findings"))
+    }
+}
+
+/// Shorter is smaller; equally long inputs compare by bytes.
+fn shortlex(a: &[u8], b: &[u8]) -> Ordering {
+    a.len().cmp(&b.len()).then_with(|| a.cmp(b))
+}
+
+/// Writes a finding's files, the record last.
+///
+/// A directory of that name holds the same input, since its name is a hash over it: it is damaged, or its outcome was
+/// judged differently. Each of its files is replaced on its own, so at every moment there is one finding of that name.
+fn write_finding(scratch: &Scratch, dir: &Path, files: &[(&str, &[u8])]) -> Result<()> {
+    if !dir.is_dir() {
+        return scratch.publish_dir(files, dir);
+    }
+    for (name, bytes) in files {
+        scratch
+            .publish(bytes, 0o644, &dir.join(name), Durability::Name)
+            .with_context(|| format!("failed to repair `{}`", dir.display()))?;
+    }
+    Ok(())
+}
+
+/// What a person reads who opens the directory.
+fn readme(finding: &FindingRecord) -> String {
+    let id = finding.id.to_string();
+    let mut text = format!(
+        "# {} in {}\n\n    fuzzbox repro {}\n\nreproduces it. Its signature:\n\n    {}\n\n",
+        plain(&finding.kind),
+        plain(&finding.target),
+        &id[..8],
+        plain(&finding.signature)
+    );
+    text.push_str("Calls, innermost first:\n\n");
+    for (number, frame) in finding.frames.iter().enumerate() {
+        let place = match (&frame.file, frame.line) {
+            (Some(file), Some(line)) => format!("{}:{line}", plain(file)),
+            (Some(file), None) => plain(file),
+            (None, _) => format!("func[{}]+{:#x}", frame.index, frame.offset),
+        };
+        text.push_str(&format!("    #{number} {} at {place}\n", plain(&frame.function)));
+    }
+    if finding.frames.is_empty() {
+        text.push_str("    (unknown)\n");
+    }
+    text.push_str(&format!(
+        "\nThe file `input` is what shows it: {} bytes, blake3 {}.\n`finding.json` has the module and the settings.\n",
+        finding.input_bytes, finding.input
+    ));
+    text
+}
+
+/// Text from a module on one line, without what a terminal or a Markdown reader would obey.
+fn plain(text: &str) -> String {
+    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
+}
+
+#[cfg(test)]
+mod tests;

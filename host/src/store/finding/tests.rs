@@ -1,0 +1,142 @@
+use super::*;
+use std::fs;
+
+fn store() -> (tempfile::TempDir, Store) {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open_or_create(&dir.path().join("s")).unwrap();
+    (dir, store)
+}
+
+fn record(signature: &str, input: &[u8]) -> FindingRecord {
+    FindingRecord {
+        v: FindingRecord::VERSION,
+        id: FindingId::of(&[b"id", input].concat()),
+        target: "a b".into(),
+        module: ModuleId([1; 32]),
+        module_object: ObjectId([2; 32]),
+        input: InputId::of(input),
+        input_bytes: input.len() as u64,
+        kind: "crash".into(),
+        signature: signature.into(),
+        frames: vec![ResolvedFrame {
+            function: "parse`\n#\u{1b}[31m".into(),
+            index: 3,
+            offset: 77,
+            file: Some("a.c".into()),
+            line: Some(12),
+            column: None,
+        }],
+        settings: serde_json::json!({"fuel_max": u64::MAX, "ratio": 0.1}),
+        found_at_execs: 9,
+        seed: u64::MAX,
+        engine: "0.1.0".into(),
+    }
+}
+
+#[test]
+fn a_finding_is_read_back_as_it_was_written() {
+    let (_dir, store) = store();
+    let finding = record("s", b"boom");
+    assert_eq!(store.add_finding(&finding, b"boom").unwrap(), finding.id);
+    assert_eq!(store.finding("a b", finding.id).unwrap(), finding);
+    assert_eq!(store.findings(None).unwrap(), [finding.clone()]);
+    assert_eq!(store.finding_input(&finding).unwrap(), b"boom");
+    assert_eq!(store.get_input(finding.input).unwrap(), b"boom");
+    let readme =
+        fs::read_to_string(store.root().join(format!("targets/a%20b/findings/{}/README.md", finding.id))).unwrap();
+    assert!(readme.contains(&format!("\n    fuzzbox repro {}\n", &finding.id.to_string()[..8])), "{readme}");
+    assert!(readme.contains("\n    #0 parse`\\n#\\u{1b}[31m at a.c:12\n"), "{readme}");
+}
+
+#[test]
+fn one_finding_per_signature_is_kept_the_smallest_in_any_order() {
+    let inputs: [&[u8]; 5] = [b"cc", b"b", b"aaa", b"a", b"ab"];
+    for first in 0..inputs.len() {
+        let (_dir, store) = store();
+        for input in inputs.iter().cycle().skip(first).take(inputs.len()) {
+            let kept = store.add_finding(&record("s", input), input).unwrap();
+            assert_eq!(store.findings(Some("a b")).unwrap().iter().map(|f| f.id).collect::<Vec<_>>(), [kept]);
+        }
+        assert_eq!(store.findings(None).unwrap(), [record("s", b"a")]);
+        store.add_finding(&record("other", b"longer"), b"longer").unwrap();
+        let mut other_module = record("s", b"other module");
+        other_module.module = ModuleId([9; 32]);
+        store.add_finding(&other_module, b"other module").unwrap();
+        assert_eq!(store.findings(None).unwrap().len(), 3);
+    }
+}
+
+#[test]
+fn two_of_a_signature_left_by_a_kill_become_one() {
+    let (_dir, store) = store();
+    store.add_finding(&record("s", b"longer"), b"longer").unwrap();
+    store.add_finding(&record("other", b"x"), b"x").unwrap();
+    // A kill between writing the better one and removing the other leaves both.
+    let better = record("s", b"x");
+    let dir = store.root().join("targets/a%20b/findings").join(better.id.to_string());
+    fs::write(dir.join("finding.json"), seal::seal(&better).unwrap()).unwrap();
+    assert_eq!(store.findings(None).unwrap().len(), 2);
+    assert_eq!(store.add_finding(&record("s", b"longest"), b"longest").unwrap(), better.id);
+    assert_eq!(store.findings(None).unwrap(), [better]);
+}
+
+#[test]
+fn a_damaged_finding_is_named_and_found_again_it_is_repaired() {
+    let (_dir, store) = store();
+    let finding = record("s", b"boom");
+    store.add_finding(&finding, b"boom").unwrap();
+    let dir = store.root().join("targets/a%20b/findings").join(finding.id.to_string());
+    for damage in ["", "{}", "[]", "{\"v\":1}", "null"] {
+        fs::write(dir.join("finding.json"), damage).unwrap();
+        let error = store.finding("a b", finding.id).unwrap_err();
+        assert!(error.to_string().starts_with(&format!("finding {} of a b is damaged: ", finding.id)), "{error}");
+        assert_eq!(store.findings(None).unwrap(), []);
+        assert_eq!(store.damaged(None).unwrap().len(), 1);
+        assert_eq!(store.targets().unwrap()[0].damaged, 1);
+        assert_eq!(store.add_finding(&finding, b"boom").unwrap(), finding.id);
+        assert_eq!(store.findings(None).unwrap(), [finding.clone()]);
+    }
+}
+
+#[test]
+fn a_finding_of_a_later_version_says_so() {
+    let (_dir, store) = store();
+    let finding = record("s", b"boom");
+    store.add_finding(&finding, b"boom").unwrap();
+    let path = store.root().join("targets/a%20b/findings").join(finding.id.to_string()).join("finding.json");
+    fs::write(&path, "{\"v\": 2}").unwrap();
+    let error = store.finding("a b", finding.id).unwrap_err();
+    assert!(error.to_string().contains("written by a newer fuzzbox (version 2, this one reads up to 1)"), "{error}");
+}
+
+#[test]
+fn a_record_under_another_name_is_damaged() {
+    let (_dir, store) = store();
+    let finding = record("s", b"boom");
+    store.add_finding(&finding, b"boom").unwrap();
+    let findings = store.root().join("targets/a%20b/findings");
+    fs::rename(findings.join(finding.id.to_string()), findings.join(FindingId([3; 32]).to_string())).unwrap();
+    assert!(store.finding("a b", FindingId([3; 32])).unwrap_err().to_string().contains("is damaged"));
+}
+
+#[test]
+fn an_input_is_taken_from_the_object_if_the_copy_is_damaged_and_never_wrong() {
+    let (_dir, store) = store();
+    let finding = record("s", b"boom");
+    store.add_finding(&finding, b"boom").unwrap();
+    let copy = store.root().join("targets/a%20b/findings").join(finding.id.to_string()).join("input");
+    fs::write(&copy, b"bomm").unwrap();
+    assert_eq!(store.finding_input(&finding).unwrap(), b"boom");
+    fs::remove_dir_all(store.root().join("objects")).unwrap();
+    assert!(store.finding_input(&finding).unwrap_err().to_string().contains("is damaged: its bytes hash to"));
+    fs::remove_file(&copy).unwrap();
+    assert!(store.finding_input(&finding).unwrap_err().to_string().contains("is not in the store"));
+}
+
+#[test]
+fn a_record_that_does_not_fit_its_input_is_refused() {
+    let (_dir, store) = store();
+    assert!(store.add_finding(&record("s", b"boom"), b"bomm").is_err());
+    assert!(store.add_finding(&record("s", b"boom"), b"boo").is_err());
+    assert_eq!(store.targets().unwrap(), []);
+}

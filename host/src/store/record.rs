@@ -1,0 +1,123 @@
+//! Lists that only grow: text lines of two hashes each.
+//!
+//! ```text
+//! af1349b9...3262 77e1c0ff...09ab\n
+//! ```
+//!
+//! A batch is one `write(2)` at the end of the file. A kill or a power failure in the middle leaves a torn last line:
+//! readers skip it (a line is 64 hex digits, a space, 64 hex digits, or it is no line), and the next batch begins with a
+//! line feed so that it isn't glued to it.
+
+use super::{ObjectId, StoreError, file};
+use anyhow::{Context, Result};
+use std::fs::{self, OpenOptions};
+use std::io::{Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// One line: two hashes.
+pub(super) type Pair = ([u8; 32], [u8; 32]);
+
+/// Length of a line with its line feed.
+const LINE_BYTES: usize = 64 + 1 + 64 + 1;
+
+/// Largest list: about two million lines.
+const RECORD_BYTES_MAX: u64 = 256 << 20;
+
+/// Reads a list in its order, as often as a line is in it; empty if there is no file.
+pub(super) fn read(path: &Path) -> Result<Vec<Pair>> {
+    let Some(bytes) = file::read(path, RECORD_BYTES_MAX)? else { return Ok(Vec::new()) };
+    Ok(bytes.split(|byte| *byte == b'\n').filter_map(parse).collect())
+}
+
+/// Appends `pairs`. The caller holds the store's lock.
+pub(super) fn append(path: &Path, pairs: &[Pair]) -> Result<()> {
+    let context = || format!("failed to write `{}`", path.display());
+    if let Some(dir) = path.parent() {
+        fs::create_dir_all(dir).with_context(context)?;
+    }
+    let length = match file::open(path)? {
+        Some(there) => there.metadata().with_context(context)?.len(),
+        None => 0,
+    };
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    let mut options = OpenOptions::new();
+    let mut list = options
+        .read(true)
+        .append(true)
+        .create(true)
+        .mode(0o644)
+        .custom_flags(flags)
+        .open(path)
+        .with_context(context)?;
+
+    let mut lines = Vec::with_capacity(1 + pairs.len() * LINE_BYTES);
+    if length > 0 && last_byte(&mut list).with_context(context)? != b'\n' {
+        lines.push(b'\n');
+    }
+    for (first, second) in pairs {
+        writeln!(lines, "{} {}", ObjectId(*first), ObjectId(*second))?;
+    }
+    let bytes = length + lines.len() as u64;
+    if bytes > RECORD_BYTES_MAX {
+        let what = format!("`{}`", path.display());
+        return Err(StoreError::TooLarge { what, bytes, bytes_max: RECORD_BYTES_MAX }.into());
+    }
+    let written = list.write_all(&lines).and_then(|()| list.sync_data());
+    if written.is_err() {
+        // A full disk takes a part of a batch. Ours is the lock, so nobody wrote behind it.
+        drop(list.set_len(length));
+    }
+    written.with_context(context)
+}
+
+fn last_byte(list: &mut fs::File) -> std::io::Result<u8> {
+    let mut byte = [0];
+    list.seek(SeekFrom::End(-1))?;
+    std::io::Read::read_exact(list, &mut byte)?;
+    Ok(byte[0])
+}
+
+fn parse(line: &[u8]) -> Option<Pair> {
+    if line.len() != LINE_BYTES - 1 || line[64] != b' ' {
+        return None;
+    }
+    let hash = |hex: &[u8]| blake3::Hash::from_hex(hex).ok().map(|hash| *hash.as_bytes());
+    Some((hash(&line[..64])?, hash(&line[65..])?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_torn_at_any_byte_loses_its_last_line_only_and_goes_on() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("list");
+        let pairs: Vec<Pair> = (0..3).map(|n| ([n; 32], [n + 100; 32])).collect();
+        append(&path, &pairs).unwrap();
+        let whole = fs::read(&path).unwrap();
+        assert_eq!(whole.len(), 3 * LINE_BYTES);
+        for length in 0..=whole.len() {
+            fs::write(&path, &whole[..length]).unwrap();
+            // Without its line feed a line is complete all the same.
+            let kept = (length + 1) / LINE_BYTES;
+            assert_eq!(read(&path).unwrap(), pairs[..kept], "{length}");
+            append(&path, &[([9; 32], [9; 32])]).unwrap();
+            let after = read(&path).unwrap();
+            assert_eq!(after[..kept], pairs[..kept], "{length}");
+            assert_eq!(after[kept..], [([9; 32], [9; 32])], "{length}");
+        }
+    }
+
+    #[test]
+    fn lines_that_are_none_are_skipped() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("list");
+        append(&path, &[([1; 32], [2; 32])]).unwrap();
+        let mut bytes = fs::read(&path).unwrap();
+        bytes.splice(0..0, *b"\n\xff\xfe\nhello there\n \n");
+        fs::write(&path, &bytes).unwrap();
+        assert_eq!(read(&path).unwrap(), [([1; 32], [2; 32])]);
+    }
+}

@@ -1,0 +1,154 @@
+//! From what a person pastes, the beginning of a hash, to what it names.
+
+use super::{FindingId, InputId, ModuleId, ObjectId, Store, StoreError, file};
+use anyhow::Result;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// Fewest digits of a prefix.
+const DIGITS_MIN: usize = 4;
+
+/// Something in the store that a prefix names.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Match {
+    /// A finding, by its own id or by that of its input.
+    Finding {
+        /// The target's name.
+        target: String,
+        /// The finding.
+        id: FindingId,
+    },
+    /// A module, by its own id or by that of its file.
+    Module {
+        /// Targets that it was fuzzed as, sorted.
+        targets: Vec<String>,
+        /// What executes.
+        id: ModuleId,
+        /// The file.
+        object: ObjectId,
+    },
+    /// A corpus entry that shows no finding.
+    Input {
+        /// Targets that keep it, sorted.
+        targets: Vec<String>,
+        /// The input.
+        id: InputId,
+    },
+    /// Any other object.
+    Object(ObjectId),
+}
+
+impl fmt::Display for Match {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Finding { target, id } => write!(f, "finding {id} of {target}"),
+            Self::Module { targets, id, .. } => write!(f, "module {id} of {}", targets.join(", ")),
+            Self::Input { targets, id } => write!(f, "input {id} of {}", targets.join(", ")),
+            Self::Object(id) => write!(f, "object {id}"),
+        }
+    }
+}
+
+impl Store {
+    /// Finds everything that `prefix`, 4 to 64 hex digits of either case, can mean; empty if nothing.
+    ///
+    /// One thing is one match: an input that shows a finding is that finding, not also a corpus entry and an object.
+    /// More than one match is for the caller to print. The order is findings, modules, inputs, objects, each sorted.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Prefix`] if it is no such prefix; plain errors if the store can't be read.
+    pub fn resolve(&self, prefix: &str) -> Result<Vec<Match>> {
+        let digits = prefix.len();
+        if !(DIGITS_MIN..=64).contains(&digits) || !prefix.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(StoreError::Prefix { text: prefix.chars().take(80).collect() }.into());
+        }
+        let prefix = prefix.to_ascii_lowercase();
+        let begins = |id: [u8; 32]| ObjectId(id).to_string().starts_with(&prefix);
+        let mut matches = BTreeSet::new();
+        // Objects that were told already as what they are.
+        let mut told = BTreeSet::new();
+        let mut modules: BTreeMap<(ModuleId, ObjectId), BTreeSet<String>> = BTreeMap::new();
+        let mut inputs: BTreeMap<InputId, BTreeSet<String>> = BTreeMap::new();
+
+        for target in self.target_names()? {
+            for finding in self.scan_findings(&target)?.0 {
+                if begins(finding.id.0) || begins(finding.input.0) {
+                    told.insert(finding.input.0);
+                    matches.insert(Match::Finding { target: target.clone(), id: finding.id });
+                }
+                if begins(finding.module.0) || begins(finding.module_object.0) {
+                    modules.entry((finding.module, finding.module_object)).or_default().insert(target.clone());
+                }
+            }
+            for entry in self.modules(&target)? {
+                if begins(entry.module.0) || begins(entry.object.0) {
+                    modules.entry((entry.module, entry.object)).or_default().insert(target.clone());
+                }
+            }
+            for entry in self.corpus(&target)?.iter().filter(|entry| begins(entry.input.0)) {
+                inputs.entry(entry.input).or_default().insert(target.clone());
+            }
+        }
+        for ((id, object), targets) in modules {
+            told.insert(object.0);
+            matches.insert(Match::Module { targets: targets.into_iter().collect(), id, object });
+        }
+        for (id, targets) in inputs {
+            if told.insert(id.0) {
+                matches.insert(Match::Input { targets: targets.into_iter().collect(), id });
+            }
+        }
+        matches.extend(self.objects(&prefix)?.into_iter().filter(|id| !told.contains(&id.0)).map(Match::Object));
+        Ok(matches.into_iter().collect())
+    }
+
+    /// Objects that begin with `prefix`, which has at least two digits.
+    fn objects(&self, prefix: &str) -> Result<Vec<ObjectId>> {
+        let (shard, rest) = prefix.split_at(2);
+        let entries = file::list(&self.path("objects").join(shard))?;
+        let names = entries.iter().filter(|(_, kind)| kind.is_file()).filter_map(|(name, _)| name.to_str());
+        Ok(names
+            .filter(|name| name.starts_with(rest))
+            .filter_map(|name| format!("{shard}{name}").parse().ok())
+            .collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_thing_is_matched_once_as_what_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open_or_create(dir.path()).unwrap();
+        let module = ModuleId([0xab; 32]);
+        let object = store.add_module("b", module, b"\0asm").unwrap();
+        store.add_module("a", module, b"\0asm").unwrap();
+        let input = InputId::of(b"x");
+        store.add_to_corpus("a", module, &[(input, b"x")]).unwrap();
+        let other = store.put(b"other").unwrap();
+
+        let targets = || vec!["a".to_owned(), "b".to_owned()];
+        assert_eq!(store.resolve("ABAB").unwrap(), [Match::Module { targets: targets(), id: module, object }]);
+        let by_file = store.resolve(&object.to_string()[..9]).unwrap();
+        assert_eq!(by_file, [Match::Module { targets: targets(), id: module, object }]);
+        let by_input = store.resolve(&input.to_string()).unwrap();
+        assert_eq!(by_input, [Match::Input { targets: vec!["a".into()], id: input }]);
+        assert_eq!(store.resolve(&other.to_string()[..5]).unwrap(), [Match::Object(other)]);
+        assert_eq!(store.resolve("00000000").unwrap(), []);
+    }
+
+    #[test]
+    fn what_is_no_prefix_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open_or_create(dir.path()).unwrap();
+        for text in ["", "abc", "xyzw", "../..", "abc\0", "größe", &"a".repeat(65)] {
+            assert!(
+                matches!(store.resolve(text).unwrap_err().downcast_ref(), Some(StoreError::Prefix { .. })),
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! The entry function and what it gives.
+
+use anyhow::{Context, Result};
+use wasmparser::Validator;
+
+use crate::edges::EdgeMap;
+use crate::offsets::OffsetMap;
+use crate::plan::plan;
+use crate::rewrite::rewrite;
+use crate::survey::{features, survey};
+
+/// How a module is rewritten.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// Fuel that a new instance starts with, until the host sets it: what a start function runs on, which runs before
+    /// the host gets hold of the instance. Default: 10,000,000,000 operators.
+    pub start_fuel: i64,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { start_fuel: 10_000_000_000 }
+    }
+}
+
+/// A rewritten module and what is to be known about it.
+#[derive(Clone, Debug)]
+pub struct Instrumented {
+    /// The module. It validates with [`features`], and has no custom sections.
+    pub wasm: Vec<u8>,
+    /// What each counter counts.
+    pub edges: EdgeMap,
+    /// The added memory.
+    pub injected: Injected,
+    /// Where all state of the module can be reached.
+    pub state: StateExports,
+    /// The way back from offsets in `wasm` to the original module.
+    pub offsets: OffsetMap,
+}
+
+/// The added memory: 32-bit, not shared, its size fixed, the last of the memory index space. The module itself has no
+/// instruction that addresses it. [`layout`](crate::layout) says what is where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Injected {
+    /// The name under which it is exported.
+    pub memory_export: String,
+    /// Its size in pages of 64 KiB, the least and the most.
+    pub pages: u64,
+}
+
+/// Names of the exports that were added so that the host can save and restore all state of an instance: all memories
+/// and tables but the injected memory, and all mutable globals, imported ones too, in the order of their indices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateExports {
+    /// Memory i is exported as `memories[i]`.
+    pub memories: Vec<String>,
+    /// Table i is exported as `tables[i]`.
+    pub tables: Vec<String>,
+    /// The mutable globals.
+    pub globals: Vec<String>,
+    /// Why the state can't be restored by setting these to values they had, if so: then an instance is good for one
+    /// execution. (What *may* happen and can't be undone, as dropping a segment, has a flag in
+    /// [`layout`](crate::layout) instead.)
+    pub irreversible: Option<&'static str>,
+}
+
+/// Rewrites a module so that it counts its control-flow edges, runs on fuel, and tells how it changed its state.
+///
+/// ```wat
+/// (module                                    (module
+///   (import "env" "f" (func $f))               (import "env" "f" (func $f))
+///   (global $g (mut i32) (i32.const 7))        (memory $injected 1 1)                    ;; added
+///   (func $main (export "main") (param i32)    (global $g (mut i32) (i32.const 7))
+///                                              (export "main" (func $main))
+///                                              (export "fuzzbox:global:0" (global $g))   ;; added: state
+///                                              (export "fuzzbox:injected" (memory $injected))
+///                                              (func $main (param i32)
+///                                                counter 0 += 1                          ;; added: entry
+///                                                fuel -= 2, trap if negative             ;; added
+///     loop $again                                loop $again
+///                                                  fuel -= 4, trap if negative           ;; added
+///       call $f                                    call $f
+///       local.get 0                                local.get 0
+///       br_if $again                               if                                    ;; was br_if $again
+///                                                    counter 1 += 1                      ;; taken
+///                                                    br $again
+///                                                  end
+///                                                  counter 2 += 1                        ;; not taken
+///     end))                                      end)
+///                                              (data (memory $injected) (i32.const 0)    ;; added: fuel to start with
+///                                                "\00\e4\0b\54\02\00\00\00"))
+/// ```
+///
+/// A counter is `i32.load`, `i32.add`, `i32.store` at a constant address, which Cranelift makes one `add`.
+///
+/// **Index spaces stay put.** Nothing is imported, and what is added comes last: types, one memory, exports, one data
+/// segment. So a function, global, table, memory, tag, type or segment keeps its number, an operator's bytes mean the
+/// same in the new module, and all code that isn't a counted branch is copied verbatim. Only depths of branches out of
+/// a `try_table` change, because each of its clauses gets a block of its own around it.
+///
+/// **What is counted:** function entry; both ways of `if`, `br_if` and `br_on_*`; each arm of `br_table`; `br` to a loop;
+/// each clause of `try_table`. This is the plain placement, one counter per edge. Code that can't be reached (after `br`,
+/// `return`, `unreachable`, ... until a branch joins) is copied and not counted. Counters wrap.
+///
+/// **Fuel** is taken at each function entry and loop head: the number of operators in the body or loop, outside of loops
+/// in it. No endless execution escapes it, start functions included: there are no jumps back but to loop heads, and no
+/// calls but to entries. `memory.atomic.wait` times out at once, because nobody is there to notify.
+///
+/// **Behaviour** is otherwise the original's: same results, traps, memories, tables and globals, with three
+/// exceptions. Running out of fuel traps; functions may have larger frames, so that the stack overflows earlier; and
+/// objects in scratch locals may live longer.
+///
+/// # Errors
+///
+/// The message says what the module is or has, as in `is a component; only core modules can be rewritten`: no core
+/// module; invalid, with the validator's message and offset; using what [`features`] doesn't have; or beyond a limit
+/// when rewritten (memories, types, exports, locals, body size, counters).
+pub fn instrument(wasm: &[u8], options: &Options) -> Result<Instrumented> {
+    let (survey, bodies) = survey(wasm)?;
+    let plan = plan(&survey, bodies)?;
+    let rewritten = rewrite(&survey, &plan, options)?;
+    // Everything was in order before, so what fails here is a limit: the validator knows them all, and names them.
+    Validator::new_with_features(features())
+        .validate_all(&rewritten.wasm)
+        .context("is beyond what engines accept when it is rewritten")?;
+    Ok(Instrumented {
+        wasm: rewritten.wasm,
+        edges: EdgeMap { edges: plan.edges, functions: survey.names },
+        injected: rewritten.injected,
+        state: rewritten.state,
+        offsets: rewritten.offsets,
+    })
+}

@@ -1,0 +1,65 @@
+//! Where things are in the injected memory, in bytes from its start; all values are little-endian.
+//!
+//! ```text
+//! 0        8 9 10 11 12      64
+//! | fuel   |o|w|g|d|m|   0   | counter 0 | counter 1 | ...
+//!   i64     u8 flags           u32         u32
+//! ```
+
+/// Fuel left, an `i64`: each function entry and each loop head takes from it what the code there costs, and execution
+/// stops with a trap when it becomes negative. The host sets it before each execution; a new instance starts with
+/// [`Options::start_fuel`](crate::Options::start_fuel), which is what a start function runs on.
+pub const FUEL: u32 = 0;
+
+/// The first of the flags. A flag is one byte which the guest sets to 1 when the event happens; the host clears it.
+pub const FLAGS: u32 = 8;
+
+/// How many flags there are, one byte each from [`FLAGS`].
+pub const FLAG_COUNT: u32 = 5;
+
+/// The execution ran out of fuel (and trapped with `unreachable`).
+pub const FLAG_OUT_OF_FUEL: u32 = 8;
+
+/// A table's content may have changed: `table.set`, `table.fill`, `table.copy` or `table.init` was reached.
+pub const FLAG_TABLE_WRITE: u32 = 9;
+
+/// A `table.grow` was reached.
+pub const FLAG_TABLE_GROW: u32 = 10;
+
+/// A segment was dropped: `data.drop` or `elem.drop` was reached.
+pub const FLAG_SEGMENT_DROP: u32 = 11;
+
+/// A `memory.grow` was reached, whether it succeeded or not.
+pub const FLAG_MEMORY_GROW: u32 = 12;
+
+/// The first counter: edge i counts in the `u32` at `COUNTERS + 4 * i`, wrapping.
+pub const COUNTERS: u32 = 64;
+
+/// The most edges that a module may have: 256 MiB of counters.
+pub const EDGES_MAX: u32 = 1 << 26;
+
+/// Size of a page of the injected memory.
+pub const PAGE_BYTES: u64 = 1 << 16;
+
+/// How many pages hold `edges` counters and what lies before them.
+pub(crate) fn pages(edges: usize) -> u64 {
+    (u64::from(COUNTERS) + 4 * edges as u64).div_ceil(PAGE_BYTES)
+}
+
+/// Where an edge's counter is.
+pub(crate) fn counter(edge: u32) -> u64 {
+    u64::from(COUNTERS) + 4 * u64::from(edge)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_hold_exactly_what_they_must() {
+        assert_eq!(pages(0), 1);
+        assert_eq!(pages((65_536 - 64) / 4), 1);
+        assert_eq!(pages((65_536 - 64) / 4 + 1), 2);
+        assert_eq!(pages(EDGES_MAX as usize), 4097);
+    }
+}

@@ -1,0 +1,167 @@
+//! First pass: validates everything but function bodies, and learns what the later passes need to know.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context, Result, bail, ensure};
+use wasmparser::types::{CoreTypeId, Types};
+use wasmparser::{
+    CompositeInnerType, ExternalKind, FuncToValidate, FuncType, FunctionBody, Parser, Payload, TypeRef, ValidPayload,
+    Validator, ValidatorResources, WasmFeatures,
+};
+
+use crate::names::Names;
+use crate::sections::sections;
+
+/// The most bytes a module may have. Offsets are kept as `u32`, and the rewritten module must fit as well.
+const MODULE_BYTES_MAX: usize = 1 << 30;
+
+/// How exports that the rewriter adds start; a number is put before the colon if the module has such names itself.
+const PREFIX: &str = "fuzzbox";
+
+/// What we accept: what wasmtime 48 can run. All of WebAssembly 3.0 with threads, wide arithmetic and custom page
+/// sizes; no legacy exceptions, stack switching, components or shared-everything threads.
+///
+/// The rewritten module needs [`WasmFeatures::MULTI_MEMORY`] and [`WasmFeatures::MULTI_VALUE`] whether the original
+/// did or not.
+pub fn features() -> WasmFeatures {
+    WasmFeatures::WASM3 | WasmFeatures::CUSTOM_PAGE_SIZES | WasmFeatures::WIDE_ARITHMETIC
+}
+
+/// The bodies of the defined functions, in order, still to be validated.
+pub(crate) type Bodies<'a> = Vec<(FuncToValidate<ValidatorResources>, FunctionBody<'a>)>;
+
+/// What there is to know about a module before its function bodies are read.
+pub(crate) struct Survey<'a> {
+    /// The module as it was given.
+    pub(crate) wasm: &'a [u8],
+    /// Per type index: the function type as it was written, or `None` for structs and arrays.
+    pub(crate) types: Vec<Option<FuncType>>,
+    /// A type index for each type that the validator knows.
+    pub(crate) type_indices: BTreeMap<CoreTypeId, u32>,
+    /// Size of the memory index space; the injected memory's index.
+    pub(crate) memories: u32,
+    /// Size of the table index space.
+    pub(crate) tables: u32,
+    /// Indices of the mutable globals.
+    pub(crate) mutable_globals: Vec<u32>,
+    /// Names by function index.
+    pub(crate) names: Vec<Option<String>>,
+    /// How names start that are free for exports: `fuzzbox:`.
+    pub(crate) export_prefix: String,
+}
+
+/// Validates a module up to its function bodies.
+pub(crate) fn survey(wasm: &[u8]) -> Result<(Survey<'_>, Bodies<'_>)> {
+    ensure!(wasm.len() <= MODULE_BYTES_MAX, "has {} bytes, more than the {MODULE_BYTES_MAX} allowed", wasm.len());
+    sections(wasm)?; // says in our words what is no core module
+    let mut reader = Reader::default();
+    let mut validator = Validator::new_with_features(features());
+    let mut parser = Parser::new(0);
+    parser.set_features(features());
+    for payload in parser.parse_all(wasm) {
+        let payload = payload.context(INVALID)?;
+        reader.read(&payload).context(INVALID)?;
+        match validator.payload(&payload).context(INVALID)? {
+            ValidPayload::Ok => {}
+            ValidPayload::Func(function, body) => reader.bodies.push((function, body)),
+            ValidPayload::Parser(_) => bail!("has a module inside; only core modules can be rewritten"),
+            ValidPayload::End(types) => return Ok(reader.finish(wasm, &types)),
+        }
+    }
+    bail!("is not a wasm module: it has no end")
+}
+
+/// What comes before the validator's message.
+pub(crate) const INVALID: &str = "is not valid wasm";
+
+/// What is collected on the way, section by section.
+#[derive(Default)]
+struct Reader<'a> {
+    bodies: Bodies<'a>,
+    types: Vec<Option<FuncType>>,
+    imports: Vec<(&'a str, &'a str)>,
+    exports: Vec<(u32, &'a str)>,
+    /// What stands between `fuzzbox` and `:` in export names.
+    taken: BTreeSet<&'a str>,
+    functions: u32,
+}
+
+impl<'a> Reader<'a> {
+    fn read(&mut self, payload: &Payload<'a>) -> wasmparser::Result<()> {
+        match payload {
+            Payload::TypeSection(section) => {
+                for group in section.clone() {
+                    self.types.extend(group?.into_types().map(|ty| match ty.composite_type.inner {
+                        CompositeInnerType::Func(ty) => Some(ty),
+                        _ => None,
+                    }));
+                }
+            }
+            Payload::ImportSection(section) => {
+                for import in section.clone().into_imports() {
+                    let import = import?;
+                    if let TypeRef::Func(_) | TypeRef::FuncExact(_) = import.ty {
+                        self.imports.push((import.module, import.name));
+                    }
+                }
+            }
+            Payload::FunctionSection(section) => self.functions = section.count(),
+            Payload::ExportSection(section) => {
+                for export in section.clone() {
+                    let export = export?;
+                    if let ExternalKind::Func | ExternalKind::FuncExact = export.kind {
+                        self.exports.push((export.index, export.name));
+                    }
+                    if let Some((number, _)) = export.name.strip_prefix(PREFIX).and_then(|rest| rest.split_once(':')) {
+                        self.taken.insert(number);
+                    }
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn finish(self, wasm: &'a [u8], types: &Types) -> (Survey<'a>, Bodies<'a>) {
+        let types = types.as_ref();
+        let mut names = Names::new(wasm, self.imports.len() + self.bodies.len());
+        for (index, name) in self.exports {
+            names.propose(index, name.to_owned());
+        }
+        for (index, (module, name)) in (0..).zip(&self.imports) {
+            names.propose(index, format!("{module}.{name}"));
+        }
+        let type_count = types.core_type_count_in_module();
+        debug_assert_eq!(type_count as usize, self.types.len());
+        let survey = Survey {
+            wasm,
+            types: self.types,
+            type_indices: (0..type_count).rev().map(|index| (types.core_type_at_in_module(index), index)).collect(),
+            memories: types.memory_count(),
+            tables: types.table_count(),
+            mutable_globals: (0..types.global_count()).filter(|&index| types.global_at(index).mutable).collect(),
+            names: names.into_vec(),
+            export_prefix: free_prefix(&self.taken),
+        };
+        (survey, self.bodies)
+    }
+}
+
+/// `fuzzbox:`, or `fuzzbox1:` if a name starts so, and so on.
+fn free_prefix(taken: &BTreeSet<&str>) -> String {
+    let numbers = std::iter::once(String::new()).chain((1u32..).map(|number| number.to_string()));
+    let free = numbers.into_iter().find(|number| !taken.contains(number.as_str())).unwrap_or_default();
+    format!("{PREFIX}{free}:")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prefix_is_one_that_no_export_has() {
+        assert_eq!(free_prefix(&BTreeSet::new()), "fuzzbox:");
+        assert_eq!(free_prefix(&BTreeSet::from(["", "1", "x"])), "fuzzbox2:");
+        assert_eq!(free_prefix(&BTreeSet::from(["1"])), "fuzzbox:");
+    }
+}

@@ -1,0 +1,142 @@
+//! Compiles C to wasm with Debian's clang and wasi-libc.
+//!
+//! The result is the same wherever it is built: paths in the debug information begin at the top of the repository
+//! (`examples/json/json.c`) or with the name of the package (`jansson/src/load.c`).
+
+use super::debian::SourcePackage;
+use super::recipe::{C, Entry};
+use super::tool::{self, text};
+use crate::workspace;
+use anyhow::{Context as _, Result, ensure};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const CLANG: &str = "clang-22";
+const PACKAGES: &[&str] = &["clang-22", "lld-22", "wasi-libc", "libclang-rt-22-dev-wasm32"];
+/// Debian's C library lives under this older name of `wasm32-wasip1`, which clang would like to see replaced.
+const TARGET: &[&str] = &["--target=wasm32-wasi", "-Wno-deprecated"];
+
+/// Makes sure that compiler, linker, C library and compiler support are there; installs them if that is possible.
+pub(super) fn provide() -> Result<()> {
+    let Some(missing) = missing()? else { return Ok(()) };
+    tool::install(missing, PACKAGES)?;
+    match self::missing()? {
+        Some(still) => anyhow::bail!("`{still}` is missing although {} are installed", PACKAGES.join(" ")),
+        None => Ok(()),
+    }
+}
+
+fn missing() -> Result<Option<&'static str>> {
+    if let Some(program) = [CLANG, "wasm-ld-22"].into_iter().find(|p| !tool::exists(p)) {
+        return Ok(Some(program));
+    }
+    for (what, question) in [("libc.a of wasi-libc", "-print-file-name=libc.a"), RUNTIME] {
+        let output = tool::run(Command::new(CLANG).args(TARGET).arg(question))?;
+        let answer = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        // A file that clang doesn't find is answered by its bare name.
+        if !(Path::new(&answer).is_absolute() && Path::new(&answer).is_file()) {
+            return Ok(Some(what));
+        }
+    }
+    Ok(None)
+}
+
+const RUNTIME: (&str, &str) = ("libclang_rt.builtins for wasm32", "-print-libgcc-file-name");
+
+/// Says what a build now would use, for comparison with what an earlier one used.
+pub(super) fn made_from(name: &str, c: &C, package: Option<&SourcePackage>) -> Result<String> {
+    let version = tool::run(Command::new(CLANG).arg("--version"))?;
+    let version = String::from_utf8_lossy(&version.stdout);
+    let mut hash = blake3::Hasher::new();
+    for job in jobs(c, package, Path::new("build"))? {
+        hash.update(format!("{:?}", job.arguments).as_bytes());
+    }
+    hash.update(format!("{:?} {}", link_arguments(c), c.slim).as_bytes());
+    for file in own_files(c)? {
+        hash.update(&fs::read(&file).with_context(|| format!("failed to read `{}`", file.display()))?);
+    }
+    let package = package.map_or(String::new(), |p| format!("debian {} {}\n", p.name, p.version));
+    Ok(format!("{name} {}\n{package}{}\n", hash.finalize(), version.lines().next().unwrap_or_default()))
+}
+
+/// Compiles and links; returns the module.
+pub(super) fn build(name: &str, c: &C, package: Option<&SourcePackage>) -> Result<Vec<u8>> {
+    let folder = tempfile::tempdir_in(crate::cache()).context("failed to create a folder to build in")?;
+    let jobs = jobs(c, package, folder.path())?;
+    for job in &jobs {
+        tool::run(Command::new(CLANG).args(&job.arguments))?;
+    }
+    let out = folder.path().join(format!("{name}.wasm"));
+    let mut link = Command::new(CLANG);
+    link.args(TARGET).args(link_arguments(c)).args(jobs.iter().map(|j| &j.object)).args(c.libraries);
+    tool::run(link.arg("-o").arg(&out))?;
+    let module = fs::read(&out).with_context(|| format!("failed to read `{}`", out.display()))?;
+    ensure!(module.starts_with(b"\0asm"), "the linker wrote something that is not a module");
+    if c.slim { super::module::without_sections(&module, &[".debug_loc", ".debug_aranges"]) } else { Ok(module) }
+}
+
+/// One run of the compiler.
+struct Job {
+    arguments: Vec<String>,
+    object: PathBuf,
+}
+
+fn jobs(c: &C, package: Option<&SourcePackage>, out: &Path) -> Result<Vec<Job>> {
+    let home = workspace().join(c.home);
+    let mut common: Vec<String> = TARGET.iter().chain(c.flags).map(|&s| s.to_owned()).collect();
+    common.push("-fdebug-compilation-dir=.".into());
+    common.push(format!("-ffile-prefix-map={}/=", text(workspace())?));
+    common.push(format!("-I{}", text(&home)?));
+
+    let mut theirs = Vec::new();
+    if let (Some(part), Some(unpacked)) = (c.package, package) {
+        let folder = unpacked.folder.join(part.folder);
+        // The last map that fits is applied, and the cache may lie within the workspace.
+        common.push(format!("-ffile-prefix-map={}/={}/", text(&unpacked.folder)?, part.name));
+        common.push(format!("-I{}", text(&folder)?));
+        for file in part.files {
+            // Other people's warnings are not ours to mend.
+            let flags = part.flags.iter().copied().chain(["-w"]).map(str::to_owned).collect();
+            theirs.push((folder.join(file), flags));
+        }
+    }
+    let ours = own_files(c)?.into_iter().filter(|f| f.extension().is_some_and(|e| e == "c"));
+    let ours = ours.map(|f| (f, vec!["-Wall".to_owned(), "-Wextra".into(), "-Werror".into()]));
+
+    let mut jobs = Vec::new();
+    for (file, flags) in ours.chain(theirs) {
+        let stem = text(Path::new(file.file_stem().context("a source without a name")?))?.to_owned();
+        let object = out.join(format!("{:02}-{stem}.o", jobs.len()));
+        let mut arguments = common.clone();
+        arguments.extend(flags);
+        arguments.extend(["-c".into(), text(&file)?.to_owned(), "-o".into(), text(&object)?.to_owned()]);
+        jobs.push(Job { arguments, object });
+    }
+    Ok(jobs)
+}
+
+fn link_arguments(c: &C) -> Vec<String> {
+    // Without the first, clang passes the module on to whatever `wasm-opt` is installed; it would drop the names.
+    let mut arguments = vec!["--no-wasm-opt".to_owned(), format!("-Wl,-z,stack-size={}", c.stack_bytes)];
+    if c.entry == Entry::LibFuzzer {
+        arguments.push("-mexec-model=reactor".into());
+        arguments.extend(["LLVMFuzzerTestOneInput", "malloc", "free"].map(|f| format!("-Wl,--export={f}")));
+        arguments.push("-Wl,--export-if-defined=LLVMFuzzerInitialize".into());
+    }
+    arguments
+}
+
+/// The C files and headers of this repository that a guest is made of, in the order of their names.
+fn own_files(c: &C) -> Result<Vec<PathBuf>> {
+    let home = workspace().join(c.home);
+    let mut files = Vec::new();
+    for entry in fs::read_dir(&home).with_context(|| format!("failed to read `{}`", home.display()))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|e| e == "c" || e == "h") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}

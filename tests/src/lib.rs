@@ -1,0 +1,30 @@
+//! What the whole-program tests share: the guests they run and the documents those guests read.
+//!
+//! A *guest* is a module that a test fuzzes. Examples are guests too; they are committed as modules beside their
+//! source, and [`example`] names the committed file. Everything else is made on demand by [`guest`]: C from this
+//! repository or from a Debian source package by clang, or a module that somebody else built, from a Python wheel.
+//! `cargo run -p fuzzbox-tests --bin xtask -- guests` makes all of them at once.
+//!
+//! ```no_run
+//! let module = fuzzbox_tests::guest("cjson")?; // target/guests/cjson.wasm, built if it has to be
+//! let documents = fuzzbox_tests::documents("cjson")?; // ten valid ones
+//! # Ok::<(), anyhow::Error>(())
+//! ```
+
+pub mod guests;
+pub mod seeds;
+
+pub use guests::{example, guest};
+pub use seeds::documents;
+
+use std::path::{Path, PathBuf};
+
+/// The repository's top folder.
+pub fn workspace() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests lie in a folder of the workspace")
+}
+
+/// Where guests are built and where what they need from outside is kept: `guests` in cargo's target folder.
+pub fn cache() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace().join("target"), PathBuf::from).join("guests")
+}
