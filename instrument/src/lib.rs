@@ -12,6 +12,7 @@
 //! What this crate does not do: it runs nothing, and knows no engine. It refuses by name what it can't rewrite.
 
 mod edges;
+mod floats;
 mod instrument;
 pub mod layout;
 mod names;
@@ -23,6 +24,7 @@ mod survey;
 mod types;
 
 pub use edges::{Edge, EdgeKind, EdgeMap};
+pub use floats::shows_float_bits;
 pub use instrument::{Injected, Instrumented, Options, StateExports, instrument};
 pub use offsets::OffsetMap;
 pub use sections::{custom_sections, strip_custom_sections};

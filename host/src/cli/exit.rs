@@ -43,7 +43,7 @@ impl From<std::io::Error> for Fault {
 }
 
 /// Says that an error comes from what the user gave.
-pub trait UserError<T> {
+pub(super) trait UserError<T> {
     /// Turns the error into one that ends with [`Exit::Usage`].
     ///
     /// # Errors

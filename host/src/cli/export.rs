@@ -34,8 +34,12 @@ impl Args {
                 return Err(anyhow!("the store has several targets\nhelp: choose one of {} with --target", names.join(", "))).blame_user();
             }
         };
-        let written = store.export(&name, &self.dir, self.findings)?;
-        println!("{name}: wrote {written} inputs to {}", self.dir.display());
+        let exported = store.export(&name, &self.dir, self.findings)?;
+        for error in &exported.damaged {
+            eprintln!("warning: {error:#}");
+        }
+        let findings = if self.findings { format!(" and {} findings", exported.findings) } else { String::new() };
+        println!("{name}: {} inputs{findings} in {}", exported.inputs, self.dir.display());
         Ok(Exit::Clean)
     }
 }

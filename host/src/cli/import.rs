@@ -1,11 +1,13 @@
 //! `fuzzbox import`: inputs of other fuzzers become a target's corpus.
 
 use super::exit::{Exit, UserError, Verdict};
-use super::session::{Limits, Output, Session, read_inputs};
+use super::input::read_dir;
+use super::output::Output;
+use super::session::{Limits, Session};
 use super::store_args::StoreArgs;
 use super::target_args::{TargetArgs, target_name};
 use crate::engine::{Dictionary, Workers};
-use crate::report::{Event, Reporter as _};
+use crate::report::Event;
 use std::path::PathBuf;
 
 /// Flags of `import`.
@@ -28,7 +30,7 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn run(self) -> Verdict {
         let target = self.flags.load(&self.target)?;
-        let inputs = read_inputs(&self.dir, &target.settings).blame_user()?;
+        let inputs: Vec<_> = read_dir(&self.dir, &target.settings).blame_user()?.into_iter().map(|(_, bytes)| bytes).collect();
         if inputs.is_empty() {
             return Err(anyhow::anyhow!("there are no inputs in `{}`", self.dir.display())).blame_user();
         }
@@ -49,7 +51,6 @@ impl Args {
         let done = session.run(&inputs, &mut *reporter)?;
         let found = !done.findings.is_empty();
         reporter.report(&Event::Done(done))?;
-        reporter.finish()?;
         Ok(if found { Exit::Findings } else { Exit::Clean })
     }
 }

@@ -3,8 +3,8 @@
 use super::exit::{Fault, UserError};
 use crate::sandbox::Settings;
 use crate::store::{Match, Store};
-use anyhow::{Context, anyhow};
-use std::path::Path;
+use anyhow::{Context, Result, anyhow};
+use std::path::{Path, PathBuf};
 
 /// Reads the inputs that `typed` means, with a name to show for each: a file, the files of a directory, or the object with
 /// this hash prefix in the store that `store` opens.
@@ -15,13 +15,8 @@ pub(super) fn read(
 ) -> Result<Vec<(String, Vec<u8>)>, Fault> {
     let path = Path::new(typed);
     if path.is_dir() {
-        let imported = crate::store::import_dir(path, settings.input_bytes_max as usize)
-            .with_context(|| format!("failed to read inputs from `{typed}`"))
-            .blame_user()?;
-        for skipped in &imported.skipped {
-            eprintln!("warning: skipped `{}`: {}", skipped.path.display(), skipped.reason);
-        }
-        return Ok(imported.inputs.into_iter().map(|(path, bytes)| (path.display().to_string(), bytes)).collect());
+        let inputs = read_dir(path, settings).blame_user()?;
+        return Ok(inputs.into_iter().map(|(path, bytes)| (path.display().to_string(), bytes)).collect());
     }
     if path.exists() {
         let bytes = std::fs::read(path).with_context(|| format!("failed to read input `{typed}`")).blame_user()?;
@@ -34,10 +29,20 @@ pub(super) fn read(
     let store = store()?;
     let object = match &one_match(&store, typed)? {
         Match::Finding { target, id } => store.finding(target, *id)?.input.into(),
-        Match::Input { input, .. } => (*input).into(),
+        Match::Input { id, .. } => (*id).into(),
         Match::Module { object, .. } | Match::Object(object) => *object,
     };
     Ok(vec![(typed.to_owned(), store.get(object)?)])
+}
+
+/// Reads all inputs below `dir` that are not too long, sorted by path; says which were left out.
+pub(super) fn read_dir(dir: &Path, settings: &Settings) -> Result<Vec<(PathBuf, Vec<u8>)>> {
+    let imported = crate::store::import_dir(dir, settings.input_bytes_max.into())
+        .with_context(|| format!("failed to read inputs from `{}`", dir.display()))?;
+    for skipped in imported.skipped.iter().filter(|skipped| !skipped.expected) {
+        eprintln!("warning: skipped `{}`: {}", skipped.path.display(), skipped.why);
+    }
+    Ok(imported.inputs)
 }
 
 /// The one thing in the store that `prefix` means.

@@ -30,6 +30,9 @@ impl Args {
         for target in store.targets()? {
             let findings = store.findings(Some(&target.name))?;
             let line = Line { corpus: store.corpus(&target.name)?.len(), target: target.name, findings };
+            for error in store.damaged(Some(&line.target))? {
+                eprintln!("warning: {error:#}");
+            }
             if self.json {
                 println!("{}", serde_json::to_string(&line).context("failed to write JSON")?);
             } else {

@@ -8,6 +8,7 @@ mod inspect;
 mod instrument;
 mod libfuzzer;
 mod ls;
+mod output;
 mod replay;
 mod repro;
 mod run;

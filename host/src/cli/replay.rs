@@ -6,12 +6,11 @@ use super::session::symbols;
 use super::store_args::StoreArgs;
 use super::target_args::TargetArgs;
 use crate::report::{self, Symbols};
-use crate::sandbox::{Executor, Target};
-use anyhow::{Context, Result};
+use crate::sandbox::Executor;
+use anyhow::{Context, Result, anyhow};
 use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// Flags of `replay`.
 #[derive(Debug, clap::Args)]
@@ -64,15 +63,17 @@ impl Args {
         }
         let limit = target.settings.input_bytes_max as usize;
         for (name, bytes) in &inputs {
-            let check = || anyhow::ensure!(bytes.len() <= limit, "input `{name}` has {} bytes, the limit is {limit}\nhelp: raise it with --input-bytes-max", bytes.len());
-            Ok(check()).and_then(|checked: Result<()>| checked).blame_user()?;
+            if bytes.len() > limit {
+                let error = anyhow!("input `{name}` has {} bytes, the limit is {limit}\nhelp: raise it with --input-bytes-max", bytes.len());
+                return Err(error).blame_user();
+            }
         }
         let symbols = symbols(&target);
         let mut out = std::io::BufWriter::new(std::io::stdout().lock());
         let mut executor = Executor::new(&target)?;
         let mut failed = false;
         for (name, bytes) in inputs {
-            let line = execute(&mut executor, &symbols, &target, name, &bytes)?;
+            let line = execute(&mut executor, &symbols, name, &bytes)?;
             failed |= line.signature.is_some();
             if self.json {
                 serde_json::to_writer(&mut out, &line).context("failed to write JSON")?;
@@ -86,7 +87,7 @@ impl Args {
     }
 }
 
-fn execute(executor: &mut Executor, symbols: &Symbols, _target: &Arc<Target>, name: String, bytes: &[u8]) -> Result<Line> {
+fn execute(executor: &mut Executor, symbols: &Symbols, name: String, bytes: &[u8]) -> Result<Line> {
     let outcome = executor.run(bytes)?;
     let observation = executor.observation();
     let mut counts = Vec::new();

@@ -2,6 +2,7 @@
 
 use super::exit::{Exit, Fault, UserError, Verdict};
 use super::input::one_match;
+use super::output;
 use super::session::symbols;
 use super::store_args::StoreArgs;
 use super::target_args::load;
@@ -51,7 +52,7 @@ impl Args {
     pub(super) fn run(self) -> Verdict {
         let store = self.store.open_existing()?;
         let record = find(&store, &self.hash)?;
-        let input = store.get(record.input.into()).context("failed to read the finding's input")?;
+        let input = store.finding_input(&record).context("failed to read the finding's input")?;
         let settings: Settings = serde_json::from_value(record.settings.clone())
             .with_context(|| format!("failed to read the settings of finding {}", record.id))?;
         let target = match &self.on {
@@ -99,11 +100,11 @@ fn run(target: &Arc<Target>, record: FindingRecord, input: &[u8]) -> anyhow::Res
 
 fn print(reproduction: &Reproduction, input: &[u8]) {
     println!("finding {} of {}", reproduction.id, reproduction.target);
-    println!("input {}: {}", reproduction.input, report::preview(input));
+    println!("input {}: {}", reproduction.input, report::preview(input, report::PREVIEW_COLUMNS));
     match &reproduction.signature {
         Some(signature) => {
             println!("{}: {signature}", reproduction.outcome);
-            print!("{}", report::frames(&reproduction.frames));
+            print!("{}", output::frames(&reproduction.frames));
         }
         None => println!("{}: it does not fail", reproduction.outcome),
     }

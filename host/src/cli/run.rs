@@ -1,11 +1,14 @@
 //! `fuzzbox run`: fuzz one or more targets.
 
 use super::exit::{Exit, Fault, UserError, Verdict};
-use super::session::{self, Limits, Session};
+use super::input::read_dir;
+use super::output::Output;
+use super::session::{Limits, Session};
 use super::store_args::StoreArgs;
 use super::target_args::{TargetArgs, target_name};
 use crate::engine::{Dictionary, Workers};
-use crate::report::{Event, Reporter};
+use crate::report::Event;
+use crate::sandbox::Settings;
 use crate::store::Store;
 use anyhow::Context;
 use clap::ValueEnum;
@@ -50,7 +53,7 @@ pub(super) struct Args {
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
-    output: session::Output,
+    output: Output,
 }
 
 /// Search strategies.
@@ -82,7 +85,7 @@ impl Args {
         let names = names(&self.targets)?;
         let mut seeds = Vec::new();
         for dir in &self.corpus {
-            seeds.extend(session::read_inputs(dir, &self.target.settings()?).blame_user()?);
+            seeds.extend(inputs_of(dir, &self.target.settings()?)?);
         }
         let store = self.store.open_or_create()?;
         let mut reporter = self.output.reporter()?;
@@ -110,7 +113,6 @@ impl Args {
                 break;
             }
         }
-        reporter.finish()?;
         Ok(match (found, executed) {
             (true, _) => Exit::Findings,
             (false, 0) => Exit::NothingExecuted,
@@ -135,6 +137,11 @@ impl Args {
     }
 }
 
+/// The bytes of all inputs below `dir`.
+fn inputs_of(dir: &Path, settings: &Settings) -> Result<Vec<Vec<u8>>, Fault> {
+    Ok(read_dir(dir, settings).blame_user()?.into_iter().map(|(_, bytes)| bytes).collect())
+}
+
 /// The targets' names; two targets of one name would share a corpus.
 fn names(paths: &[PathBuf]) -> Result<Vec<String>, Fault> {
     let names: Vec<_> = paths.iter().map(|path| target_name(path)).collect();
@@ -148,13 +155,13 @@ fn names(paths: &[PathBuf]) -> Result<Vec<String>, Fault> {
 }
 
 /// Inputs that the user keeps in the repository that the store is in: `seeds/<name>/` and `regressions/<name>/`.
-fn repository_seeds(store: &Store, name: &str, settings: &crate::sandbox::Settings) -> Result<Vec<Vec<u8>>, Fault> {
+fn repository_seeds(store: &Store, name: &str, settings: &Settings) -> Result<Vec<Vec<u8>>, Fault> {
     let mut seeds = Vec::new();
     let repository = store.root().parent().unwrap_or(Path::new("."));
     for folder in ["seeds", "regressions"] {
         let dir = repository.join(folder).join(name);
         if dir.is_dir() {
-            seeds.extend(session::read_inputs(&dir, settings).blame_user()?);
+            seeds.extend(inputs_of(&dir, settings)?);
         }
     }
     Ok(seeds)

@@ -1,13 +1,12 @@
 //! One campaign as a user sees it: reads the clock, stores what is found, and tells reporters.
 
-use super::exit::{Fault, UserError};
+use super::exit::Fault;
 use crate::engine::{Campaign, Dictionary, Failure, Mutator, Round, Workers};
-use crate::report::{self, Advisor, Event, Reporter, Symbols};
-use crate::sandbox::{Outcome, Settings, Target};
+use crate::report::{self, Event, Reporter, Symbols};
+use crate::sandbox::{Outcome, Target};
 use crate::store::{FindingRecord, InputId, Store};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
@@ -34,16 +33,6 @@ pub(super) struct Session<'a> {
     pub(super) seed: u64,
     pub(super) dictionary: Dictionary,
     pub(super) limits: Limits,
-}
-
-/// Reads all inputs of a directory that are not too long, sorted by name.
-pub(super) fn read_inputs(dir: &Path, settings: &Settings) -> Result<Vec<Vec<u8>>> {
-    let imported = crate::store::import_dir(dir, settings.input_bytes_max as usize)
-        .with_context(|| format!("failed to read inputs from `{}`", dir.display()))?;
-    for skipped in &imported.skipped {
-        eprintln!("warning: skipped `{}`: {}", skipped.path.display(), skipped.reason);
-    }
-    Ok(imported.inputs.into_iter().map(|(_, bytes)| bytes).collect())
 }
 
 impl Session<'_> {
@@ -97,18 +86,11 @@ impl Session<'_> {
     }
 
     fn stored_corpus(&self) -> Result<Vec<Vec<u8>>> {
-        let mut inputs = Vec::new();
-        for entry in self.store.corpus(&self.name)? {
-            let bytes = self.store.get(entry.input.into()).with_context(|| {
-                format!("failed to read the corpus of `{}`\nhelp: delete the damaged file; the corpus goes on without it", self.name)
-            });
-            match bytes {
-                Ok(bytes) if bytes.len() <= self.target.settings.input_bytes_max as usize => inputs.push(bytes),
-                Ok(_) => {}
-                Err(error) => eprintln!("warning: {error:#}"),
-            }
+        let loaded = self.store.load_corpus(&self.name, self.target.settings.input_bytes_max.into())?;
+        for error in &loaded.damaged {
+            eprintln!("warning: left out of the corpus of `{}`: {error:#}", self.name);
         }
-        Ok(inputs)
+        Ok(loaded.inputs.into_iter().map(|(_, bytes)| bytes).collect())
     }
 
     /// Writes testcases while the campaign goes on: a file that is safe on disk takes milliseconds.
@@ -132,7 +114,6 @@ struct View<'a> {
     reporter: &'a mut dyn Reporter,
     testcases: mpsc::Sender<Arc<[u8]>>,
     symbols: Symbols,
-    advisor: Advisor,
     findings: BTreeMap<String, report::Finding>,
     last_status: Option<Duration>,
 }
@@ -140,7 +121,7 @@ struct View<'a> {
 impl<'a> View<'a> {
     fn new(session: &'a Session<'a>, reporter: &'a mut dyn Reporter, testcases: mpsc::Sender<Arc<[u8]>>) -> Self {
         let symbols = symbols(&session.target);
-        Self { session, reporter, testcases, symbols, advisor: Advisor::default(), findings: BTreeMap::new(), last_status: None }
+        Self { session, reporter, testcases, symbols, findings: BTreeMap::new(), last_status: None }
     }
 
     fn start(&mut self, seeds: usize) -> Result<()> {
@@ -170,7 +151,7 @@ impl<'a> View<'a> {
                 execs: campaign.totals().execs,
                 new: found.new_edges.len() as u64,
                 edges: campaign.corpus().seen().edges() as u64,
-                function: self.symbols.function(campaign.target().edges.edges[first as usize].function),
+                function: self.symbols.name(campaign.target().edges.edges[first as usize].function).into_owned(),
             };
             self.reporter.report(&Event::NewEdge(event))?;
         }
@@ -183,7 +164,6 @@ impl<'a> View<'a> {
             self.last_status = Some(elapsed);
             let status = self.status(campaign, elapsed);
             self.reporter.report(&Event::Status(status))?;
-            self.advise(campaign)?;
         }
         Ok(())
     }
@@ -193,7 +173,7 @@ impl<'a> View<'a> {
         let Session { name, target, store, seed, .. } = self.session;
         let trap = failure.outcome.trap().expect("a failure has a trap");
         let input = InputId::of(&failure.input);
-        let module_object = store.put(&target.bytes).context("failed to store the module")?;
+        let module_object = store.add_module(name, target.id, &target.bytes).context("failed to store the module")?;
         let record = FindingRecord {
             v: FindingRecord::VERSION,
             id: target.result_id(input),
@@ -212,7 +192,7 @@ impl<'a> View<'a> {
         };
         let kept = store.add_finding(&record, &failure.input).context("failed to store a finding")?;
         let record = if kept == record.id { record } else { store.finding(name, kept)? };
-        let bytes = store.get(record.input.into())?;
+        let bytes = store.finding_input(&record)?;
         Ok(report::Finding {
             target: name.clone(),
             id: record.id,
@@ -221,24 +201,8 @@ impl<'a> View<'a> {
             input: record.input,
             input_bytes: record.input_bytes,
             frames: record.frames,
-            preview: report::preview(&bytes),
+            preview: report::preview(&bytes, report::PREVIEW_COLUMNS),
         })
-    }
-
-    fn advise(&mut self, campaign: &Campaign) -> Result<()> {
-        let totals = campaign.totals();
-        let facts = report::AdviceFacts {
-            target: self.session.name.clone(),
-            execs: totals.execs,
-            rejected: totals.rejected,
-            at_len_max: totals.at_len_max,
-            execs_since_new_edge: totals.execs - totals.execs_at_new_edge,
-            failed: totals.failed,
-        };
-        match self.advisor.observe(&facts) {
-            Some(advice) => Ok(self.reporter.report(&Event::Advice(advice))?),
-            None => Ok(()),
-        }
     }
 
     fn status(&self, campaign: &Campaign, elapsed: Duration) -> report::Status {
@@ -287,7 +251,7 @@ impl<'a> View<'a> {
         let mut unreached: Vec<_> =
             edges.into_iter().filter(|(_, (_, reached))| !reached).map(|(function, (count, _))| (count, function)).collect();
         unreached.sort_by_key(|&(count, function)| (std::cmp::Reverse(count), function));
-        unreached.into_iter().take(NOT_REACHED_MAX).map(|(_, function)| self.symbols.function(function)).collect()
+        unreached.into_iter().take(NOT_REACHED_MAX).map(|(_, function)| self.symbols.name(function).into_owned()).collect()
     }
 }
 
@@ -299,39 +263,4 @@ pub(super) fn symbols(target: &Arc<Target>) -> Symbols {
 
 fn per_sec(execs: u64, elapsed: Duration) -> f64 {
     execs as f64 / elapsed.as_secs_f64().max(1e-9)
-}
-
-/// Where output goes, and in which form.
-#[derive(Clone, Debug, clap::Args)]
-pub(super) struct Output {
-    /// Form of the output [auto: terminal on a terminal, else lines]
-    #[arg(long, value_enum, default_value_t = report::Format::Auto, help_heading = "Output")]
-    reporter: report::Format,
-    /// Colours
-    #[arg(long, value_enum, default_value_t = report::ColorChoice::Auto, help_heading = "Output")]
-    color: report::ColorChoice,
-    /// Only findings and errors
-    #[arg(short, long, help_heading = "Output")]
-    quiet: bool,
-    /// Tell every new edge
-    #[arg(short, long, help_heading = "Output")]
-    verbose: bool,
-    /// Also write all events to this file, as JSON lines
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    report: Vec<std::path::PathBuf>,
-}
-
-impl Output {
-    /// The reporters that were asked for.
-    pub(super) fn reporter(&self) -> Result<Box<dyn Reporter>, Fault> {
-        let format = if self.quiet { report::Format::Quiet } else { self.reporter };
-        let mut reporters = vec![report::to_stdout(format, self.color, self.verbose)];
-        for path in &self.report {
-            let file = std::fs::File::create(path)
-                .with_context(|| format!("failed to create report `{}`", path.display()))
-                .blame_user()?;
-            reporters.push(Box::new(report::Json::new(std::io::BufWriter::new(file))));
-        }
-        Ok(Box::new(report::Reporters(reporters)))
-    }
 }

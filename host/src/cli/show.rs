@@ -2,10 +2,11 @@
 
 use super::exit::{Exit, Verdict};
 use super::input::one_match;
+use super::output;
 use super::store_args::StoreArgs;
 use crate::report;
-use crate::store::{FindingRecord, Match, Store};
-use anyhow::{Context, Result};
+use crate::store::{FindingRecord, Match};
+use anyhow::Context;
 use std::io::Write;
 
 /// Flags of `show`.
@@ -34,7 +35,7 @@ impl Args {
                 let object = record.input.into();
                 (Some(record), object)
             }
-            Match::Input { input, .. } => (None, (*input).into()),
+            Match::Input { id, .. } => (None, (*id).into()),
             Match::Module { object, .. } | Match::Object(object) => (None, *object),
         };
         let bytes = store.get(object)?;
@@ -47,24 +48,23 @@ impl Args {
             };
             println!("{}", json.context("failed to write JSON")?);
         } else {
-            print(&store, &found, finding.as_ref(), &bytes)?;
+            print(&found, finding.as_ref(), &bytes);
         }
         Ok(Exit::Clean)
     }
 }
 
-fn print(_store: &Store, found: &Match, finding: Option<&FindingRecord>, bytes: &[u8]) -> Result<()> {
+fn print(found: &Match, finding: Option<&FindingRecord>, bytes: &[u8]) {
     println!("{found}");
     if let Some(finding) = finding {
         println!("{}: {}", finding.kind, finding.signature);
-        print!("{}", report::frames(&finding.frames));
+        print!("{}", output::frames(&finding.frames));
         println!("module {}", finding.module);
         println!("input  {}", finding.input);
         println!("settings {}", finding.settings);
     }
-    println!("{} bytes: {}", bytes.len(), report::preview(bytes));
+    println!("{} bytes: {}", bytes.len(), report::preview(bytes, report::PREVIEW_COLUMNS));
     if let Some(finding) = finding {
         println!("fuzzbox repro {}", &finding.id.to_string()[..8]);
     }
-    Ok(())
 }

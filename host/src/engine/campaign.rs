@@ -5,7 +5,7 @@ use super::mutate::Mutator;
 use super::rng::Rng;
 use super::scheduler::Scheduler;
 use crate::coverage::{Profile, Seen};
-use crate::sandbox::{Executor, Outcome, THREAD_STACK_BYTES, Target, Trap};
+use crate::sandbox::{Executor, Outcome, THREAD_STACK_BYTES, Target};
 use anyhow::{Context, Result};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -143,7 +143,8 @@ impl Workers {
         self.pool.install(|| (0..count).into_par_iter().map(run).collect())
     }
 
-    fn aborted(&self) -> bool {
+    /// Whether `abort` was set.
+    pub fn aborted(&self) -> bool {
         self.abort.load(Ordering::Relaxed)
     }
 }

@@ -75,12 +75,6 @@ impl Executor {
         &self.target
     }
 
-    pub(super) fn into_target(self) -> Target {
-        let Self { target, instance, .. } = self;
-        drop(instance);
-        Arc::into_inner(target).expect("the executor held the only reference")
-    }
-
     /// Executes `input` from the initial state.
     ///
     /// # Errors
@@ -224,7 +218,8 @@ impl Kept {
                     memory_refused: self.store.data().limits.refused,
                 };
                 if error.is::<wasmtime::ThrownException>() {
-                    drop(self.store.take_pending_exception());
+                    // The exception itself says nothing that the trap does not.
+                    let _ = self.store.take_pending_exception();
                 }
                 context.outcome(error)
             }

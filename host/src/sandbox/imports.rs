@@ -96,7 +96,7 @@ fn zero(ty: &wasmtime::ValType) -> Option<Val> {
 fn missing(module: &Module, linker: &Linker<Host>, store: &mut Store<Host>) -> Vec<(String, String, ExternType)> {
     let mut missing: Vec<(String, String, ExternType)> = Vec::new();
     for import in module.imports() {
-        let known = linker.get(&mut *store, import.module(), import.name()).is_some();
+        let known = linker.get(&mut *store, import.module(), import.name()).is_ok();
         let seen = missing.iter().any(|(module, name, _)| (&**module, &**name) == (import.module(), import.name()));
         if !known && !seen {
             missing.push((import.module().to_owned(), import.name().to_owned(), import.ty()));

@@ -116,7 +116,7 @@ impl Snapshot {
                 Val::F32(bits) => hasher.update(&bits.to_le_bytes()),
                 Val::F64(bits) => hasher.update(&bits.to_le_bytes()),
                 Val::V128(value) => hasher.update(&value.as_u128().to_le_bytes()),
-                other => hasher.update(&[u8::from(other.unwrap_ref_is_null())]),
+                reference => hasher.update(&[u8::from(reference.ref_().is_some_and(|reference| reference.is_null()))]),
             };
         }
         for saved in &self.tables {

@@ -51,7 +51,7 @@ impl Target {
     /// fails while it is initialised.
     pub fn load(bytes: &[u8], settings: Settings) -> Result<Self> {
         let bytes = assemble(bytes)?;
-        let options = fuzzbox_instrument::Options::default();
+        let options = options();
         let Instrumented { wasm, edges, injected, state, offsets } = fuzzbox_instrument::instrument(&bytes, &options)?;
         let memories = Arc::new(Memories::default());
         let engine = Engine::new(&config(&bytes, &memories)?).map_err(anyhow::Error::from)?;
@@ -72,7 +72,9 @@ impl Target {
             memories,
         };
         // Whatever keeps the module from being executed is said now, not by the first worker.
-        Executor::new(&Arc::new(target)).map(|executor| executor.into_target())
+        let target = Arc::new(target);
+        drop(Executor::new(&target)?);
+        Ok(Arc::into_inner(target).expect("the executor is gone"))
     }
 
     /// The address of the result of executing `input`: a hash over everything that its outcome depends on.
@@ -96,6 +98,13 @@ impl Target {
             ),
         }
     }
+}
+
+/// How modules are rewritten.
+pub(crate) fn options() -> fuzzbox_instrument::Options {
+    let mut options = fuzzbox_instrument::Options::default();
+    options.start_fuel = INIT_FUEL_MAX.cast_signed();
+    options
 }
 
 /// Turns wasm text into a binary module; leaves a binary as it is.

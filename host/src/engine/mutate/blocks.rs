@@ -92,7 +92,8 @@ pub(super) fn insert_token(context: &mut Context<'_>) -> bool {
     if dictionary.tokens().is_empty() {
         return false;
     }
-    insert_anywhere(context, context.rng.pick(dictionary.tokens()))
+    let token = context.rng.pick(dictionary.tokens());
+    insert_anywhere(context, token)
 }
 
 pub(super) fn overwrite_with_token(context: &mut Context<'_>) -> bool {
