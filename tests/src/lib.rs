@@ -26,5 +26,6 @@ pub fn workspace() -> &'static Path {
 
 /// Where guests are built and where what they need from outside is kept: `guests` in cargo's target folder.
 pub fn cache() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace().join("target"), PathBuf::from).join("guests")
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
+    workspace().join(target).join("guests")
 }

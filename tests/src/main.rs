@@ -30,7 +30,8 @@ fn main() -> ExitCode {
     match run(Arguments::parse().task) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:?}");
+            eprintln!("error: {error}");
+            error.chain().skip(1).for_each(|cause| eprintln!("caused by: {cause}"));
             ExitCode::FAILURE
         }
     }

@@ -45,7 +45,7 @@ fn icepack_turns_its_documents_into_bitstreams() -> Result<()> {
 }
 
 #[test]
-fn a_guest_is_built_once_however_many_ask() -> Result<()> {
+fn many_may_ask_for_a_guest_at_the_same_time() -> Result<()> {
     std::thread::scope(|scope| {
         let askers: Vec<_> = (0..4).map(|_| scope.spawn(|| guest("first-bug"))).collect();
         for asker in askers {

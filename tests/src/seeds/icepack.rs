@@ -135,7 +135,7 @@ fn write_tile(text: &mut String, chip: &Chip, x: u32, y: u32) {
     let _ = writeln!(text, ".{kind}_tile {x} {y}");
     for row in 0..ROWS {
         // One bit in eight is set.
-        text.extend((0..bits).map(|bit| if noise(&[x, y, row, bit]) % 8 == 0 { '1' } else { '0' }));
+        text.extend((0..bits).map(|bit| if noise(&[x, y, row, bit]).is_multiple_of(8) { '1' } else { '0' }));
         text.push('\n');
     }
 }
