@@ -1,0 +1,281 @@
+//! WASI preview 1: all that a program may ask of its host, answered from one resettable struct.
+//!
+//! ```text
+//! link.rs      names and signatures of the 46 functions, and the way from a wasm call to a method of Call
+//! env.rs       arguments, environment, clocks, randomness, exit, sockets (there are none)
+//! files.rs     fd_*: reading, writing and the rest of what descriptors do
+//! paths.rs     path_* and fd_readdir
+//! poll.rs      poll_oneoff
+//! guest.rs     the guest's memory with checked accesses        abi.rs   numbers and layouts
+//! fd.rs        the descriptor table                            clock.rs virtual time, randomness
+//! fs.rs dir.rs path.rs tree.rs    an in-memory file system: inodes, names, resolution, changes
+//! ```
+//!
+//! Invariants. A call sees nothing of the machine: no file, clock or entropy, and no system call is made (other than by
+//! the allocator), so none ever gets a pointer into guest memory. What a call answers is a function of the
+//! configuration, the input and the calls before it in the same execution. Nothing that a guest passes makes a call
+//! panic, allocate by a number that the guest chose, or loop for longer than its memory or the limits of
+//! [`WasiConfig`] are large. A bad pointer is `errno::fault` (wasmtime-wasi traps).
+//!
+//! Where preview 1 leaves a choice, the choice is wasmtime-wasi's on Linux, because that is what programs are tested
+//! with; `tests/tests/wasi_oracle.rs` compares the two call by call and lists the deliberate differences.
+
+mod abi;
+mod clock;
+mod dir;
+mod env;
+mod fd;
+mod files;
+mod fs;
+mod guest;
+mod link;
+mod path;
+mod paths;
+mod poll;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+pub use link::{functions, link};
+
+use clock::{Clock, Random};
+use fd::{Fd, Fds};
+use fs::Fs;
+use std::fmt;
+use tree::Orphan;
+
+/// What the guest finds when it starts.
+#[derive(Clone, Debug)]
+pub struct WasiConfig {
+    /// Command-line arguments, the program's name first.
+    pub args: Vec<Vec<u8>>,
+    /// Environment variables with their values, in the order in which the guest sees them.
+    pub env: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Files with their contents, by absolute path. Directories on the way are made.
+    pub files: Vec<(String, Vec<u8>)>,
+    /// Bytes of standard output and standard error kept together. The guest can write more, which is counted and dropped.
+    pub output_bytes_max: usize,
+    /// Bytes that all files, names and inodes may take (`nospc` beyond). [`WasiConfig::files`] count, but always fit.
+    pub fs_bytes_max: usize,
+    /// Descriptors open at the same time, the four that are open at the start included (`mfile` beyond).
+    pub open_files_max: usize,
+}
+
+impl Default for WasiConfig {
+    fn default() -> Self {
+        Self {
+            args: vec![b"program".to_vec()],
+            env: Vec::new(),
+            files: Vec::new(),
+            output_bytes_max: 1 << 20,
+            fs_bytes_max: 64 << 20,
+            open_files_max: 1024,
+        }
+    }
+}
+
+/// All that a guest can see or change through WASI.
+///
+/// Life of one: [`Wasi::new`], the guest's initialiser runs, [`Wasi::snapshot`]; then for each execution [`Wasi::reset`],
+/// perhaps [`Wasi::set_file`], and the run.
+pub struct Wasi {
+    args: Strings,
+    env: Strings,
+    stdin: Vec<u8>,
+    stdin_position: usize,
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+    output_bytes_max: usize,
+    exit_code: Option<u32>,
+    small: Small,
+    fs: Fs,
+    base: Base,
+}
+
+/// State that is small enough to be copied as a whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Small {
+    fds: Fds,
+    clock: Clock,
+    random: Random,
+    output_dropped: u64,
+}
+
+impl Small {
+    fn restore(&mut self, other: &Self) {
+        self.fds.restore(&other.fds);
+        self.clock = other.clock.clone();
+        self.random = other.random.clone();
+        self.output_dropped = other.output_dropped;
+    }
+}
+
+/// What [`Wasi::reset`] goes back to, apart from the file system, which keeps that itself.
+struct Base {
+    small: Small,
+    /// Bytes that the initialiser wrote: they are part of every execution's output.
+    stdout_len: usize,
+    stderr_len: usize,
+}
+
+/// Strings as `args_get` and `environ_get` store them: each ended by a zero byte.
+struct Strings {
+    bytes: Vec<u8>,
+    /// Index of each string's first byte.
+    starts: Vec<u32>,
+}
+
+impl Strings {
+    /// A string that contains a zero byte is cut there, since the guest could not tell.
+    fn new(strings: impl IntoIterator<Item = Vec<u8>>) -> Self {
+        let (mut bytes, mut starts) = (Vec::new(), Vec::new());
+        for string in strings {
+            starts.push(u32::try_from(bytes.len()).expect("arguments and environment are shorter than 4 GiB"));
+            bytes.extend(string.into_iter().take_while(|byte| *byte != 0));
+            bytes.push(0);
+        }
+        Self { bytes, starts }
+    }
+}
+
+impl Wasi {
+    /// The state in which a program starts, with an empty standard input.
+    pub fn new(config: WasiConfig) -> Self {
+        let clock = Clock::new();
+        let now = clock.realtime();
+        let mut fs = Fs::new(config.fs_bytes_max, now);
+        for (path, bytes) in &config.files {
+            // Nothing is open yet, so what an odd list replaces needs no care.
+            for Orphan(ino) in fs.put(path, bytes, now) {
+                fs.free(ino);
+            }
+        }
+        fs.snapshot();
+        let fds = Fds::new(Fs::ROOT, config.open_files_max);
+        let small = Small { fds, clock, random: Random::new(), output_dropped: 0 };
+        Self {
+            args: Strings::new(config.args),
+            env: Strings::new(config.env.into_iter().map(|(name, value)| [&name[..], b"=", &value[..]].concat())),
+            stdin: Vec::new(),
+            stdin_position: 0,
+            stdout: Vec::new(),
+            stderr: Vec::new(),
+            output_bytes_max: config.output_bytes_max,
+            exit_code: None,
+            base: Base { small: small.clone(), stdout_len: 0, stderr_len: 0 },
+            small,
+            fs,
+        }
+    }
+
+    /// Goes back to the state after [`Wasi::new`] or the last [`Wasi::snapshot`], with `stdin` as standard input, unread.
+    ///
+    /// Costs what the execution changed; nothing is allocated once the buffers have grown to what executions need.
+    pub fn reset(&mut self, stdin: &[u8]) {
+        self.stdin.clear();
+        self.stdin.extend_from_slice(stdin);
+        self.stdin_position = 0;
+        self.stdout.truncate(self.base.stdout_len);
+        self.stderr.truncate(self.base.stderr_len);
+        self.exit_code = None;
+        self.small.restore(&self.base.small);
+        self.fs.reset();
+    }
+
+    /// Makes the present state the one to which [`Wasi::reset`] goes back: for when the guest's initialiser has run.
+    ///
+    /// What the initialiser wrote is then the beginning of every execution's output. Standard input and the exit code are
+    /// not part of the state.
+    pub fn snapshot(&mut self) {
+        self.base = Base { small: self.small.clone(), stdout_len: self.stdout.len(), stderr_len: self.stderr.len() };
+        self.fs.snapshot();
+    }
+
+    /// Replaces a file's contents for this execution; [`Wasi::reset`] undoes it. `path` is absolute; what is in the way
+    /// is replaced, directories on the way are made, and the limit of the file system is not asked.
+    pub fn set_file(&mut self, path: &str, bytes: &[u8]) {
+        let now = self.now();
+        for orphan in self.fs.put(path, bytes, now) {
+            self.reap(orphan);
+        }
+    }
+
+    /// What was written to descriptor 1 (wherever the guest renumbered it to), up to the limit.
+    pub fn stdout(&self) -> &[u8] {
+        &self.stdout
+    }
+
+    /// What was written to descriptor 2, up to the limit.
+    pub fn stderr(&self) -> &[u8] {
+        &self.stderr
+    }
+
+    /// Bytes of output that went over the limit.
+    pub fn output_dropped(&self) -> u64 {
+        self.small.output_dropped
+    }
+
+    /// What the guest passed to `proc_exit` in this execution.
+    pub fn exit_code(&self) -> Option<u32> {
+        self.exit_code
+    }
+
+    /// The time stamp of what changes now.
+    fn now(&self) -> u64 {
+        self.small.clock.realtime()
+    }
+
+    /// Frees what lost its last name, unless a descriptor holds it.
+    fn reap(&mut self, Orphan(ino): Orphan) {
+        if self.fs.get(ino).nlink == 0 && !self.small.fds.holds(ino) {
+            self.fs.free(ino);
+        }
+    }
+
+    /// Does for a descriptor that was taken out of the table what closing it means.
+    fn closed(&mut self, fd: Fd) {
+        match fd {
+            Fd::Stdin | Fd::Stdout | Fd::Stderr => {}
+            Fd::Dir(fd::DirFd { ino, .. }) | Fd::File(fd::FileFd { ino, .. }) => self.reap(Orphan(ino)),
+        }
+    }
+
+    /// Keeps what fits of the output and counts the rest.
+    fn output(&mut self, to: Output, bytes: &[u8]) {
+        let room = self.output_bytes_max.saturating_sub(self.stdout.len() + self.stderr.len());
+        let (kept, dropped) = bytes.split_at(bytes.len().min(room));
+        match to {
+            Output::Stdout => self.stdout.extend_from_slice(kept),
+            Output::Stderr => self.stderr.extend_from_slice(kept),
+        }
+        self.small.output_dropped += dropped.len() as u64;
+    }
+}
+
+impl fmt::Debug for Wasi {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Wasi").field("exit_code", &self.exit_code).finish_non_exhaustive()
+    }
+}
+
+/// A standard stream for output.
+#[derive(Clone, Copy, Debug)]
+enum Output {
+    Stdout,
+    Stderr,
+}
+
+/// What `proc_exit` returns to end the execution: an error only to wasmtime, which unwinds the guest for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exit(
+    /// The code that the guest passed.
+    pub u32,
+);
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the program exited with code {}", self.0)
+    }
+}
+
+impl std::error::Error for Exit {}
