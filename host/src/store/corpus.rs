@@ -30,8 +30,8 @@ pub struct ModuleEntry {
 pub struct LoadedCorpus {
     /// Entries that could be read, ordered by input id.
     pub inputs: Vec<(CorpusEntry, Vec<u8>)>,
-    /// One error for each that is damaged or missing.
-    pub damaged: Vec<anyhow::Error>,
+    /// Entries that are damaged or missing, and why. [`Store::remove_from_corpus`] forgets them.
+    pub damaged: Vec<(InputId, anyhow::Error)>,
     /// Entries longer than was asked for.
     pub too_long: u64,
 }
@@ -65,7 +65,7 @@ impl Store {
             match self.get_input(entry.input) {
                 Ok(bytes) if bytes.len() as u64 > input_bytes_max => loaded.too_long += 1,
                 Ok(bytes) => loaded.inputs.push((entry, bytes)),
-                Err(error) => loaded.damaged.push(error),
+                Err(error) => loaded.damaged.push((entry.input, error)),
             }
         }
         Ok(loaded)
@@ -88,6 +88,22 @@ impl Store {
             self.put_as((*id).into(), bytes, Durability::Content)?;
         }
         self.extend(&list, inputs.iter().map(|(id, _)| (id.0, module.0)), |pair| pair.0)
+    }
+
+    /// Takes inputs out of the corpus of `target`. Their bytes stay: findings or other targets may need them.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the list can't be read or written; then it stays as it was.
+    pub fn remove_from_corpus(&self, target: &str, inputs: &BTreeSet<InputId>) -> Result<()> {
+        let list = self.target_dir(target)?.join("corpus");
+        let exclusive = self.exclusive()?;
+        let pairs = record::read(&list)?;
+        let kept: Vec<Pair> = pairs.iter().copied().filter(|pair| !inputs.contains(&InputId(pair.0))).collect();
+        if kept.len() == pairs.len() {
+            return Ok(());
+        }
+        exclusive.scratch.publish(&record::lines(&kept), 0o644, &list, Durability::Name)
     }
 
     /// Stores a module's file and notes that `target` was fuzzed as `module`.
@@ -167,6 +183,11 @@ mod tests {
         let loaded = store.load_corpus("t", 0).unwrap();
         assert_eq!((loaded.inputs.len(), loaded.too_long, loaded.damaged.len()), (1, 3, 0));
         assert!(store.corpus("other").unwrap().is_empty());
+
+        store.remove_from_corpus("t", &BTreeSet::from([batch[0].0, InputId([0; 32])])).unwrap();
+        assert_eq!(store.corpus("t").unwrap().len(), 3);
+        store.add_to_corpus("t", ModuleId([6; 32]), &batch).unwrap();
+        assert_eq!(store.corpus("t").unwrap().iter().filter(|entry| entry.module == MODULE).count(), 3);
     }
 
     #[test]

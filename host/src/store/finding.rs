@@ -11,6 +11,7 @@ use crate::report::ResolvedFrame;
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Largest `finding.json`.
@@ -204,7 +205,8 @@ fn shortlex(a: &[u8], b: &[u8]) -> Ordering {
 /// A directory of that name holds the same input, since its name is a hash over it: it is damaged, or its outcome was
 /// judged differently. Each of its files is replaced on its own, so at every moment there is one finding of that name.
 fn write_finding(scratch: &Scratch, dir: &Path, files: &[(&str, &[u8])]) -> Result<()> {
-    if !dir.is_dir() {
+    // A link is not followed: it fails below, by its name.
+    if !fs::symlink_metadata(dir).is_ok_and(|there| there.is_dir()) {
         return scratch.publish_dir(files, dir);
     }
     for (name, bytes) in files {

@@ -20,7 +20,7 @@ const IMPORT_BYTES_MAX: u64 = 4 << 30;
 const IMPORT_FILES_MAX: usize = 4 << 20;
 
 /// Names of what AFL++ writes beside its inputs. A file that begins with a dot is never an input.
-const METADATA: [&str; 9] = [
+const METADATA: [&str; 10] = [
     "README.txt",
     "cmdline",
     "fastresume.bin",
@@ -29,6 +29,7 @@ const METADATA: [&str; 9] = [
     "fuzzer_stats",
     "is_main_node",
     "plot_data",
+    "queue_data",
     "target_hash",
 ];
 

@@ -210,3 +210,111 @@ impl Store {
         Ok(Exclusive { scratch, _lock: lock })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(result: Result<Store>) -> StoreError {
+        result.unwrap_err().downcast().unwrap()
+    }
+
+    #[test]
+    fn a_store_is_made_where_nothing_is_and_found_from_below() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("a/.fuzzbox");
+        assert!(matches!(error(Store::open_existing(&root)), StoreError::Absent { .. }));
+        assert!(!root.exists());
+        Store::open_or_create(&root).unwrap();
+        assert_eq!(fs::read_to_string(root.join("format")).unwrap(), "fuzzbox store 1\n");
+        let below = dir.path().join("a/b/c");
+        fs::create_dir_all(&below).unwrap();
+        assert_eq!(Store::find(&below), Some(root.clone()));
+        assert_eq!(Store::find(&root), Some(root.clone()));
+        Store::open_or_create(&root).unwrap();
+        Store::open_existing(&root).unwrap();
+    }
+
+    #[test]
+    fn a_store_of_a_later_version_is_refused_and_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("format"), "fuzzbox store 2\n").unwrap();
+        for open in [Store::open_or_create, Store::open_existing] {
+            let error = error(open(dir.path()));
+            assert!(matches!(error, StoreError::Future { version: 2, .. }));
+            assert!(error.to_string().ends_with("was written by a newer fuzzbox (version 2, this one reads up to 1)"));
+        }
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_is_no_store_is_refused_and_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let used = dir.path().join("used");
+        fs::create_dir_all(used.join("src")).unwrap();
+        let file = dir.path().join("file");
+        fs::write(&file, "").unwrap();
+        for open in [Store::open_or_create, Store::open_existing] {
+            assert!(matches!(error(open(&used)), StoreError::Foreign { .. }));
+            assert!(matches!(error(open(&file)), StoreError::Foreign { .. }));
+        }
+        assert_eq!(fs::read_dir(&used).unwrap().count(), 1);
+        for format in [
+            "",
+            "fuzzbox store 0\n",
+            "fuzzbox store 1",
+            "fuzzbox store one\n",
+            "\0",
+            "fuzzbox store 99999999999999999999\n",
+        ] {
+            fs::write(used.join("format"), format).unwrap();
+            assert!(matches!(error(Store::open_existing(&used)), StoreError::Foreign { .. }), "{format:?}");
+        }
+    }
+
+    #[test]
+    fn a_store_whose_making_was_interrupted_is_made_again() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("tmp/1-0")).unwrap();
+        fs::write(dir.path().join("lock"), "").unwrap();
+        fs::write(dir.path().join("tmp/1-0/0"), "fuzzbox sto").unwrap();
+        assert!(matches!(error(Store::open_existing(dir.path())), StoreError::Absent { .. }));
+        Store::open_or_create(dir.path()).unwrap();
+        Store::open_existing(dir.path()).unwrap();
+    }
+
+    #[test]
+    fn what_dead_processes_left_is_swept_and_what_live_ones_write_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let live = Store::open_or_create(dir.path()).unwrap();
+        let scratch = live.scratch().unwrap();
+        fs::write(scratch.fresh(), "being written").unwrap();
+        // The process id of a dead one may be in use again, here by ourselves.
+        let dead = dir.path().join(format!("tmp/{}-77", std::process::id()));
+        fs::create_dir_all(dead.join("5")).unwrap();
+        fs::write(dead.join("lock"), "").unwrap();
+        fs::write(dead.join("5/finding.json"), "{").unwrap();
+        fs::write(dir.path().join("tmp/stray"), "").unwrap();
+
+        let second = Store::open_or_create(dir.path()).unwrap();
+        assert_eq!(fs::read_dir(dir.path().join("tmp")).unwrap().count(), 2, "those of the two open stores");
+        second.put(b"x").unwrap();
+        drop(second);
+        assert_eq!(fs::read_dir(dir.path().join("tmp")).unwrap().count(), 1);
+        live.put(b"y").unwrap();
+    }
+
+    #[test]
+    fn a_store_that_is_only_read_is_left_as_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let id = Store::open_or_create(dir.path()).unwrap().put(b"x").unwrap();
+        fs::remove_dir(dir.path().join("tmp")).unwrap();
+        fs::remove_file(dir.path().join("lock")).unwrap();
+        let store = Store::open_existing(dir.path()).unwrap();
+        store.get(id).unwrap();
+        store.targets().unwrap();
+        store.resolve(&id.to_string()).unwrap();
+        assert_eq!(store.cache_get("result", &[0; 32]), None);
+        assert!(!dir.path().join("tmp").exists() && !dir.path().join("lock").exists());
+    }
+}

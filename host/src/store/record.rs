@@ -51,12 +51,9 @@ pub(super) fn append(path: &Path, pairs: &[Pair]) -> Result<()> {
         .open(path)
         .with_context(context)?;
 
-    let mut lines = Vec::with_capacity(1 + pairs.len() * LINE_BYTES);
+    let mut lines = lines(pairs);
     if length > 0 && last_byte(&mut list).with_context(context)? != b'\n' {
-        lines.push(b'\n');
-    }
-    for (first, second) in pairs {
-        writeln!(lines, "{} {}", ObjectId(*first), ObjectId(*second))?;
+        lines.insert(0, b'\n');
     }
     let bytes = length + lines.len() as u64;
     if bytes > RECORD_BYTES_MAX {
@@ -69,6 +66,11 @@ pub(super) fn append(path: &Path, pairs: &[Pair]) -> Result<()> {
         drop(list.set_len(length));
     }
     written.with_context(context)
+}
+
+/// The text of `pairs`.
+pub(super) fn lines(pairs: &[Pair]) -> Vec<u8> {
+    pairs.iter().flat_map(|pair| format!("{} {}\n", ObjectId(pair.0), ObjectId(pair.1)).into_bytes()).collect()
 }
 
 fn last_byte(list: &mut fs::File) -> std::io::Result<u8> {
