@@ -1,5 +1,6 @@
 //! The one stream of events that every reporter consumes.
 
+use super::{is_failure_machinery, simplify};
 use crate::store::{FindingId, InputId, ModuleId};
 use serde::Serialize;
 
@@ -80,6 +81,27 @@ pub struct ResolvedFrame {
     pub column: Option<u32>,
 }
 
+impl ResolvedFrame {
+    /// The frame in words: `parse_value at src/json.c:57:9`, as far as it is known.
+    pub fn place(&self) -> String {
+        let mut place = self.function.clone();
+        if let Some(source) = self.source() {
+            place.push_str(" at ");
+            place.push_str(&source);
+        }
+        place
+    }
+
+    /// `src/json.c:57:9`, if the module has DWARF.
+    pub fn source(&self) -> Option<String> {
+        let mut source = self.file.clone()?;
+        for number in [self.line, self.line.and(self.column)].into_iter().flatten() {
+            source.push_str(&format!(":{number}"));
+        }
+        Some(source)
+    }
+}
+
 /// A failure of the target.
 #[derive(Clone, Debug, Serialize)]
 pub struct Finding {
@@ -98,9 +120,17 @@ pub struct Finding {
     pub input_bytes: u64,
     /// The guest's calls, innermost first.
     pub frames: Vec<ResolvedFrame>,
-    /// The input's first bytes, printable, for a person to see.
+    /// What the input begins with and how long it is, for a person to see: see [`preview`](super::preview).
     #[serde(skip_serializing)]
     pub preview: String,
+}
+
+impl Finding {
+    /// The innermost frame that says why the target failed rather than how: not `abort`, not the inside of a panic.
+    pub fn top_frame(&self) -> Option<&ResolvedFrame> {
+        let says_why = |frame: &&ResolvedFrame| !is_failure_machinery(&simplify(&frame.function));
+        self.frames.iter().find(says_why).or(self.frames.first())
+    }
 }
 
 /// Where a campaign stands.

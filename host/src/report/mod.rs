@@ -1,8 +1,35 @@
-//! Consumers of the campaign's event stream.
+//! Consumers of the campaign's event stream, and what turns indices and bytes into text.
+//!
+//! The engine reports each [`Event`] to one [`Reporter`], usually [`Reporters`], which passes it on:
+//!
+//! ```text
+//!            +-> Terminal   a log, and two live lines      \
+//!            +-> Lines      one prefixed line per event     | one of these, on stdout
+//! Event --> Reporters       +-> Json   one object per event | (--reporter)
+//!            +-> Quiet      findings only                  /
+//!            +-> StatsFiles fuzzer_stats, plot_data, events.jsonl in the store
+//! ```
+//!
+//! Events hold names and lines rather than indices: [`Symbols`] finds them, [`signature`] tells failures apart and
+//! [`preview`] makes an input readable, all before the event is sent. A reporter computes nothing that another one would
+//! need. No reporter reads a clock: the time that has passed is in the events.
 
 mod event;
+mod json;
+mod lines;
+mod preview;
+mod quiet;
+mod signature;
+mod symbols;
+pub mod text;
 
 pub use event::{Advice, Done, Event, Finding, NewEdge, ResolvedFrame, Start, Status};
+pub use json::{JSON_VERSION, Json};
+pub use lines::Lines;
+pub use preview::{PREVIEW_COLUMNS, preview};
+pub use quiet::Quiet;
+pub use signature::{is_failure_machinery, signature};
+pub use symbols::{Symbols, demangle, simplify};
 
 /// Consumes events; one per output format.
 pub trait Reporter {
@@ -12,4 +39,22 @@ pub trait Reporter {
     ///
     /// Fails if the output can't be written; a closed pipe is reported as [`std::io::ErrorKind::BrokenPipe`].
     fn report(&mut self, event: &Event) -> std::io::Result<()>;
+}
+
+/// Passes each event on to several reporters.
+#[derive(Default)]
+pub struct Reporters(pub Vec<Box<dyn Reporter>>);
+
+impl Reporter for Reporters {
+    /// Passes `event` on to all, also to those after one that fails, and gives the first error.
+    fn report(&mut self, event: &Event) -> std::io::Result<()> {
+        let mut result = Ok(());
+        for reporter in &mut self.0 {
+            let reported = reporter.report(event);
+            if result.is_ok() {
+                result = reported;
+            }
+        }
+        result
+    }
 }

@@ -1,0 +1,58 @@
+//! `--reporter json`: one JSON object per line, for programs.
+
+use super::{Event, Finding, Reporter};
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// Version of the lines, in each of them as `v`. Fields may be added without changing it.
+pub const JSON_VERSION: u32 = 1;
+
+/// Writes each event as one line: `{"v":1,"event":"new_edge",...}`.
+#[derive(Debug)]
+pub struct Json<W> {
+    out: W,
+}
+
+impl<W: Write> Json<W> {
+    /// Writes to `out`, which is flushed after each line.
+    pub fn new(out: W) -> Self {
+        Self { out }
+    }
+}
+
+impl<W: Write> Reporter for Json<W> {
+    fn report(&mut self, event: &Event) -> io::Result<()> {
+        let line = json_line(event)?;
+        self.out.write_all(&line)?;
+        self.out.flush()
+    }
+}
+
+/// One event as a line of JSON, its line feed included.
+pub(super) fn json_line(event: &Event) -> io::Result<Vec<u8>> {
+    let mut line = match event {
+        Event::Finding(finding) => {
+            serde_json::to_vec(&FindingLine { v: JSON_VERSION, event: "finding", target: &finding.target, finding })
+        }
+        event => serde_json::to_vec(&Line { v: JSON_VERSION, event }),
+    }?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    v: u32,
+    #[serde(flatten)]
+    event: &'a Event,
+}
+
+/// A finding inside of `done` does not repeat its target; one on its own line has to name it.
+#[derive(Serialize)]
+struct FindingLine<'a> {
+    v: u32,
+    event: &'static str,
+    target: &'a str,
+    #[serde(flatten)]
+    finding: &'a Finding,
+}

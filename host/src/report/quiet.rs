@@ -1,0 +1,27 @@
+//! `--reporter quiet`: findings, and nothing else.
+
+use super::lines::finding_line;
+use super::text::printable;
+use super::{Event, Reporter};
+use std::io::{self, Write};
+
+/// Writes one line per finding, when it is found. Everything else is the exit code.
+#[derive(Debug)]
+pub struct Quiet<W> {
+    out: W,
+}
+
+impl<W: Write> Quiet<W> {
+    /// Writes to `out`, which is flushed after each line.
+    pub fn new(out: W) -> Self {
+        Self { out }
+    }
+}
+
+impl<W: Write> Reporter for Quiet<W> {
+    fn report(&mut self, event: &Event) -> io::Result<()> {
+        let Event::Finding(finding) = event else { return Ok(()) };
+        writeln!(self.out, "{}: {}", printable(&finding.target), finding_line(finding))?;
+        self.out.flush()
+    }
+}

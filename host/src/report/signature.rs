@@ -1,0 +1,336 @@
+//! What makes two failures the same one: the kind of trap and the frames around it.
+
+use super::symbols::Symbols;
+use crate::sandbox::{Frame, Trap, TrapKind};
+use std::collections::BTreeMap;
+
+/// Frames that a signature names.
+const FRAMES_MAX: usize = 4;
+/// Frames that a hang's signature names.
+const HANG_FRAMES_MAX: usize = 3;
+/// Functions of a recursion that a signature names.
+const RECURSION_NAMES_MAX: usize = 8;
+
+/// Names a failure such that failures with the same cause have the same name, in this build of the target and the next.
+///
+/// | failure | signature |
+/// | --- | --- |
+/// | crash | `unreachable: parse_value+0x1c < parse_array < LLVMFuzzerTestOneInput` |
+/// | failed assertion | `unreachable: check_depth+0x40 < parse_value < LLVMFuzzerTestOneInput` (not `abort+0x1 < __assert_fail+0x23 < ...`) |
+/// | out of memory | `oom: read_table+0x88 < load < LLVMFuzzerTestOneInput` |
+/// | recursion without end | `stack-overflow: parse_array, parse_value` |
+/// | hang | `hang: skip_spaces < parse_value < LLVMFuzzerTestOneInput` |
+///
+/// Innermost frames come first. From the top go the frames of the machinery by which languages fail (`abort`, panics, throwing), which are the
+/// same for every failure. Names are simplified: no hashes, no template or generic arguments, no numbers of closures. Cycles of recursion are written once, because how deep it
+/// went depends on the input and not on the bug. At most 4 frames remain; the top one has the
+/// instruction's distance from the function's start, so that two failures in one function stay apart.
+///
+/// A stack overflow happens at whatever call comes last, so it is named by the *set* of functions that occur more than once, sorted.
+///
+/// A hang is noticed where the fuel happens to end, anywhere below the loop that does not end: its innermost frames are
+/// arbitrary, and so is any offset. What lies outside of the loop is the same each time, so a hang is named by its outermost 3 frames (without
+/// the runtime's startup code). A hang in the fourth frame or deeper can share its name with another one; that is the lesser
+/// evil than a new finding for each point at which the fuel can end.
+///
+/// Only the module's own function names are used, not DWARF: a build without debug information has the same signatures.
+pub fn signature(outcome_name: &str, trap: &Trap, symbols: &Symbols) -> String {
+    if outcome_name == "hang" || trap.kind == TrapKind::OutOfFuel {
+        return hang(trap, symbols);
+    }
+    if trap.kind == TrapKind::StackOverflow {
+        return recursion(trap.kind.name(), &trap.frames, symbols);
+    }
+    let kind = if outcome_name == "oom" { "oom" } else { trap.kind.name() };
+    let frames = without_failure_machinery(&trap.frames, symbols);
+    let Some(top) = frames.first() else { return kind.to_owned() };
+    let mut names: Vec<String> = frames.iter().map(|frame| symbols.simple_name(frame.function).into_owned()).collect();
+    collapse_cycles(&mut names);
+    names.truncate(FRAMES_MAX);
+    if let Some(offset) = symbols.offset_in_function(*top) {
+        names[0].push_str(&format!("+{offset:#x}"));
+    }
+    format!("{kind}: {}", names.join(" < "))
+}
+
+fn hang(trap: &Trap, symbols: &Symbols) -> String {
+    if trap.frames.len() >= Trap::FRAMES_MAX {
+        // The outermost frames were not recorded: the loop is deep in a recursion.
+        return recursion("hang", &trap.frames, symbols);
+    }
+    let mut names: Vec<String> =
+        trap.frames.iter().map(|frame| symbols.simple_name(frame.function).into_owned()).collect();
+    let is_startup_only = names.iter().all(|name| is_startup(name));
+    names.retain(|name| is_startup_only || !is_startup(name));
+    collapse_cycles(&mut names);
+    let outermost = names.split_off(names.len().saturating_sub(HANG_FRAMES_MAX));
+    if outermost.is_empty() { "hang".to_owned() } else { format!("hang: {}", outermost.join(" < ")) }
+}
+
+fn recursion(kind: &str, frames: &[Frame], symbols: &Symbols) -> String {
+    let mut calls: BTreeMap<String, usize> = BTreeMap::new();
+    for frame in frames {
+        *calls.entry(symbols.simple_name(frame.function).into_owned()).or_default() += 1;
+    }
+    let repeats = calls.values().any(|calls| *calls > 1);
+    let mut names: Vec<String> =
+        calls.into_iter().filter(|(_, calls)| *calls > 1 || !repeats).map(|(name, _)| name).collect();
+    if names.len() > RECURSION_NAMES_MAX {
+        let more = names.len() - RECURSION_NAMES_MAX;
+        names.truncate(RECURSION_NAMES_MAX);
+        names.push(format!("{more} more"));
+    }
+    if names.is_empty() { kind.to_owned() } else { format!("{kind}: {}", names.join(", ")) }
+}
+
+/// Drops the frames that every failure of a language has on top; all of them only if nothing else is there.
+fn without_failure_machinery<'a>(frames: &'a [Frame], symbols: &Symbols) -> &'a [Frame] {
+    let machinery =
+        frames.iter().take_while(|frame| is_failure_machinery(&symbols.simple_name(frame.function))).count();
+    if machinery == frames.len() { frames } else { &frames[machinery..] }
+}
+
+/// Replaces each run of a repeated cycle (`a b a b a b`) by one (`a b`), shortest cycles first.
+fn collapse_cycles(names: &mut Vec<String>) {
+    for period in 1..=names.len() / 2 {
+        let mut at = 0;
+        while at + 2 * period <= names.len() {
+            if names[at..at + period] == names[at + period..at + 2 * period] {
+                names.drain(at + period..at + 2 * period);
+            } else {
+                at += 1;
+            }
+        }
+    }
+}
+
+/// Whether a function (by its simplified name) is part of how programs fail, rather than of why.
+pub fn is_failure_machinery(name: &str) -> bool {
+    const NAMES: [&str; 42] = [
+        // C
+        "abort",
+        "_abort",
+        "__abort",
+        "abort_message",
+        "__abort_message",
+        "__assert",
+        "__assert_fail",
+        "__assert_func",
+        "__assert_rtn",
+        "raise",
+        "__stack_chk_fail",
+        "__stack_chk_fail_local",
+        "__trap",
+        "exit",
+        "_exit",
+        "_Exit",
+        "__wasi_proc_exit",
+        "__imported_wasi_snapshot_preview1_proc_exit",
+        "proc_exit",
+        // C++
+        "std::terminate",
+        "std::__terminate",
+        "std::unexpected",
+        "std::__unexpected",
+        "std::rethrow_exception",
+        "std::__libcpp_verbose_abort",
+        "__libcpp_verbose_abort",
+        "__clang_call_terminate",
+        "demangling_terminate_handler",
+        "demangling_unexpected_handler",
+        // Rust
+        "rust_panic",
+        "rust_begin_unwind",
+        "std::process::abort",
+        "std::process::exit",
+        "core::intrinsics::abort",
+        "std::alloc::rust_oom",
+        "alloc::alloc::handle_alloc_error",
+        "alloc::raw_vec::handle_error",
+        "alloc::raw_vec::capacity_overflow",
+        // AssemblyScript, D, Zig
+        "~lib/builtins/abort",
+        "_d_assert",
+        "_d_assert_msg",
+        "posix.abort",
+    ];
+    const PREFIXES: [&str; 24] = [
+        "__cxa_",
+        "_Unwind_",
+        "__ubsan_handle_",
+        "__asan_report_",
+        "rust_panic",
+        "__rust_",
+        "__rg_oom",
+        "__rdl_oom",
+        "__rustc::",
+        "panic_abort::",
+        "panic_unwind::",
+        "core::panicking::",
+        "std::panicking::",
+        "std::sys::backtrace::__rust_end_short_backtrace",
+        "std::sys_common::backtrace::__rust_end_short_backtrace",
+        "core::slice::index::slice_",
+        "core::str::slice_error_fail",
+        "core::cell::panic_",
+        "wasi_snapshot_preview1.proc_exit",
+        "runtime.",
+        "_d_arraybounds",
+        "debug.panic",
+        "debug.FullPanic",
+        "debug.defaultPanic",
+    ];
+    const LAST: [&str; 10] = [
+        "unwrap_failed",
+        "expect_failed",
+        "assert_failed",
+        "panic_fmt",
+        "abort_internal",
+        "len_mismatch_fail",
+        "panic_cold_explicit",
+        "panic_display",
+        "handle_alloc_error",
+        "default_panic",
+    ];
+    let last = name.rsplit("::").next().unwrap_or(name);
+    NAMES.contains(&name)
+        || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+        || LAST.contains(&last)
+        || last.starts_with("__throw_")
+        || last.starts_with("begin_panic")
+        || (last.starts_with("slice_") && (last.ends_with("_fail") || last.ends_with("_fail_rt")))
+}
+
+/// Whether a function (by its simplified name) starts programs, rather than being one.
+fn is_startup(name: &str) -> bool {
+    const NAMES: [&str; 14] = [
+        "_start",
+        "__main_void",
+        "__main_argc_argv",
+        "__original_main",
+        "_initialize",
+        "__wasm_call_ctors",
+        "undefined_weak:main",
+        "rust_fuzzer_test_input",
+        "lang_start",
+        "_rt0_wasm_wasip1",
+        "_rt0_wasm_wasip1_lib",
+        "wasm_pc_f_loop",
+        "callMain",
+        "start",
+    ];
+    const PREFIXES: [&str; 7] = [
+        "std::rt::lang_start",
+        "std::sys::backtrace::__rust_begin_short_backtrace",
+        "std::sys_common::backtrace::__rust_begin_short_backtrace",
+        "core::ops::function::FnOnce::call_once",
+        "libfuzzer_sys::",
+        "runtime.",
+        "start.",
+    ];
+    NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A module whose functions have the given names and bodies of 16 bytes, and a trap in them, innermost first.
+    fn sign(outcome: &str, kind: TrapKind, stack: &[&str]) -> String {
+        let mut names: Vec<&str> = stack.to_vec();
+        names.sort_unstable();
+        names.dedup();
+        let body = "(func (drop (i64.const 0x7fffffffffffffff)))";
+        let module = wat::parse_str(format!("(module {})", body.repeat(names.len()))).unwrap();
+        let symbols = Symbols::new(&module, |index| names.get(index as usize).map(|name| (*name).to_owned()));
+        let first_body = module.windows(3).position(|bytes| bytes == [14, 0, 0x42]).unwrap_or(0) as u32 + 1;
+        let frames = stack
+            .iter()
+            .map(|name| {
+                let function = names.iter().position(|other| other == name).unwrap() as u32;
+                Frame { function, offset: first_body + function * 15 + 5 }
+            })
+            .collect();
+        signature(outcome, &Trap { kind, frames }, &symbols)
+    }
+
+    fn crash(stack: &[&str]) -> String {
+        sign("crash", TrapKind::Unreachable, stack)
+    }
+
+    #[test]
+    fn a_crash_is_named_by_its_top_four_frames() {
+        assert_eq!(
+            crash(&["parse_value", "parse_array", "parse", "LLVMFuzzerTestOneInput", "_start"]),
+            "unreachable: parse_value+0x5 < parse_array < parse < LLVMFuzzerTestOneInput"
+        );
+        assert_eq!(crash(&[]), "unreachable");
+    }
+
+    #[test]
+    fn how_a_program_fails_is_not_part_of_why() {
+        assert_eq!(crash(&["abort", "__assert_fail", "check", "main"]), "unreachable: check+0x5 < main");
+        assert_eq!(
+            crash(&[
+                "__rust_start_panic",
+                "_ZN3std9panicking20rust_panic_with_hook17h0123456789abcdefE",
+                "_RNvCs1234_7___rustc17rust_begin_unwind",
+                "core::panicking::panic_fmt::h0123456789abcdef",
+                "core::option::expect_failed::h0123456789abcdef",
+                "json::value::h0123456789abcdef",
+            ]),
+            "unreachable: json::value+0x5"
+        );
+        assert_eq!(
+            crash(&["__cxa_throw", "std::__2::__throw_length_error[abi:v15000](char const*)", "load(int)", "main"]),
+            "unreachable: load+0x5 < main"
+        );
+        assert_eq!(crash(&["runtime.fatalpanic", "runtime.gopanic", "main.parse"]), "unreachable: main.parse+0x5");
+    }
+
+    #[test]
+    fn machinery_is_dropped_from_the_top_only_and_never_entirely() {
+        assert_eq!(crash(&["free", "raise", "main"]), "unreachable: free+0x5 < raise < main");
+        assert_eq!(crash(&["abort", "raise"]), "unreachable: abort+0x5 < raise");
+    }
+
+    #[test]
+    fn the_depth_of_a_recursion_does_not_matter() {
+        let once = crash(&["leaf", "value", "array", "value", "array", "main"]);
+        assert_eq!(once, "unreachable: leaf+0x5 < value < array < main");
+        assert_eq!(once, crash(&["leaf", "value", "array", "value", "array", "value", "array", "main"]));
+        assert_eq!(crash(&["a", "a", "a", "b"]), "unreachable: a+0x5 < b");
+    }
+
+    #[test]
+    fn template_arguments_do_not_tell_failures_apart() {
+        let sum = |ty: &str| crash(&[&format!("void sum<{ty}>({ty}*)"), "main"]);
+        assert_eq!(sum("int"), sum("std::__2::vector<int>"));
+    }
+
+    #[test]
+    fn a_stack_overflow_is_the_set_of_functions_that_recur() {
+        let overflow = |stack: &[&str]| sign("crash", TrapKind::StackOverflow, stack);
+        assert_eq!(overflow(&["memcpy", "value", "array", "value", "array"]), "stack-overflow: array, value");
+        assert_eq!(overflow(&["array", "value", "array", "value"]), "stack-overflow: array, value");
+        assert_eq!(overflow(&["big_frame", "main"]), "stack-overflow: big_frame, main");
+    }
+
+    #[test]
+    fn a_hang_is_named_by_its_outermost_frames() {
+        let hang = |stack: &[&str]| sign("hang", TrapKind::OutOfFuel, stack);
+        let expected = "hang: value < parse < LLVMFuzzerTestOneInput";
+        assert_eq!(hang(&["peek", "next", "value", "parse", "LLVMFuzzerTestOneInput"]), expected);
+        assert_eq!(hang(&["next", "value", "parse", "LLVMFuzzerTestOneInput"]), expected);
+        assert_eq!(hang(&["value", "value", "value", "parse", "LLVMFuzzerTestOneInput"]), expected);
+        assert_eq!(hang(&["spin", "main", "__main_void", "_start"]), "hang: spin < main");
+        assert_eq!(hang(&["_start"]), "hang: _start");
+        assert_eq!(hang(&[]), "hang");
+        assert_eq!(hang(&["f"; Trap::FRAMES_MAX]), "hang: f");
+    }
+
+    #[test]
+    fn out_of_memory_is_its_own_kind() {
+        assert_eq!(sign("oom", TrapKind::Unreachable, &["abort", "grow", "main"]), "oom: grow+0x5 < main");
+    }
+}

@@ -1,0 +1,205 @@
+//! Figures and foreign text as people read them.
+
+use std::fmt::Write as _;
+
+/// A count with three significant digits: `812`, `43.1 k`, `1.20 M`.
+pub fn count(n: u64) -> String {
+    if n < 1000 {
+        return n.to_string();
+    }
+    scaled(n as f64)
+}
+
+/// A rate per second: `43.1 k/s`. What is not a number is `0/s`.
+pub fn rate(per_second: f64) -> String {
+    let per_second = if per_second.is_finite() { per_second.max(0.0) } else { 0.0 };
+    if per_second < 99.95 {
+        let text = format!("{per_second:.1}");
+        return format!("{}/s", text.strip_suffix(".0").unwrap_or(&text));
+    }
+    if per_second < 999.5 {
+        return format!("{per_second:.0}/s");
+    }
+    format!("{}/s", scaled(per_second))
+}
+
+fn scaled(mut n: f64) -> String {
+    const UNITS: [&str; 6] = [" k", " M", " G", " T", " P", " E"];
+    let mut unit = "";
+    for next in UNITS {
+        if n < 999.5 {
+            break;
+        }
+        n /= 1000.0;
+        unit = next;
+    }
+    let digits = if n < 9.995 {
+        2
+    } else if n < 99.95 {
+        1
+    } else {
+        0
+    };
+    format!("{n:.digits$}{unit}")
+}
+
+/// All digits, in groups: `1,234,567`.
+pub fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A count and its noun: `1 edge`, `12 edges`.
+pub fn counted(n: u64, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(n), if n == 1 { "" } else { "s" })
+}
+
+/// A span of time: `0.4 s`, `12.0 s`, `2 m 13 s`, `3 h 05 m`.
+pub fn duration(ms: u64) -> String {
+    let seconds = ms / 1000;
+    match seconds {
+        0..60 => format!("{}.{} s", seconds, ms % 1000 / 100),
+        60..3600 => format!("{} m {:02} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {:02} m", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+/// A share of a whole: `33 %`; the whole is reached only at the very end, and nothing only at 0.
+pub fn percent(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        return "0 %".to_owned();
+    }
+    let share = (u128::from(part) * 100 / u128::from(whole)) as u64;
+    if part > 0 && share == 0 { "<1 %".to_owned() } else { format!("{share} %") }
+}
+
+/// Text that came from a module or a file, safe to print: what could move a cursor, end a line or turn the reading direction is escaped.
+pub fn printable(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_printable(c) {
+            out.push(c);
+        } else {
+            let _ = write!(out, "{}", c.escape_unicode());
+        }
+    }
+    out
+}
+
+/// Whether a character shows as itself and changes nothing around it.
+pub(super) fn is_printable(c: char) -> bool {
+    let is_invisible = matches!(c,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+        | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}');
+    !c.is_control() && !is_invisible
+}
+
+/// Columns that printable text takes on a terminal.
+pub fn columns(text: &str) -> usize {
+    text.chars().map(char_columns).sum()
+}
+
+fn char_columns(c: char) -> usize {
+    // Combining marks of the common blocks, and the blocks of East Asian and emoji characters that take two cells.
+    match u32::from(c) {
+        0x300..=0x36f | 0x1ab0..=0x1aff | 0x1dc0..=0x1dff | 0x20d0..=0x20ff | 0xfe00..=0xfe0f | 0xfe20..=0xfe2f => 0,
+        0x1100..=0x115f
+        | 0x2e80..=0xa4cf
+        | 0xac00..=0xd7a3
+        | 0xf900..=0xfaff
+        | 0xfe30..=0xfe6f
+        | 0xff00..=0xff60
+        | 0xffe0..=0xffe6
+        | 0x1f300..=0x1f64f
+        | 0x1f680..=0x1f6ff
+        | 0x1f900..=0x1f9ff
+        | 0x20000..=0x3fffd => 2,
+        _ => 1,
+    }
+}
+
+/// Cuts text to at most `columns_max` columns; the last is an ellipsis if something was cut.
+pub fn cut(text: &str, columns_max: usize) -> String {
+    if columns(text) <= columns_max {
+        return text.to_owned();
+    }
+    let mut out = String::new();
+    let mut room = columns_max.saturating_sub(1);
+    for c in text.chars() {
+        let wide = char_columns(c);
+        if wide > room {
+            break;
+        }
+        room -= wide;
+        out.push(c);
+    }
+    if columns_max > 0 {
+        out.push('…');
+    }
+    out
+}
+
+/// Cuts text in its middle, for paths: what stands at the end matters most.
+pub fn cut_front(text: &str, columns_max: usize) -> String {
+    if columns(text) <= columns_max {
+        return text.to_owned();
+    }
+    let mut room = columns_max.saturating_sub(1);
+    let mut start = text.len();
+    for (at, c) in text.char_indices().rev() {
+        let wide = char_columns(c);
+        if wide > room {
+            break;
+        }
+        room -= wide;
+        start = at;
+    }
+    if columns_max > 0 { format!("…{}", &text[start..]) } else { String::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_have_three_digits() {
+        let counts: Vec<String> =
+            [0, 812, 999, 1000, 1_234, 43_120, 999_499, 999_999, 1_200_000, u64::MAX].map(count).into();
+        assert_eq!(counts, ["0", "812", "999", "1.00 k", "1.23 k", "43.1 k", "999 k", "1.00 M", "1.20 M", "18.4 E"]);
+        let rates: Vec<String> = [0.0, 0.31, 12.0, 812.4, 43_120.0, f64::NAN, f64::INFINITY, -1.0].map(rate).into();
+        assert_eq!(rates, ["0/s", "0.3/s", "12/s", "812/s", "43.1 k/s", "0/s", "0/s", "0/s"]);
+        assert_eq!([grouped(0), grouped(999), grouped(1000), grouped(1_234_567)], ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!(
+            [duration(430), duration(59_999), duration(133_000), duration(11_100_000)],
+            ["0.4 s", "59.9 s", "2 m 13 s", "3 h 05 m"]
+        );
+        assert_eq!(
+            [percent(0, 0), percent(1, 2000), percent(1999, 2000), percent(5, 5)],
+            ["0 %", "<1 %", "99 %", "100 %"]
+        );
+    }
+
+    #[test]
+    fn foreign_text_cannot_drive_a_terminal() {
+        assert_eq!(printable("a\x1b[2Jb\r\n\u{9b}c\u{202e}"), "a\\u{1b}[2Jb\\u{d}\\u{a}\\u{9b}c\\u{202e}");
+        assert_eq!(printable("größer 日本"), "größer 日本");
+    }
+
+    #[test]
+    fn cut_text_fits() {
+        assert_eq!(cut("parse_value", 11), "parse_value");
+        assert_eq!(cut("parse_value", 6), "parse…");
+        assert_eq!(cut("日本語", 4), "日…");
+        assert_eq!(cut_front("src/deep/json.c", 8), "…/json.c");
+        for room in 0..6 {
+            assert!(columns(&cut("日a本b語", room)) <= room && columns(&cut_front("日a本b語", room)) <= room);
+        }
+    }
+}
