@@ -102,7 +102,7 @@ impl StoreError {
             Self::Foreign { .. } => Some("name a new or empty directory with `--store DIR`".into()),
             Self::Future { .. } => Some("update fuzzbox, or name another store with `--store DIR`".into()),
             Self::Damaged { path, .. } => {
-                Some(format!("delete `{}`; what can be computed is computed again", path.display()))
+                Some(format!("delete `{}`, or run or import the same again: that writes it anew", path.display()))
             }
             Self::Missing { .. } => Some("`fuzzbox ls` lists what is there; `--store DIR` names another store".into()),
             Self::TargetName { .. } => Some("rename the module's file".into()),

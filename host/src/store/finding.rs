@@ -162,13 +162,16 @@ impl Store {
     /// Findings of one target that can be read, and errors for the others.
     pub(super) fn scan_findings(&self, target: &str) -> Result<(Vec<FindingRecord>, Vec<anyhow::Error>)> {
         let (mut good, mut damaged) = (Vec::new(), Vec::new());
-        for (name, kind) in file::list(&self.findings_dir(target)?)? {
+        let dir = self.findings_dir(target)?;
+        for (name, kind) in file::list(&dir)? {
             let Some(id) = name.to_str().and_then(|name| name.parse::<FindingId>().ok()) else { continue };
             if !kind.is_dir() {
                 continue;
             }
             match self.finding(target, id) {
                 Ok(finding) => good.push(finding),
+                // Another process may have replaced it by a better one meanwhile.
+                Err(_) if !dir.join(&name).exists() => {}
                 Err(error) => damaged.push(error),
             }
         }

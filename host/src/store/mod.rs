@@ -12,8 +12,8 @@
 //! ```
 //!
 //! Three rules make a kill at any moment, a full disk and a second process harmless. What a name promises is written
-//! completely before the name exists ([`scratch`]). Lists only grow, by whole lines, and a torn line is no line
-//! ([`record`]). What takes several steps (keeping one finding per signature) is done under one lock, in an order in
+//! completely before the name exists (`scratch`). Lists grow by whole lines, and a torn line is no line
+//! (`record`). What takes several steps (keeping one finding per signature) is done under one lock, in an order in
 //! which every prefix leaves a valid store: first the new, then away with the old.
 //!
 //! Nothing that is read is trusted. Objects and inputs are checked against their ids, `finding.json` and cache entries
