@@ -12,13 +12,13 @@ fn binary() -> PathBuf {
     dir.join(format!("fuzzbox-under-test{}", std::env::consts::EXE_SUFFIX))
 }
 
-/// The path of an example's module.
+/// The path of an example's module, as an argument.
 ///
 /// # Panics
 ///
-/// If the path is not text.
+/// If there is no such example.
 pub fn example(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples").join(name).join(format!("{name}.wasm"));
+    let path = crate::example(name).unwrap_or_else(|error| panic!("{error:#}"));
     path.to_str().expect("a path in text").to_owned()
 }
 

@@ -11,6 +11,7 @@
 //! # Ok::<(), anyhow::Error>(())
 //! ```
 
+pub mod command;
 pub mod guests;
 pub mod seeds;
 

@@ -81,7 +81,7 @@ fn check(wasm: &Path, seeds: &[Vec<u8>], fuel_max: u64) -> BTreeMap<String, usiz
 }
 
 fn example(name: &str) -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples").join(name).join(format!("{name}.wasm"))
+    fuzzbox_tests::example(name).expect("an example")
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Exit codes, and which error gives which.
 
+use crate::store::StoreError;
 use std::fmt;
 
 /// How the process ends: part of the command line's contract.
@@ -73,7 +74,8 @@ impl fmt::Display for Fault {
         for (depth, cause) in self.error.chain().enumerate() {
             let text = cause.to_string();
             let (text, hint) = text.split_once("\nhelp: ").map_or((&*text, None), |(text, hint)| (text, Some(hint.to_owned())));
-            help = help.or(hint);
+            let of_store = || cause.downcast_ref::<StoreError>().and_then(StoreError::help);
+            help = help.or(hint).or_else(of_store);
             let text = text.trim_end().replace('\n', "\n    ");
             if depth == 0 {
                 write!(f, "error: {text}")?;

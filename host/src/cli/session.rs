@@ -87,9 +87,10 @@ impl Session<'_> {
 
     fn stored_corpus(&self) -> Result<Vec<Vec<u8>>> {
         let loaded = self.store.load_corpus(&self.name, self.target.settings.input_bytes_max.into())?;
-        for error in &loaded.damaged {
-            eprintln!("warning: left out of the corpus of `{}`: {error:#}", self.name);
+        for (_, error) in &loaded.damaged {
+            eprintln!("warning: left out of the corpus of `{}` for good: {error:#}", self.name);
         }
+        self.store.remove_from_corpus(&self.name, &loaded.damaged.iter().map(|(input, _)| *input).collect())?;
         Ok(loaded.inputs.into_iter().map(|(_, bytes)| bytes).collect())
     }
 
