@@ -23,6 +23,20 @@ pub enum Event {
     Done(Done),
 }
 
+impl Event {
+    /// Name of the target that it is about.
+    pub fn target(&self) -> &str {
+        match self {
+            Self::Start(start) => &start.target,
+            Self::NewEdge(new) => &new.target,
+            Self::Finding(finding) => &finding.target,
+            Self::Status(status) => &status.target,
+            Self::Advice(advice) => &advice.target,
+            Self::Done(done) => &done.target,
+        }
+    }
+}
+
 /// What is fuzzed, and how.
 #[derive(Clone, Debug, Serialize)]
 pub struct Start {
@@ -82,9 +96,9 @@ pub struct ResolvedFrame {
 }
 
 impl ResolvedFrame {
-    /// The frame in words: `parse_value at src/json.c:57:9`, as far as it is known.
+    /// The frame in words: `parse_value at src/json.c:57:9`, as far as it is known; the function's name is [`simplify`]ed.
     pub fn place(&self) -> String {
-        let mut place = self.function.clone();
+        let mut place = simplify(&self.function);
         if let Some(source) = self.source() {
             place.push_str(" at ");
             place.push_str(&source);
@@ -131,6 +145,13 @@ impl Finding {
         let says_why = |frame: &&ResolvedFrame| !is_failure_machinery(&simplify(&frame.function));
         self.frames.iter().find(says_why).or(self.frames.first())
     }
+
+    /// Kind and signature, without saying twice what the signature of a hang begins with: `crash: unreachable: f+0x1c`, `hang: f`.
+    pub fn title(&self) -> String {
+        let says_kind =
+            self.signature.strip_prefix(&self.kind).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'));
+        if says_kind { self.signature.clone() } else { format!("{}: {}", self.kind, self.signature) }
+    }
 }
 
 /// Where a campaign stands.
@@ -157,7 +178,7 @@ pub struct Status {
 }
 
 /// A remark in yellow.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Advice {
     /// The target's name.
     pub target: String,

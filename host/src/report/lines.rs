@@ -1,7 +1,8 @@
 //! `--reporter lines`: one prefixed line per event, for logs. Nothing moves a cursor, and nothing floods a log of a night.
 
+use super::sparse::Sparse;
 use super::text::{count, counted, duration, grouped, percent, printable, rate};
-use super::{Done, Event, Finding, Reporter, Status};
+use super::{Done, Event, Finding, Reporter, simplify};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -9,31 +10,14 @@ use std::io::{self, Write};
 #[derive(Debug)]
 pub struct Lines<W> {
     out: W,
-    /// Per target: elapsed time from which the next status is printed.
-    next_status_ms: BTreeMap<String, u64>,
+    /// Per target.
+    statuses: BTreeMap<String, Sparse>,
 }
 
 impl<W: Write> Lines<W> {
     /// Writes to `out`, which is flushed after each line.
     pub fn new(out: W) -> Self {
-        Self { out, next_status_ms: BTreeMap::new() }
-    }
-
-    /// A status is printed at 1, 2, 4, 8, ... seconds, then every 10 minutes: a short run shows that it lives, a night's log stays readable.
-    /// The time is the event's; no clock is read here.
-    fn is_status_due(&mut self, status: &Status) -> bool {
-        const LONGEST_MS: u64 = 600_000;
-        let next = self.next_status_ms.entry(status.target.clone()).or_insert(1000);
-        if status.elapsed_ms < *next {
-            return false;
-        }
-        while *next <= status.elapsed_ms {
-            *next = next.saturating_add((*next).min(LONGEST_MS));
-            if *next == u64::MAX {
-                break;
-            }
-        }
-        true
+        Self { out, statuses: BTreeMap::new() }
     }
 
     fn line(&mut self, target: &str, text: &str) -> io::Result<()> {
@@ -55,11 +39,11 @@ impl<W: Write> Lines<W> {
         );
         self.line(&done.target, &text)?;
         for finding in &done.findings {
-            let text = format!("{}: {}: {}", printable(&finding.kind), printable(&finding.signature), repro(finding));
+            let text = format!("{}: {}", printable(&finding.title()), repro(finding));
             self.line(&done.target, &text)?;
         }
         if !done.not_reached.is_empty() {
-            let names: Vec<String> = done.not_reached.iter().map(|name| printable(name)).collect();
+            let names: Vec<String> = done.not_reached.iter().map(|name| printable(&simplify(name))).collect();
             self.line(&done.target, &format!("not reached: {}", names.join(", ")))?;
         }
         Ok(())
@@ -97,7 +81,8 @@ impl<W: Write> Reporter for Lines<W> {
                 self.line(&finding.target, &text)?;
             }
             Event::Status(status) => {
-                if self.is_status_due(status) {
+                let sparse = self.statuses.entry(status.target.clone()).or_default();
+                if sparse.is_due(status.elapsed_ms) {
                     let text = format!(
                         "status: {} in {} ({}), {} of {} edges, corpus {}, {}",
                         count(status.execs),
@@ -118,17 +103,13 @@ impl<W: Write> Reporter for Lines<W> {
     }
 }
 
-/// A finding in one line: what, where, why, and how to see it again.
+/// A finding in one line: what, why, where, with which input, and how to see it again.
 pub(super) fn finding_line(finding: &Finding) -> String {
-    let place = match finding.top_frame() {
-        Some(frame) => format!(" in {}", frame.place()),
-        None => String::new(),
-    };
+    let place = finding.top_frame().map_or_else(String::new, |frame| format!(" in {}", frame.place()));
     format!(
-        "{}{}: {}: input {}: {}",
-        printable(&finding.kind),
+        "{}{}: input {}: {}",
+        printable(&finding.title()),
         printable(&place),
-        printable(&finding.signature),
         printable(&finding.preview),
         repro(finding),
     )

@@ -14,22 +14,33 @@
 //! [`preview`] makes an input readable, all before the event is sent. A reporter computes nothing that another one would
 //! need. No reporter reads a clock: the time that has passed is in the events.
 
+mod advice;
+mod color;
 mod event;
+#[cfg(test)]
+mod golden;
 mod json;
 mod lines;
 mod preview;
 mod quiet;
 mod signature;
+mod sparse;
+mod stats;
 mod symbols;
+mod terminal;
 pub mod text;
 
+pub use advice::{AdviceFacts, Advisor};
+pub use color::{ColorChoice, is_dumb};
 pub use event::{Advice, Done, Event, Finding, NewEdge, ResolvedFrame, Start, Status};
 pub use json::{JSON_VERSION, Json};
 pub use lines::Lines;
 pub use preview::{PREVIEW_COLUMNS, preview};
 pub use quiet::Quiet;
 pub use signature::{is_failure_machinery, signature};
+pub use stats::{Campaign, StatsFiles};
 pub use symbols::{Symbols, demangle, simplify};
+pub use terminal::{Terminal, TerminalOptions};
 
 /// Consumes events; one per output format.
 pub trait Reporter {

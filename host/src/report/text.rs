@@ -146,7 +146,7 @@ pub fn cut(text: &str, columns_max: usize) -> String {
     out
 }
 
-/// Cuts text in its middle, for paths: what stands at the end matters most.
+/// Cuts the front off text, for paths: what stands at the end matters most.
 pub fn cut_front(text: &str, columns_max: usize) -> String {
     if columns(text) <= columns_max {
         return text.to_owned();
@@ -162,6 +162,21 @@ pub fn cut_front(text: &str, columns_max: usize) -> String {
         start = at;
     }
     if columns_max > 0 { format!("…{}", &text[start..]) } else { String::new() }
+}
+
+/// Breaks text between words into lines of at most `columns_max` columns. A longer word has a line for itself.
+pub fn wrap(text: &str, columns_max: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if columns(line) + 1 + columns(word) <= columns_max => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 #[cfg(test)]
@@ -190,6 +205,12 @@ mod tests {
     fn foreign_text_cannot_drive_a_terminal() {
         assert_eq!(printable("a\x1b[2Jb\r\n\u{9b}c\u{202e}"), "a\\u{1b}[2Jb\\u{d}\\u{a}\\u{9b}c\\u{202e}");
         assert_eq!(printable("größer 日本"), "größer 日本");
+    }
+
+    #[test]
+    fn text_wraps_between_words() {
+        assert_eq!(wrap("a bb ccc dddddddd e", 4), ["a bb", "ccc", "dddddddd", "e"]);
+        assert_eq!(wrap("", 4), [""]);
     }
 
     #[test]

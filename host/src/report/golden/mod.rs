@@ -1,0 +1,327 @@
+//! One campaign as each reporter shows it, compared with the files beside this one. `BLESS=1 cargo test` rewrites them.
+
+use super::*;
+use crate::store::{FindingId, InputId, ModuleId};
+use indicatif::ProgressDrawTarget;
+use std::cell::{Cell, RefCell};
+use std::io::{self, Write};
+use std::path::Path;
+use std::rc::Rc;
+
+fn frame(function: &str, index: u32, offset: u32, source: Option<(&str, u32, u32)>) -> ResolvedFrame {
+    ResolvedFrame {
+        function: function.to_owned(),
+        index,
+        offset,
+        file: source.map(|(file, ..)| file.to_owned()),
+        line: source.map(|(_, line, _)| line),
+        column: source.map(|(.., column)| column),
+    }
+}
+
+fn crash() -> Finding {
+    let input = b"[[[[\x00\"deep\"";
+    Finding {
+        target: "json".to_owned(),
+        id: FindingId::of(b"crash"),
+        kind: "crash".to_owned(),
+        signature: "unreachable: parse_value+0x1c < parse_array < LLVMFuzzerTestOneInput".to_owned(),
+        input: InputId::of(input),
+        input_bytes: input.len() as u64,
+        frames: vec![
+            frame("abort", 9, 4711, None),
+            frame("parse_value", 3, 1043, Some(("src/json.c", 57, 9))),
+            frame("parse_array", 4, 1200, Some(("src/json.c", 91, 12))),
+            frame("LLVMFuzzerTestOneInput", 2, 900, Some(("fuzz.c", 7, 3))),
+        ],
+        preview: preview(input, PREVIEW_COLUMNS),
+    }
+}
+
+/// Everything in it is too long, foreign or hostile.
+fn hang() -> Finding {
+    let input = [0x7f; 2000];
+    let name = "std::__2::map<int, std::__2::vector<int>>::a_function_with_a_name_that_nobody_can_read(int) const";
+    Finding {
+        target: "json".to_owned(),
+        id: FindingId::of(b"hang"),
+        kind: "hang".to_owned(),
+        signature: format!("hang: {} < main", simplify(name)),
+        input: InputId::of(&input),
+        input_bytes: input.len() as u64,
+        frames: vec![
+            frame(name, 3, 1043, Some(("a/rather/long/path/to/a/header/that/is/somewhere/map.h", 1057, 19))),
+            frame("\u{1b}[2Jevil\n", 4, 1200, None),
+        ],
+        preview: preview(&input, PREVIEW_COLUMNS),
+    }
+}
+
+fn campaign() -> Vec<Event> {
+    let target = || "json".to_owned();
+    let status = |elapsed_ms: u64, execs: u64| {
+        Event::Status(Status {
+            target: target(),
+            execs,
+            execs_per_sec: execs as f64 * 1000.0 / elapsed_ms as f64,
+            elapsed_ms,
+            edges: 812,
+            edges_total: 2401,
+            corpus: 340,
+            findings: 1,
+            rounds: elapsed_ms / 100,
+        })
+    };
+    vec![
+        Event::Start(Start {
+            target: target(),
+            module: ModuleId::of(b"module"),
+            entry: "LLVMFuzzerTestOneInput(ptr, len)".to_owned(),
+            edges_total: 2401,
+            seeds: 1,
+            seed: 42,
+            jobs: 2,
+        }),
+        Event::NewEdge(NewEdge {
+            target: target(),
+            input: InputId::of(b"{}"),
+            input_bytes: 2,
+            execs: 1,
+            new: 800,
+            edges: 800,
+            function: "parse_object".to_owned(),
+        }),
+        Event::NewEdge(NewEdge {
+            target: target(),
+            input: InputId::of(b"["),
+            input_bytes: 1,
+            execs: 10_234,
+            new: 12,
+            edges: 812,
+            function: "parse_array".to_owned(),
+        }),
+        status(500, 21_000),
+        status(1_100, 47_000),
+        status(1_600, 68_000),
+        Event::Finding(crash()),
+        status(6_000, 251_000),
+        Event::Advice(Advice {
+            target: target(),
+            message: "the harness rejects 95 % of all inputs; give it valid ones to start from with --corpus DIR, or \
+                      the format's words with --dict FILE"
+                .to_owned(),
+        }),
+        status(27_900, 1_202_490),
+        Event::Finding(hang()),
+        Event::Done(Done {
+            target: target(),
+            module: ModuleId::of(b"module"),
+            execs: 1_204_224,
+            execs_per_sec: 43_118.4,
+            elapsed_ms: 27_928,
+            edges: 812,
+            edges_total: 2401,
+            corpus: 340,
+            findings: vec![crash(), hang()],
+            seed: 42,
+            rounds: 279,
+            corpus_hash: InputId::of(b"corpus").to_string(),
+            not_reached: [
+                "print_value",
+                "print_string",
+                "std::__2::map<int, int>::erase(int)",
+                "utf16_to_utf8",
+                "compare",
+                "minify",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
+            stopped: "--execs 1200000 reached".to_owned(),
+        }),
+    ]
+}
+
+/// What a reporter writes about the campaign.
+fn render<R: Reporter>(make: impl FnOnce(Shared) -> R) -> String {
+    let out = Shared::default();
+    let mut reporter = make(out.clone());
+    for event in campaign() {
+        reporter.report(&event).unwrap();
+    }
+    String::from_utf8(out.0.take()).unwrap()
+}
+
+/// Text that can still be read when a reporter has taken its writer.
+#[derive(Clone, Default)]
+struct Shared(Rc<RefCell<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn compare(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/report/golden").join(name);
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, text).unwrap();
+    }
+    let expected = std::fs::read_to_string(&path).unwrap();
+    assert!(text == expected, "{name} differs; BLESS=1 rewrites it. This is what was written:\n{text}");
+}
+
+fn terminal(out: Shared, color: bool, columns: Option<u16>) -> Terminal<Shared> {
+    Terminal::new(out, ProgressDrawTarget::hidden(), TerminalOptions { color, columns })
+}
+
+#[test]
+fn each_reporter_tells_the_campaign_in_its_way() {
+    compare("campaign.jsonl", &render(Json::new));
+    compare("lines.txt", &render(Lines::new));
+    compare("quiet.txt", &render(Quiet::new));
+    compare("terminal.txt", &render(|out| terminal(out, false, None)));
+    compare("terminal-color.txt", &render(|out| terminal(out, true, Some(80))));
+    compare("terminal-narrow.txt", &render(|out| terminal(out, false, Some(1))));
+}
+
+#[test]
+fn text_for_people_fits_and_drives_nothing() {
+    for columns in [40, 80, 120] {
+        for line in render(|out| terminal(out, false, Some(columns))).lines() {
+            // The table's figures are not cut, so it needs its 68 columns.
+            let is_table = line.starts_with("  target ") || line.starts_with("  json ");
+            assert!(is_table || text::columns(line) <= usize::from(columns), "{line}");
+        }
+    }
+    let lines = render(Lines::new) + &render(Quiet::new);
+    let colored = render(|out| terminal(out, true, Some(80)));
+    assert!(!lines.contains('\x1b'));
+    assert!(!colored.contains("\x1b[2J"));
+}
+
+#[test]
+fn live_lines_fit() {
+    let terminal = terminal(Shared::default(), false, Some(80));
+    let Some(Event::Status(status)) = campaign().into_iter().rfind(|event| matches!(event, Event::Status(_))) else {
+        panic!("the campaign has a status");
+    };
+    let lines = terminal.live_text(&status);
+    assert_eq!(lines[0], "    Running json: 1.20 M executions, 43.1 k/s, 27.9 s");
+    assert_eq!(lines[1], "            edges 812/2,401 (33 %), corpus 340, 1 finding, last new 1.20 M ago");
+    let huge = Status { target: "é".repeat(200), execs: u64::MAX, edges: u64::MAX, execs_per_sec: f64::NAN, ..status };
+    assert!(terminal.live_text(&huge).iter().all(|line| text::columns(line) <= 80));
+}
+
+#[test]
+fn stats_files_are_those_of_afl() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join(".fuzzer_stats.tmp-4294967295"), "left by a process that was killed").unwrap();
+    let campaign_of = |target: &str| Campaign {
+        target: target.to_owned(),
+        start_time_s: 1_700_000_000,
+        pid: 4711,
+        command_line: "fuzzbox run json.wasm\n--execs 1200000".to_owned(),
+    };
+    let mut stats = StatsFiles::create(dir.path(), campaign_of("json")).unwrap();
+    for event in campaign() {
+        stats.report(&event).unwrap();
+    }
+    let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
+    compare("fuzzer_stats", &read("fuzzer_stats"));
+    compare("plot_data", &read("plot_data"));
+    compare("events.jsonl", &read("events.jsonl"));
+    let mut files: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    files.sort();
+    assert_eq!(files, ["events.jsonl", "fuzzer_stats", "plot_data"], "nothing else is left");
+
+    let other = dir.path().join("other");
+    std::fs::create_dir(&other).unwrap();
+    let mut stats = StatsFiles::create(&other, campaign_of("other")).unwrap();
+    campaign().iter().for_each(|event| stats.report(event).unwrap());
+    assert_eq!(std::fs::read(other.join("events.jsonl")).unwrap(), b"", "events of another target are ignored");
+}
+
+#[test]
+fn stats_files_that_cannot_be_written_are_named() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("events.jsonl")).unwrap();
+    let campaign = Campaign { target: "json".to_owned(), start_time_s: 0, pid: 1, command_line: String::new() };
+    let error = StatsFiles::create(dir.path(), campaign).unwrap_err().to_string();
+    assert!(error.starts_with("failed to write `") && error.contains("events.jsonl"), "{error}");
+}
+
+#[test]
+fn a_closed_pipe_is_told_apart() {
+    struct Closed;
+    impl Write for Closed {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let options = TerminalOptions { color: false, columns: None };
+    let reporters: Vec<Box<dyn Reporter>> = vec![
+        Box::new(Json::new(Closed)),
+        Box::new(Lines::new(Closed)),
+        Box::new(Quiet::new(Closed)),
+        Box::new(Terminal::new(Closed, ProgressDrawTarget::hidden(), options)),
+    ];
+    for reporter in reporters {
+        let error = Reporters(vec![reporter]).report(&Event::Finding(crash())).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+    }
+}
+
+#[test]
+fn an_error_of_one_reporter_does_not_silence_the_others() {
+    struct Failing;
+    impl Reporter for Failing {
+        fn report(&mut self, _: &Event) -> io::Result<()> {
+            Err(io::Error::other("full"))
+        }
+    }
+    struct Counting(Rc<Cell<usize>>);
+    impl Reporter for Counting {
+        fn report(&mut self, _: &Event) -> io::Result<()> {
+            self.0.set(self.0.get() + 1);
+            Ok(())
+        }
+    }
+    let seen = Rc::new(Cell::new(0));
+    let mut reporters = Reporters(vec![Box::new(Failing), Box::new(Counting(Rc::clone(&seen)))]);
+    assert_eq!(reporters.report(&Event::Finding(crash())).unwrap_err().to_string(), "full");
+    assert_eq!(seen.get(), 1);
+}
+
+#[test]
+fn done_has_the_keys_that_are_promised() {
+    let jsonl = render(Json::new);
+    let lines: Vec<serde_json::Value> = jsonl.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(lines.iter().all(|line| line["v"] == 1 && line["target"] == "json"));
+    let done = lines.last().unwrap().as_object().unwrap();
+    let promised = [
+        "event",
+        "target",
+        "module",
+        "execs",
+        "execs_per_sec",
+        "elapsed_ms",
+        "edges",
+        "edges_total",
+        "corpus",
+        "findings",
+        "seed",
+        "rounds",
+        "corpus_hash",
+    ];
+    assert!(promised.iter().all(|key| done.contains_key(*key)));
+    let finding = done["findings"][0].as_object().unwrap();
+    assert!(["id", "kind", "signature", "input", "input_bytes", "frames"].iter().all(|key| finding.contains_key(*key)));
+}

@@ -1,0 +1,273 @@
+//! What a person sees: a log above, two live lines below, and a table at the end.
+//!
+//! ```text
+//!     Fuzzing json by LLVMFuzzerTestOneInput(ptr, len)
+//!             2,401 edges, 5 first inputs, seed 1, 2 jobs
+//!       Crash 3f2a91ab parse_value at src/json.c:57:9
+//!             unreachable: parse_value+0x1c < parse_array < LLVMFuzzerTestOneInput
+//!             input "[[[[" (4 bytes)
+//!             fuzzbox repro 3f2a91ab
+//!     Running json: 1.20 M executions, 43.1 k/s, 27.9 s                         <- live
+//!             edges 812/2,401 (33 %), corpus 340, 1 finding, last new 17 k ago  <- live
+//! ```
+//!
+//! New edges are not logged; they show in the live lines. Everything that came from a module or a file is printed with its
+//! control characters escaped, and cut so that it fits.
+
+use super::color::{ADVICE, BAD, GOOD, Paint, QUIET, STRONG};
+use super::lines::{repro, short_id};
+use super::text::{columns, count, counted, cut, cut_front, duration, grouped, percent, printable, rate, wrap};
+use super::{Advice, Done, Event, Finding, Reporter, Start, Status, simplify};
+use anstyle::Style;
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::{self, Write};
+
+/// Columns of the label at the start of a line, and of the space before lines without one.
+const LABEL_COLUMNS: usize = 11;
+/// Wider terminals are used up to here: long lines are hard to read.
+const COLUMNS_MAX: usize = 120;
+/// Narrower ones are treated as this.
+const COLUMNS_MIN: usize = 40;
+
+/// How a [`Terminal`] looks.
+#[derive(Clone, Copy, Debug)]
+pub struct TerminalOptions {
+    /// Whether to colour.
+    pub color: bool,
+    /// Width of the terminal in columns, if known; 80 if not.
+    pub columns: Option<u16>,
+}
+
+/// Prints for a person at a terminal.
+pub struct Terminal<W> {
+    out: W,
+    paint: Paint,
+    columns: usize,
+    live: Live,
+    /// Executions when the last new edge was reached.
+    last_new_execs: u64,
+}
+
+impl<W: Write> Terminal<W> {
+    /// Writes the log and the table to `out`, and draws live lines on `live`, usually [`ProgressDrawTarget::stderr`], which
+    /// draws nothing if that is not a terminal.
+    pub fn new(out: W, live: ProgressDrawTarget, options: TerminalOptions) -> Self {
+        let columns = options.columns.map_or(80, usize::from).clamp(COLUMNS_MIN, COLUMNS_MAX);
+        Self { out, paint: Paint(options.color), columns, live: Live::new(live), last_new_execs: 0 }
+    }
+
+    /// Appends to the log, above the live lines.
+    fn log(&mut self, text: &str) -> io::Result<()> {
+        let Self { out, live, .. } = self;
+        live.multi.suspend(|| {
+            out.write_all(text.as_bytes())?;
+            out.flush()
+        })
+    }
+
+    /// Room for text beside a label.
+    fn room(&self) -> usize {
+        self.columns - LABEL_COLUMNS - 1
+    }
+
+    fn labelled(&self, style: Style, label: &str, text: &str) -> String {
+        format!("{} {text}\n", self.paint.paint(style, &format!("{label:>LABEL_COLUMNS$}")))
+    }
+
+    fn indented(text: &str) -> String {
+        format!("{:LABEL_COLUMNS$} {text}\n", "")
+    }
+
+    fn start(&self, start: &Start) -> String {
+        let what = format!("{} by {}", printable(&start.target), printable(&start.entry));
+        let how = format!(
+            "{}, {}, seed {}, {}",
+            counted(start.edges_total, "edge"),
+            counted(start.seeds, "first input"),
+            start.seed,
+            counted(start.jobs, "job"),
+        );
+        self.labelled(GOOD, "Fuzzing", &cut(&what, self.room())) + &Self::indented(&cut(&how, self.room()))
+    }
+
+    fn finding(&self, finding: &Finding) -> String {
+        let id = short_id(&finding.id);
+        let place = self.place(finding, self.room().saturating_sub(id.len() + 1));
+        let label = match finding.kind.as_str() {
+            "crash" => "Crash",
+            "hang" => "Hang",
+            "oom" => "Memory",
+            other => &cut(&printable(other), LABEL_COLUMNS),
+        };
+        let signature = cut(&printable(&finding.signature), self.room());
+        let input = cut(&format!("input {}", printable(&finding.preview)), self.room());
+        self.labelled(BAD, label, &format!("{id} {place}"))
+            + &Self::indented(&signature)
+            + &Self::indented(&input)
+            + &Self::indented(&self.paint.paint(STRONG, &repro(finding)))
+    }
+
+    /// Where the target failed: the function gives way before the line does, and the path's end stays longest.
+    fn place(&self, finding: &Finding, room: usize) -> String {
+        let Some(frame) = finding.top_frame() else { return String::new() };
+        let function = printable(&simplify(&frame.function));
+        let Some(source) = frame.source() else { return cut(&function, room) };
+        const AT: &str = " at ";
+        let room = room.saturating_sub(AT.len());
+        let source = cut_front(&printable(&source), (room / 2).max(room.saturating_sub(columns(&function))));
+        let function = cut(&function, room.saturating_sub(columns(&source)));
+        format!("{}{AT}{source}", self.paint.paint(STRONG, &function))
+    }
+
+    fn advice(&self, advice: &Advice) -> String {
+        let mut lines = wrap(&printable(&advice.message), self.room()).into_iter();
+        let first = self.labelled(ADVICE, "Advice", &lines.next().unwrap_or_default());
+        lines.fold(first, |text, line| text + &Self::indented(&line))
+    }
+
+    fn done(&self, done: &Done) -> String {
+        let how = format!("{} in {}: {}", printable(&done.target), duration(done.elapsed_ms), printable(&done.stopped));
+        let mut text = self.labelled(GOOD, "Finished", &cut(&how, self.room()));
+        text.push('\n');
+        text.push_str(&self.table(done));
+        text.push('\n');
+        for finding in &done.findings {
+            let id = short_id(&finding.id);
+            let what = cut(&printable(&finding.title()), self.columns - "  ".len() - id.len() - 1);
+            text.push_str(&format!("  {} {what}\n", self.paint.paint(BAD, &id)));
+            text.push_str(&format!("  {:1$} {2}\n", "", id.len(), self.paint.paint(STRONG, &repro(finding))));
+        }
+        if !done.not_reached.is_empty() {
+            text.push_str(&format!("  not reached: {}\n", self.names(&done.not_reached, "  not reached: ".len())));
+        }
+        text
+    }
+
+    /// The target's figures under their headings.
+    fn table(&self, done: &Done) -> String {
+        let edges = format!(
+            "{} of {} ({})",
+            grouped(done.edges),
+            grouped(done.edges_total),
+            percent(done.edges, done.edges_total)
+        );
+        let figures = [
+            ("executions", count(done.execs)),
+            ("per second", rate(done.execs_per_sec)),
+            ("edges", edges),
+            ("corpus", grouped(done.corpus)),
+            ("findings", grouped(done.findings.len() as u64)),
+        ];
+        let widths = figures.each_ref().map(|(heading, figure)| columns(heading).max(columns(figure)));
+        let taken: usize = widths.iter().map(|width| width + 2).sum();
+        let target = cut(&printable(&done.target), self.columns.saturating_sub(taken + 2).max("target".len()));
+        let target_width = columns(&target).max("target".len());
+        let mut headings = format!("  {:target_width$}", "target");
+        let mut row = format!("  {target}{:1$}", "", target_width - columns(&target));
+        for ((heading, figure), width) in figures.iter().zip(widths) {
+            headings.push_str(&format!("  {heading:>width$}"));
+            row.push_str(&format!("  {figure:>width$}"));
+        }
+        format!("{}\n{row}\n", self.paint.paint(QUIET, &headings))
+    }
+
+    /// As many names as fit on the rest of a line, and how many there are beyond.
+    fn names(&self, names: &[String], taken: usize) -> String {
+        let more = |left: usize| if left == 0 { String::new() } else { format!(" and {left} more") };
+        let room = self.columns.saturating_sub(taken);
+        let mut text = cut(&printable(&simplify(&names[0])), room.saturating_sub(columns(&more(names.len() - 1))));
+        for (at, name) in names.iter().enumerate().skip(1) {
+            let left = names.len() - at;
+            let longer = format!("{text}, {}", printable(&simplify(name)));
+            if columns(&longer) + columns(&more(left - 1)) > room {
+                return text + &more(left);
+            }
+            text = longer;
+        }
+        text
+    }
+
+    /// The two live lines.
+    pub(super) fn live_text(&self, status: &Status) -> [String; 2] {
+        let target = cut(&printable(&status.target), 24);
+        let speed = format!("{target}: {} executions, {}", count(status.execs), rate(status.execs_per_sec));
+        let since_new = status.execs.saturating_sub(self.last_new_execs);
+        let state = format!(
+            "edges {}/{} ({}), corpus {}, {}, last new {} ago",
+            grouped(status.edges),
+            grouped(status.edges_total),
+            percent(status.edges, status.edges_total),
+            grouped(status.corpus),
+            counted(status.findings, "finding"),
+            count(since_new),
+        );
+        let first = cut(&format!("{speed}, {}", duration(status.elapsed_ms)), self.room());
+        [
+            self.labelled(GOOD, "Running", &first).trim_end().to_owned(),
+            Self::indented(&cut(&state, self.room())).trim_end().to_owned(),
+        ]
+    }
+}
+
+impl<W: Write> Reporter for Terminal<W> {
+    fn report(&mut self, event: &Event) -> io::Result<()> {
+        match event {
+            Event::Start(start) => {
+                self.last_new_execs = 0;
+                self.log(&self.start(start))
+            }
+            Event::NewEdge(new) => {
+                self.last_new_execs = new.execs;
+                Ok(())
+            }
+            Event::Finding(finding) => self.log(&self.finding(finding)),
+            Event::Status(status) => {
+                let text = self.live_text(status);
+                self.live.show(&text);
+                Ok(())
+            }
+            Event::Advice(advice) => self.log(&self.advice(advice)),
+            Event::Done(done) => {
+                self.live.hide();
+                self.log(&self.done(done))
+            }
+        }
+    }
+}
+
+/// The live lines, there from the first status to the end. To indicatif they are one bar whose message has two lines, so
+/// that both are drawn at once.
+struct Live {
+    multi: MultiProgress,
+    lines: Option<ProgressBar>,
+}
+
+impl Live {
+    fn new(target: ProgressDrawTarget) -> Self {
+        Self { multi: MultiProgress::with_draw_target(target), lines: None }
+    }
+
+    fn show(&mut self, text: &[String; 2]) {
+        let Self { multi, lines } = self;
+        let bar = lines.get_or_insert_with(|| {
+            // The template is ours and right; the default style would only look different.
+            let style = ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_bar());
+            multi.add(ProgressBar::no_length().with_style(style))
+        });
+        bar.set_message(text.join("\n"));
+    }
+
+    fn hide(&mut self) {
+        if let Some(bar) = self.lines.take() {
+            bar.finish_and_clear();
+            self.multi.remove(&bar);
+        }
+    }
+}
+
+impl Drop for Live {
+    /// An error message that follows must not be mixed with lines that are no longer live.
+    fn drop(&mut self) {
+        self.hide();
+    }
+}
