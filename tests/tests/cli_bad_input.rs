@@ -32,12 +32,36 @@ fn files_that_are_no_target_are_refused_and_leave_nothing() {
         ("truncated.wasm", valid[..valid.len() / 2].to_vec(), &["`truncated.wasm`", "offset"]),
         ("header.wasm", valid[..6].to_vec(), &["`header.wasm`"]),
         ("component.wasm", component, &["`component.wasm`", "component"]),
-        ("no-entry.wasm", wat(r#"(func (export "add") (param i32 i64) (result i32) local.get 0)"#), &["`no-entry.wasm`", "add(i32, i64) -> i32", "LLVMFuzzerTestOneInput"]),
-        ("import.wasm", wat(r#"(import "env" "mystery" (func (param i32))) (func (export "_start"))"#), &["`import.wasm`", "env.mystery", "--stub-imports"]),
-        ("start.wasm", wat(r#"(func $s unreachable) (start $s) (func (export "_start"))"#), &["`start.wasm`", "instantiated"]),
-        ("endless-start.wasm", wat(r#"(func $s (loop (br 0))) (start $s) (func (export "_start"))"#), &["`endless-start.wasm`"]),
-        ("shared.wasm", wat(r#"(memory (export "memory") 1 1 shared) (func (export "_start"))"#), &["`shared.wasm`", "shared"]),
-        ("huge.wasm", wat(r#"(memory (export "memory") 60000) (func (export "_start"))"#), &["`huge.wasm`", "--memory-max"]),
+        (
+            "no-entry.wasm",
+            wat(r#"(func (export "add") (param i32 i64) (result i32) local.get 0)"#),
+            &["`no-entry.wasm`", "add(i32, i64) -> i32", "LLVMFuzzerTestOneInput"],
+        ),
+        (
+            "import.wasm",
+            wat(r#"(import "env" "mystery" (func (param i32))) (func (export "_start"))"#),
+            &["`import.wasm`", "env.mystery", "--stub-imports"],
+        ),
+        (
+            "start.wasm",
+            wat(r#"(func $s unreachable) (start $s) (func (export "_start"))"#),
+            &["`start.wasm`", "instantiated"],
+        ),
+        (
+            "endless-start.wasm",
+            wat(r#"(func $s (loop (br 0))) (start $s) (func (export "_start"))"#),
+            &["`endless-start.wasm`"],
+        ),
+        (
+            "shared.wasm",
+            wat(r#"(memory (export "memory") 1 1 shared) (func (export "_start"))"#),
+            &["`shared.wasm`", "shared"],
+        ),
+        (
+            "huge.wasm",
+            wat(r#"(memory (export "memory") 60000) (func (export "_start"))"#),
+            &["`huge.wasm`", "--memory-max"],
+        ),
         ("legacy.wasm", wat(r#"(func (export "_start") try catch_all end)"#), &["`legacy.wasm`", "legacy"]),
     ];
     let fuzzbox = Fuzzbox::new();

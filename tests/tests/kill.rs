@@ -16,8 +16,12 @@ fn a_kill_at_any_moment_leaves_a_valid_store() {
     let mut known = 0;
     for kill in 0..KILLS {
         let seed = kill.to_string();
-        let mut child =
-            fuzzbox.command(&["run", &module, "--seed", &seed]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child = fuzzbox
+            .command(&["run", &module, "--seed", &seed])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
         // Not a wait for something to happen: the moment is what is tested, and every moment will do.
         std::thread::sleep(Duration::from_millis(rng.below(700) as u64));
         child.kill().unwrap();

@@ -93,8 +93,16 @@ fn a_guest_that_leaves_everything_behind() {
     seeds.extend((0..=255).map(|code: u8| vec![code & 0x0d, 0x22, code & 0xee]));
     let kinds = check(&wat, &seeds, 20_000);
     for kind in [
-        "ok", "rejected", "exit", "unreachable", "stack-overflow", "out-of-fuel", "memory-out-of-bounds",
-        "integer-division-by-zero", "uncaught-exception", "table-out-of-bounds",
+        "ok",
+        "rejected",
+        "exit",
+        "unreachable",
+        "stack-overflow",
+        "out-of-fuel",
+        "memory-out-of-bounds",
+        "integer-division-by-zero",
+        "uncaught-exception",
+        "table-out-of-bounds",
     ] {
         assert!(kinds.contains_key(kind), "no input ended as {kind}: {kinds:?}");
     }

@@ -62,7 +62,9 @@ impl<T> UserError<T> for anyhow::Result<T> {
 impl Fault {
     /// Whether the reader of our output went away (`| head`): nothing to complain about.
     pub fn is_broken_pipe(&self) -> bool {
-        let kind = |cause: &(dyn std::error::Error + 'static)| cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+        let kind = |cause: &(dyn std::error::Error + 'static)| {
+            cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind)
+        };
         self.error.chain().any(|cause| kind(cause) == Some(std::io::ErrorKind::BrokenPipe))
     }
 }
@@ -73,7 +75,8 @@ impl fmt::Display for Fault {
         let mut help = None;
         for (depth, cause) in self.error.chain().enumerate() {
             let text = cause.to_string();
-            let (text, hint) = text.split_once("\nhelp: ").map_or((&*text, None), |(text, hint)| (text, Some(hint.to_owned())));
+            let (text, hint) =
+                text.split_once("\nhelp: ").map_or((&*text, None), |(text, hint)| (text, Some(hint.to_owned())));
             let of_store = || cause.downcast_ref::<StoreError>().and_then(StoreError::help);
             help = help.or(hint).or_else(of_store);
             let text = text.trim_end().replace('\n', "\n    ");

@@ -29,9 +29,15 @@ impl Args {
             (Some(name), names) if names.contains(name) => name.clone(),
             (None, [name]) => name.clone(),
             (None, []) => return Err(anyhow!("the store has no targets")).blame_user(),
-            (Some(name), _) => return Err(anyhow!("the store has no target `{name}`; it has {}", names.join(", "))).blame_user(),
+            (Some(name), _) => {
+                return Err(anyhow!("the store has no target `{name}`; it has {}", names.join(", "))).blame_user();
+            }
             (None, _) => {
-                return Err(anyhow!("the store has several targets\nhelp: choose one of {} with --target", names.join(", "))).blame_user();
+                return Err(anyhow!(
+                    "the store has several targets\nhelp: choose one of {} with --target",
+                    names.join(", ")
+                ))
+                .blame_user();
             }
         };
         let exported = store.export(&name, &self.dir, self.findings)?;

@@ -7,7 +7,6 @@ use super::session::{Limits, Session};
 use super::store_args::StoreArgs;
 use super::target_args::{TargetArgs, target_name};
 use crate::engine::{Dictionary, Workers};
-use crate::report::Event;
 use std::path::PathBuf;
 
 /// Flags of `import`.
@@ -30,7 +29,8 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn run(self) -> Verdict {
         let target = self.flags.load(&self.target)?;
-        let inputs: Vec<_> = read_dir(&self.dir, &target.settings).blame_user()?.into_iter().map(|(_, bytes)| bytes).collect();
+        let inputs: Vec<_> =
+            read_dir(&self.dir, &target.settings).blame_user()?.into_iter().map(|(_, bytes)| bytes).collect();
         if inputs.is_empty() {
             return Err(anyhow::anyhow!("there are no inputs in `{}`", self.dir.display())).blame_user();
         }
@@ -50,7 +50,6 @@ impl Args {
         };
         let done = session.run(&inputs, &mut *reporter)?;
         let found = !done.findings.is_empty();
-        reporter.report(&Event::Done(done))?;
         Ok(if found { Exit::Findings } else { Exit::Clean })
     }
 }

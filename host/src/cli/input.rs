@@ -49,7 +49,8 @@ pub(super) fn read_dir(dir: &Path, settings: &Settings) -> Result<Vec<(PathBuf, 
 pub(super) fn one_match(store: &Store, prefix: &str) -> Result<Match, Fault> {
     let mut matches = store.resolve(prefix).blame_user()?;
     match matches.len() {
-        0 => Err(anyhow!("nothing in the store `{}` has a hash that begins with `{prefix}`", store.root().display())).blame_user(),
+        0 => Err(anyhow!("nothing in the store `{}` has a hash that begins with `{prefix}`", store.root().display()))
+            .blame_user(),
         1 => Ok(matches.remove(0)),
         _ => {
             let list: Vec<_> = matches.iter().map(ToString::to_string).collect();

@@ -36,7 +36,8 @@ fn print(summary: &Summary) {
     println!("module    {}", summary.module);
     println!("entry     {}", summary.entry);
     println!("edges     {} in {} functions", summary.edges, summary.functions);
-    for (name, list) in [("imports", &summary.imports), ("exports", &summary.exports), ("memories", &summary.memories)] {
+    for (name, list) in [("imports", &summary.imports), ("exports", &summary.exports), ("memories", &summary.memories)]
+    {
         let mut list = list.iter();
         println!("{name:9} {}", list.next().map_or("none", String::as_str));
         for item in list {
@@ -44,5 +45,8 @@ fn print(summary: &Summary) {
         }
     }
     println!("restored  {}", summary.restore);
-    println!("debug     {}", if summary.has_dwarf { "DWARF: findings show file and line" } else { "no DWARF: findings show functions only" });
+    println!(
+        "debug     {}",
+        if summary.has_dwarf { "DWARF: findings show file and line" } else { "no DWARF: findings show functions only" }
+    );
 }

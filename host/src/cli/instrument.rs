@@ -22,8 +22,11 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn run(self) -> Verdict {
         let shown = self.target.display();
-        let bytes = read_module(&self.target).with_context(|| format!("failed to read target `{shown}`")).blame_user()?;
-        let bytes = crate::sandbox::assemble(&bytes).with_context(|| format!("failed to load target `{shown}`")).blame_user()?;
+        let bytes =
+            read_module(&self.target).with_context(|| format!("failed to read target `{shown}`")).blame_user()?;
+        let bytes = crate::sandbox::assemble(&bytes)
+            .with_context(|| format!("failed to load target `{shown}`"))
+            .blame_user()?;
         let instrumented = fuzzbox_instrument::instrument(&bytes, &fuzzbox_instrument::Options::default())
             .with_context(|| format!("failed to instrument `{shown}`"))
             .blame_user()?;

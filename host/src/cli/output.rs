@@ -1,12 +1,16 @@
 //! Where output goes, and in which form.
 
 use super::exit::{Fault, UserError};
-use crate::report::{Json, Lines, Quiet, Reporter, Reporters, ResolvedFrame};
+use crate::report::{
+    ColorChoice, Json, Lines, Quiet, Reporter, Reporters, ResolvedFrame, Terminal, TerminalOptions, is_dumb,
+};
 use anyhow::Context;
 use clap::ValueEnum;
+use indicatif::ProgressDrawTarget;
+use std::env::var_os;
 use std::fmt::Write;
 use std::fs::File;
-use std::io::{BufWriter, stdout};
+use std::io::{IsTerminal, LineWriter, stdout};
 use std::path::PathBuf;
 
 /// Flags about output.
@@ -16,8 +20,8 @@ pub(super) struct Output {
     #[arg(long, value_enum, default_value_t = Format::Auto, help_heading = "Output")]
     reporter: Format,
     /// Colours
-    #[arg(long, value_enum, default_value_t = Color::Auto, help_heading = "Output")]
-    color: Color,
+    #[arg(long, value_enum, default_value_t, help_heading = "Output")]
+    color: ColorChoice,
     /// Only findings and errors
     #[arg(short, long, help_heading = "Output")]
     quiet: bool,
@@ -44,30 +48,20 @@ enum Format {
     Quiet,
 }
 
-/// When there are colours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Color {
-    /// On a terminal, unless NO_COLOR is set
-    Auto,
-    /// Always
-    Always,
-    /// Never
-    Never,
-}
-
 impl Output {
     /// The reporters that were asked for.
     pub(super) fn reporter(&self) -> Result<Box<dyn Reporter>, Fault> {
         let mut reporters: Vec<Box<dyn Reporter>> = vec![match self.format() {
             Format::Json => Box::new(Json::new(stdout())),
             Format::Quiet => Box::new(Quiet::new(stdout())),
-            _ => Box::new(Lines::new(stdout())),
+            Format::Lines => Box::new(Lines::new(stdout())),
+            Format::Auto | Format::Terminal => Box::new(self.terminal()),
         }];
         for path in &self.report {
             let file = File::create(path)
                 .with_context(|| format!("failed to create report `{}`", path.display()))
                 .blame_user()?;
-            reporters.push(Box::new(Json::new(BufWriter::new(file))));
+            reporters.push(Box::new(Json::new(LineWriter::new(file))));
         }
         Ok(Box::new(Reporters(reporters)))
     }
@@ -75,8 +69,20 @@ impl Output {
     fn format(&self) -> Format {
         match self.reporter {
             _ if self.quiet => Format::Quiet,
+            Format::Auto if stdout().is_terminal() && !is_dumb(|name| var_os(name)) => Format::Terminal,
+            Format::Auto => Format::Lines,
             format => format,
         }
+    }
+
+    fn terminal(&self) -> Terminal<std::io::Stdout> {
+        let live = ProgressDrawTarget::stderr();
+        let options = TerminalOptions {
+            color: self.color.is_enabled(stdout().is_terminal(), |name| var_os(name)),
+            columns: terminal_size::terminal_size().map(|(width, _)| width.0),
+            new_edges: self.verbose,
+        };
+        Terminal::new(stdout(), live, options)
     }
 }
 

@@ -64,7 +64,10 @@ impl Args {
         let limit = target.settings.input_bytes_max as usize;
         for (name, bytes) in &inputs {
             if bytes.len() > limit {
-                let error = anyhow!("input `{name}` has {} bytes, the limit is {limit}\nhelp: raise it with --input-bytes-max", bytes.len());
+                let error = anyhow!(
+                    "input `{name}` has {} bytes, the limit is {limit}\nhelp: raise it with --input-bytes-max",
+                    bytes.len()
+                );
                 return Err(error).blame_user();
             }
         }

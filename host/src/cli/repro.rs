@@ -77,8 +77,10 @@ impl Args {
 fn find(store: &Store, hash: &str) -> Result<FindingRecord, Fault> {
     match one_match(store, hash)? {
         Match::Finding { target, id } => Ok(store.finding(&target, id)?),
-        other => Err(anyhow!("`{hash}` is not a finding, it is {other}\nhelp: `fuzzbox replay WASM {hash}` executes an input"))
-            .blame_user(),
+        other => Err(anyhow!(
+            "`{hash}` is not a finding, it is {other}\nhelp: `fuzzbox replay WASM {hash}` executes an input"
+        ))
+        .blame_user(),
     }
 }
 

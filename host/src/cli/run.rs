@@ -7,7 +7,6 @@ use super::session::{Limits, Session};
 use super::store_args::StoreArgs;
 use super::target_args::{TargetArgs, target_name};
 use crate::engine::{Dictionary, Workers};
-use crate::report::Event;
 use crate::sandbox::Settings;
 use crate::store::Store;
 use anyhow::Context;
@@ -108,7 +107,6 @@ impl Args {
             let done = session.run(&seeds, &mut *reporter)?;
             executed += done.execs;
             found |= !done.findings.is_empty();
-            reporter.report(&Event::Done(done))?;
             if workers.aborted() {
                 break;
             }

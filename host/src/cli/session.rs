@@ -2,13 +2,13 @@
 
 use super::exit::Fault;
 use crate::engine::{Campaign, Dictionary, Failure, Mutator, Round, Workers};
-use crate::report::{self, Event, Reporter, Symbols};
+use crate::report::{self, AdviceFacts, Advisor, Event, Reporter, StatsFiles, Symbols};
 use crate::sandbox::{Outcome, Target};
 use crate::store::{FindingRecord, InputId, Store};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::sync::{Arc, mpsc};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// A status event is sent no more often.
 const STATUS_EVERY: Duration = Duration::from_millis(500);
@@ -41,12 +41,14 @@ impl Session<'_> {
         std::thread::scope(|scope| {
             let (sender, receiver) = mpsc::channel();
             let writer = scope.spawn(|| self.write_testcases(receiver));
-            let mut view = View::new(self, reporter, sender);
+            let mut view = View::new(self, reporter, sender)?;
             let result = self.campaign(seeds, &mut view);
-            drop(view);
+            // The corpus is safe before the end is told.
+            view.testcases = None;
             let written = writer.join().expect("the writer doesn't panic");
             let done = result?;
             written?;
+            view.tell(&Event::Done(done.clone()))?;
             Ok(done)
         })
     }
@@ -113,16 +115,45 @@ fn view_signature(symbols: &Symbols, outcome: &Outcome) -> String {
 struct View<'a> {
     session: &'a Session<'a>,
     reporter: &'a mut dyn Reporter,
-    testcases: mpsc::Sender<Arc<[u8]>>,
+    /// AFL's files in the target's folder of the store.
+    stats: StatsFiles,
+    /// Where new testcases go to be stored, until the campaign ends.
+    testcases: Option<mpsc::Sender<Arc<[u8]>>>,
     symbols: Symbols,
+    advisor: Advisor,
     findings: BTreeMap<String, report::Finding>,
     last_status: Option<Duration>,
 }
 
 impl<'a> View<'a> {
-    fn new(session: &'a Session<'a>, reporter: &'a mut dyn Reporter, testcases: mpsc::Sender<Arc<[u8]>>) -> Self {
-        let symbols = symbols(&session.target);
-        Self { session, reporter, testcases, symbols, findings: BTreeMap::new(), last_status: None }
+    fn new(
+        session: &'a Session<'a>,
+        reporter: &'a mut dyn Reporter,
+        testcases: mpsc::Sender<Arc<[u8]>>,
+    ) -> Result<Self> {
+        let dir = session.store.target_dir(&session.name)?;
+        let about = report::Campaign {
+            target: session.name.clone(),
+            start_time_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs()),
+            pid: std::process::id(),
+            command_line: std::env::args().collect::<Vec<_>>().join(" "),
+        };
+        std::fs::create_dir_all(&dir).with_context(|| format!("failed to create `{}`", dir.display()))?;
+        Ok(Self {
+            session,
+            reporter,
+            stats: StatsFiles::create(&dir, about).context("failed to write statistics")?,
+            testcases: Some(testcases),
+            symbols: symbols(&session.target),
+            advisor: Advisor::new(),
+            findings: BTreeMap::new(),
+            last_status: None,
+        })
+    }
+
+    fn tell(&mut self, event: &Event) -> Result<()> {
+        self.reporter.report(event)?;
+        self.stats.report(event).context("failed to write statistics")
     }
 
     fn start(&mut self, seeds: usize) -> Result<()> {
@@ -136,14 +167,16 @@ impl<'a> View<'a> {
             seed: *seed,
             jobs: *jobs as u64,
         };
-        Ok(self.reporter.report(&Event::Start(start))?)
+        self.tell(&Event::Start(start))
     }
 
     fn round(&mut self, campaign: &Campaign, round: &Round, elapsed: Duration) -> Result<()> {
         for found in &round.found {
             let testcase = campaign.testcase(found);
             // An error of the writer is its own result; it is looked at in the end.
-            let _ = self.testcases.send(testcase.bytes.clone());
+            if let Some(testcases) = &self.testcases {
+                let _ = testcases.send(testcase.bytes.clone());
+            }
             let Some(&first) = found.new_edges.first() else { continue };
             let event = report::NewEdge {
                 target: self.session.name.clone(),
@@ -154,17 +187,18 @@ impl<'a> View<'a> {
                 edges: campaign.corpus().seen().edges() as u64,
                 function: self.symbols.name(campaign.target().edges.edges[first as usize].function).into_owned(),
             };
-            self.reporter.report(&Event::NewEdge(event))?;
+            self.tell(&Event::NewEdge(event))?;
         }
         for failure in &round.failures {
             let finding = self.store_failure(failure)?;
-            self.reporter.report(&Event::Finding(finding.clone()))?;
+            self.tell(&Event::Finding(finding.clone()))?;
             self.findings.insert(failure.signature.clone(), finding);
         }
         if self.last_status.is_none_or(|last| elapsed - last >= STATUS_EVERY) {
             self.last_status = Some(elapsed);
             let status = self.status(campaign, elapsed);
-            self.reporter.report(&Event::Status(status))?;
+            self.tell(&Event::Status(status))?;
+            self.advise(campaign)?;
         }
         Ok(())
     }
@@ -204,6 +238,24 @@ impl<'a> View<'a> {
             frames: record.frames,
             preview: report::preview(&bytes, report::PREVIEW_COLUMNS),
         })
+    }
+
+    fn advise(&mut self, campaign: &Campaign) -> Result<()> {
+        let totals = campaign.totals();
+        let facts = AdviceFacts {
+            target: self.session.name.clone(),
+            execs: totals.execs,
+            rejected: totals.rejected,
+            at_size_limit: totals.at_len_max,
+            input_bytes_max: self.session.target.settings.input_bytes_max.into(),
+            edges: campaign.corpus().seen().edges() as u64,
+            last_new_edge_execs: totals.execs_at_new_edge,
+            corpus: campaign.corpus().testcases().len() as u64,
+            hangs: totals.hangs,
+            fuel: 0,
+            hottest: None,
+        };
+        self.advisor.observe(&facts).map_or(Ok(()), |advice| self.tell(&Event::Advice(advice)))
     }
 
     fn status(&self, campaign: &Campaign, elapsed: Duration) -> report::Status {
@@ -249,10 +301,17 @@ impl<'a> View<'a> {
             *count += 1;
             *reached |= campaign.corpus().seen().has_edge(index);
         }
-        let mut unreached: Vec<_> =
-            edges.into_iter().filter(|(_, (_, reached))| !reached).map(|(function, (count, _))| (count, function)).collect();
+        let mut unreached: Vec<_> = edges
+            .into_iter()
+            .filter(|(_, (_, reached))| !reached)
+            .map(|(function, (count, _))| (count, function))
+            .collect();
         unreached.sort_by_key(|&(count, function)| (std::cmp::Reverse(count), function));
-        unreached.into_iter().take(NOT_REACHED_MAX).map(|(_, function)| self.symbols.name(function).into_owned()).collect()
+        unreached
+            .into_iter()
+            .take(NOT_REACHED_MAX)
+            .map(|(_, function)| self.symbols.name(function).into_owned())
+            .collect()
     }
 }
 

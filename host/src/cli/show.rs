@@ -44,7 +44,9 @@ impl Args {
         } else if self.json {
             let json = match &finding {
                 Some(record) => serde_json::to_string(record),
-                None => serde_json::to_string(&serde_json::json!({ "object": object, "bytes": bytes.len(), "is": found.to_string() })),
+                None => serde_json::to_string(
+                    &serde_json::json!({ "object": object, "bytes": bytes.len(), "is": found.to_string() }),
+                ),
             };
             println!("{}", json.context("failed to write JSON")?);
         } else {

@@ -54,11 +54,7 @@ impl TargetArgs {
                 "--memory-max can be at most {} GiB",
                 Settings::MEMORY_BYTES_MAX >> 30
             );
-            ensure!(
-                (1..=Settings::FUEL_MAX).contains(&self.fuel_max),
-                "--fuel-max can be 1 to {}",
-                Settings::FUEL_MAX
-            );
+            ensure!((1..=Settings::FUEL_MAX).contains(&self.fuel_max), "--fuel-max can be 1 to {}", Settings::FUEL_MAX);
             input_bytes_max
                 .with_context(|| format!("--input-bytes-max can be at most {} MiB", Settings::INPUT_BYTES_MAX >> 20))
         };
@@ -83,7 +79,8 @@ impl TargetArgs {
 pub(super) fn load(path: &Path, settings: Settings) -> Result<Arc<Target>, Fault> {
     let shown = path.display();
     let bytes = read_module(path).with_context(|| format!("failed to read target `{shown}`")).blame_user()?;
-    let target = Target::load(&bytes, settings).with_context(|| format!("failed to load target `{shown}`")).blame_user()?;
+    let target =
+        Target::load(&bytes, settings).with_context(|| format!("failed to load target `{shown}`")).blame_user()?;
     Ok(Arc::new(target))
 }
 

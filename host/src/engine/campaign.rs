@@ -46,8 +46,8 @@ pub struct Totals {
     pub rounds: u64,
     /// Executions whose input the harness rejected.
     pub rejected: u64,
-    /// Executions that failed (crash, hang, out of memory), known signatures included.
-    pub failed: u64,
+    /// Executions that ran out of fuel.
+    pub hangs: u64,
     /// Fuel used.
     pub fuel: u64,
     /// Executions whose input was as long as the limit allows.
@@ -254,7 +254,7 @@ impl Campaign {
         self.totals.execs += reports.iter().map(|report| report.totals.execs).sum::<u64>();
         for report in reports {
             self.totals.rejected += report.totals.rejected;
-            self.totals.failed += report.totals.failed;
+            self.totals.hangs += report.totals.hangs;
             self.totals.fuel += report.totals.fuel;
             self.totals.at_len_max += report.totals.at_len_max;
             for index in report.picks {
@@ -314,7 +314,8 @@ impl Worker {
         let fuel = observation.fuel();
         report.totals.execs += 1;
         report.totals.fuel += fuel;
-        report.totals.at_len_max += u64::from(self.input.len() == self.executor.target().settings.input_bytes_max as usize);
+        report.totals.at_len_max +=
+            u64::from(self.input.len() == self.executor.target().settings.input_bytes_max as usize);
         match &outcome {
             Outcome::Ok if self.seen.is_news(observation) => {
                 let profile = Profile::of(observation);
@@ -324,7 +325,7 @@ impl Worker {
             Outcome::Ok => {}
             Outcome::Rejected => report.totals.rejected += 1,
             Outcome::Crash(trap) | Outcome::Hang(trap) | Outcome::OutOfMemory(trap) => {
-                report.totals.failed += 1;
+                report.totals.hangs += u64::from(matches!(outcome, Outcome::Hang(_)));
                 let known = |(_, other): &(Vec<u8>, Outcome)| other.trap() == Some(trap);
                 if report.failures.len() < TASK_FAILURES_MAX && !report.failures.iter().any(known) {
                     report.failures.push((self.input.clone(), outcome));

@@ -77,7 +77,8 @@ fn parse_line(line: &str) -> Result<Vec<u8>> {
                 Some(b'r') => b'\r',
                 Some(b't') => b'\t',
                 Some(b'x') => {
-                    let digits = [bytes.next(), bytes.next()].map(|digit| digit.and_then(|digit| char::from(digit).to_digit(16)));
+                    let digits = [bytes.next(), bytes.next()]
+                        .map(|digit| digit.and_then(|digit| char::from(digit).to_digit(16)));
                     let [Some(high), Some(low)] = digits else { bail!("`\\x` is not followed by two hex digits") };
                     u8::try_from(high * 16 + low).expect("two hex digits are a byte")
                 }
@@ -113,7 +114,8 @@ mod tests {
 
     #[test]
     fn strings_of_the_module_become_tokens() {
-        let module = wat::parse_str(r#"(module (memory 1) (data (i32.const 0) "true\00x\00CDATA[\00\ff\fe\00"))"#).unwrap();
+        let module =
+            wat::parse_str(r#"(module (memory 1) (data (i32.const 0) "true\00x\00CDATA[\00\ff\fe\00"))"#).unwrap();
         let dictionary = Dictionary::default().with_strings_of(&module);
         assert_eq!(dictionary.tokens(), [b"CDATA[".to_vec(), b"true".to_vec()]);
         assert!(Dictionary::default().with_strings_of(b"\0asm junk").tokens().is_empty());

@@ -36,6 +36,8 @@ pub struct TerminalOptions {
     pub color: bool,
     /// Width of the terminal in columns, if known; 80 if not.
     pub columns: Option<u16>,
+    /// Whether new edges are logged too, one line for each input that reached some.
+    pub new_edges: bool,
 }
 
 /// Prints for a person at a terminal.
@@ -44,6 +46,7 @@ pub struct Terminal<W> {
     paint: Paint,
     columns: usize,
     live: Live,
+    new_edges: bool,
     /// Executions when the last new edge was reached.
     last_new_execs: u64,
 }
@@ -53,7 +56,14 @@ impl<W: Write> Terminal<W> {
     /// draws nothing if that is not a terminal.
     pub fn new(out: W, live: ProgressDrawTarget, options: TerminalOptions) -> Self {
         let columns = options.columns.map_or(80, usize::from).clamp(COLUMNS_MIN, COLUMNS_MAX);
-        Self { out, paint: Paint(options.color), columns, live: Live::new(live), last_new_execs: 0 }
+        Self {
+            out,
+            paint: Paint(options.color),
+            columns,
+            live: Live::new(live),
+            new_edges: options.new_edges,
+            last_new_execs: 0,
+        }
     }
 
     /// Appends to the log, above the live lines.
@@ -218,7 +228,11 @@ impl<W: Write> Reporter for Terminal<W> {
             }
             Event::NewEdge(new) => {
                 self.last_new_execs = new.execs;
-                Ok(())
+                if !self.new_edges {
+                    return Ok(());
+                }
+                let text = format!("{} (+{}) in {}", counted(new.edges, "edge"), new.new, printable(&new.function));
+                self.log(&self.labelled(QUIET, "new", &cut(&text, self.room())))
             }
             Event::Finding(finding) => self.log(&self.finding(finding)),
             Event::Status(status) => {

@@ -108,7 +108,9 @@ fn exports(module: &Module) -> String {
         .collect();
     match functions.len() {
         0 => "it exports no functions".to_owned(),
-        n if n > SHOWN_MAX => format!("its exports are {}, and {} more", functions[..SHOWN_MAX].join(", "), n - SHOWN_MAX),
+        n if n > SHOWN_MAX => {
+            format!("its exports are {}, and {} more", functions[..SHOWN_MAX].join(", "), n - SHOWN_MAX)
+        }
         _ => format!("its exports are {}", functions.join(", ")),
     }
 }

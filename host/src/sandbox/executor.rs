@@ -168,7 +168,8 @@ impl Observation<'_> {
 impl Kept {
     fn new(target: &Target) -> Result<Self> {
         let engine = target.module.engine();
-        let injected_bytes = usize::try_from(target.injected.pages << 16).context("the counters fill the address space")?;
+        let injected_bytes =
+            usize::try_from(target.injected.pages << 16).context("the counters fill the address space")?;
         let limits = Limits::new(usize::try_from(target.settings.memory_bytes_max)?.saturating_add(injected_bytes));
         let mut store = Store::new(engine, Host { wasi: Wasi::new(wasi_config(target)), memory: None, limits });
         store.limiter(|host| host);
@@ -205,7 +206,9 @@ impl Kept {
             }
         };
         if self.store.data().limits.host_failed {
-            bail!("failed to grow a linear memory: the machine is out of memory or of mappings\nhelp: lower --memory-max or --jobs");
+            bail!(
+                "failed to grow a linear memory: the machine is out of memory or of mappings\nhelp: lower --memory-max or --jobs"
+            );
         }
         match result {
             Ok(-1) if matches!(self.call, Call::Harness { .. }) => Ok(Outcome::Rejected),
@@ -255,7 +258,12 @@ fn set_fuel(injected: &Region, fuel: u64) {
 }
 
 /// The region behind the memory that is exported as `export`.
-pub(super) fn region(target: &Target, store: &mut Store<Host>, instance: &Instance, export: &str) -> Result<Arc<Region>> {
+pub(super) fn region(
+    target: &Target,
+    store: &mut Store<Host>,
+    instance: &Instance,
+    export: &str,
+) -> Result<Arc<Region>> {
     let memory = instance.get_memory(&mut *store, export).context("the rewriter exports every memory")?;
     region_of(target, store, memory)
 }
@@ -307,7 +315,10 @@ fn libfuzzer_initialize(store: &mut Store<Host>, instance: &Instance, memory: Me
         return Ok(());
     };
     let page = memory.data_size(&*store);
-    memory.grow(&mut *store, 1).map_err(anyhow::Error::from).context("no memory for the arguments of LLVMFuzzerInitialize")?;
+    memory
+        .grow(&mut *store, 1)
+        .map_err(anyhow::Error::from)
+        .context("no memory for the arguments of LLVMFuzzerInitialize")?;
     let base = i32::try_from(page).context("no address for the arguments of LLVMFuzzerInitialize")?;
     let (argc, argv, array, name) = (base, base + 4, base + 8, base + 16);
     let mut bytes = Vec::new();
@@ -316,7 +327,9 @@ fn libfuzzer_initialize(store: &mut Store<Host>, instance: &Instance, memory: Me
     }
     bytes.extend(b"fuzzbox\0");
     memory.write(&mut *store, page, &bytes)?;
-    initialize.call(&mut *store, (argc, argv)).map_err(|error| initialiser_failed(error, "in `LLVMFuzzerInitialize`"))?;
+    initialize
+        .call(&mut *store, (argc, argv))
+        .map_err(|error| initialiser_failed(error, "in `LLVMFuzzerInitialize`"))?;
     Ok(())
 }
 
@@ -324,7 +337,12 @@ fn libfuzzer_initialize(store: &mut Store<Host>, instance: &Instance, memory: Me
 ///
 /// Memory grows by the input's pages, and every input ends where memory does: reading past it traps, as long as
 /// the guest doesn't grow its memory. A memory that can't grow gives a block from the guest's own `malloc`.
-fn input_area(target: &Target, store: &mut Store<Host>, instance: &Instance, memory: Memory) -> Result<(Memory, usize)> {
+fn input_area(
+    target: &Target,
+    store: &mut Store<Host>,
+    instance: &Instance,
+    memory: Memory,
+) -> Result<(Memory, usize)> {
     let len = target.settings.input_bytes_max;
     let pages = u64::from(len).max(1).div_ceil(memory.page_size(&*store));
     if memory.grow(&mut *store, pages).is_ok() {
@@ -332,7 +350,9 @@ fn input_area(target: &Target, store: &mut Store<Host>, instance: &Instance, mem
     }
     let malloc = instance.get_typed_func::<i32, i32>(&mut *store, "malloc").ok();
     let pointer = match &malloc {
-        Some(malloc) => malloc.call(&mut *store, i32::try_from(len)?).map_err(|error| initialiser_failed(error, "in `malloc`"))?,
+        Some(malloc) => {
+            malloc.call(&mut *store, i32::try_from(len)?).map_err(|error| initialiser_failed(error, "in `malloc`"))?
+        }
         None => 0,
     };
     let end = u64::from(pointer.cast_unsigned()) + u64::from(len);

@@ -62,7 +62,8 @@ pub(super) fn stub(module: &Module, linker: &mut Linker<Host>, store: &mut Store
                 Memory::new(&mut *store, ty).map_err(|error| error.context(format!("failed to stub {what}")))?.into()
             }
             ExternType::Global(ty) => {
-                let value = zero(ty.content()).with_context(|| format!("{what} can't be stubbed: it holds a reference that is never null"))?;
+                let value = zero(ty.content())
+                    .with_context(|| format!("{what} can't be stubbed: it holds a reference that is never null"))?;
                 Global::new(&mut *store, ty, value).map_err(anyhow::Error::from)?.into()
             }
             ExternType::Table(ty) => {

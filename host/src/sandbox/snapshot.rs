@@ -55,7 +55,8 @@ impl Snapshot {
 
         let mut globals = Vec::new();
         for export in &target.state.globals {
-            let global = instance.get_global(&mut *store, export).context("the rewriter exports every mutable global")?;
+            let global =
+                instance.get_global(&mut *store, export).context("the rewriter exports every mutable global")?;
             globals.push((global, global.get(&mut *store)));
         }
         let mut tables = Vec::new();

@@ -43,13 +43,16 @@ impl Target {
             format!("{}.{} {}", import.module().escape_debug(), import.name().escape_debug(), describe(&import.ty()))
         });
         let exports = self.module.exports().filter(|export| !added.contains(export.name()));
-        let memories = self.state.memories.iter().filter_map(|name| self.module.get_export(name)).map(|ty| describe(&ty));
+        let memories =
+            self.state.memories.iter().filter_map(|name| self.module.get_export(name)).map(|ty| describe(&ty));
         let functions: BTreeSet<u32> = self.edges.edges.iter().map(|edge| edge.function).collect();
         Summary {
             module: self.id,
             entry: self.entry.to_string(),
             imports: imports.collect(),
-            exports: exports.map(|export| format!("{} {}", export.name().escape_debug(), describe(&export.ty()))).collect(),
+            exports: exports
+                .map(|export| format!("{} {}", export.name().escape_debug(), describe(&export.ty())))
+                .collect(),
             memories: memories.collect(),
             edges: self.edges.edges.len() as u64,
             functions: functions.len() as u64,

@@ -55,7 +55,9 @@ impl Target {
         let Instrumented { wasm, edges, injected, state, offsets } = fuzzbox_instrument::instrument(&bytes, &options)?;
         let memories = Arc::new(Memories::default());
         let engine = Engine::new(&config(&bytes, &memories)?).map_err(anyhow::Error::from)?;
-        let module = Module::new(&engine, &wasm).map_err(anyhow::Error::from).context("failed to compile the rewritten module")?;
+        let module = Module::new(&engine, &wasm)
+            .map_err(anyhow::Error::from)
+            .context("failed to compile the rewritten module")?;
         check_memories(&module, &settings)?;
         let entry = Entry::choose(&module, settings.entry.as_deref())?;
         let target = Self {

@@ -54,7 +54,8 @@ pub(super) fn insert_random(context: &mut Context<'_>) -> bool {
     }
     let len = 1 + context.rng.below(room);
     let text = context.rng.one_in(2);
-    let block: Vec<u8> = (0..len).map(|_| if text { b' ' + context.rng.byte() % 95 } else { context.rng.byte() }).collect();
+    let block: Vec<u8> =
+        (0..len).map(|_| if text { b' ' + context.rng.byte() % 95 } else { context.rng.byte() }).collect();
     insert_anywhere(context, &block)
 }
 

@@ -4,8 +4,33 @@ use super::Context;
 
 /// Values at which programs' conditions tend to flip, as AFL has them, in the widths 8, 16 and 32 bits.
 const INTERESTING: [i32; 27] = [
-    -128, -1, 0, 1, 16, 32, 64, 100, 127, -32768, -129, 128, 255, 256, 512, 1000, 1024, 4096, 32767, i32::MIN, -100_663_046,
-    -32769, 32768, 65535, 65536, 100_663_045, i32::MAX,
+    -128,
+    -1,
+    0,
+    1,
+    16,
+    32,
+    64,
+    100,
+    127,
+    -32768,
+    -129,
+    128,
+    255,
+    256,
+    512,
+    1000,
+    1024,
+    4096,
+    32767,
+    i32::MIN,
+    -100_663_046,
+    -32769,
+    32768,
+    65535,
+    65536,
+    100_663_045,
+    i32::MAX,
 ];
 
 pub(super) fn flip_bit(context: &mut Context<'_>) -> bool {

@@ -176,7 +176,7 @@ fn compare(name: &str, text: &str) {
 }
 
 fn terminal(out: Shared, color: bool, columns: Option<u16>) -> Terminal<Shared> {
-    Terminal::new(out, ProgressDrawTarget::hidden(), TerminalOptions { color, columns })
+    Terminal::new(out, ProgressDrawTarget::hidden(), TerminalOptions { color, columns, new_edges: false })
 }
 
 #[test]
@@ -266,7 +266,7 @@ fn a_closed_pipe_is_told_apart() {
             Ok(())
         }
     }
-    let options = TerminalOptions { color: false, columns: None };
+    let options = TerminalOptions { color: false, columns: None, new_edges: false };
     let reporters: Vec<Box<dyn Reporter>> = vec![
         Box::new(Json::new(Closed)),
         Box::new(Lines::new(Closed)),
