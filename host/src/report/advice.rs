@@ -59,8 +59,8 @@ impl Advisor {
         Self::default()
     }
 
-    /// Gives the most important remark that applies and was not made yet. A function of the facts so far: two campaigns with
-    /// the same facts get the same advice at the same execution.
+    /// Gives the most important remark that applies and was not made yet. A function of the facts so far: two campaigns
+    /// with the same facts get the same advice at the same execution.
     pub fn observe(&mut self, facts: &AdviceFacts) -> Option<Advice> {
         if facts.execs < EXECS_MIN {
             return None;

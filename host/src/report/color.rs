@@ -18,7 +18,8 @@ pub enum ColorChoice {
 impl ColorChoice {
     /// Decides for an output that is a terminal or not. `env` reads an environment variable, e.g. [`std::env::var_os`].
     ///
-    /// `--color` wins over `NO_COLOR` (set to anything), that over `CLICOLOR_FORCE` (not `0`), that over `CLICOLOR=0` and `TERM=dumb`.
+    /// `--color` wins over `NO_COLOR` (set to anything), that over `CLICOLOR_FORCE` (not `0`), that over `CLICOLOR=0`
+    /// and `TERM=dumb`.
     pub fn is_enabled(self, is_terminal: bool, env: impl Fn(&str) -> Option<OsString>) -> bool {
         let set = |name: &str| env(name).filter(|value| !value.is_empty());
         match self {

@@ -96,7 +96,8 @@ pub struct ResolvedFrame {
 }
 
 impl ResolvedFrame {
-    /// The frame in words: `parse_value at src/json.c:57:9`, as far as it is known; the function's name is [`simplify`]ed.
+    /// The frame in words: `parse_value at src/json.c:57:9`, as far as it is known; the function's name is
+    /// [`simplify`]ed.
     pub fn place(&self) -> String {
         let mut place = simplify(&self.function);
         if let Some(source) = self.source() {
@@ -146,7 +147,8 @@ impl Finding {
         self.frames.iter().find(says_why).or(self.frames.first())
     }
 
-    /// Kind and signature, without saying twice what the signature of a hang begins with: `crash: unreachable: f+0x1c`, `hang: f`.
+    /// Kind and signature, without saying twice what the signature of a hang begins with: `crash: unreachable: f+0x1c`,
+    /// `hang: f`.
     pub fn title(&self) -> String {
         let says_kind =
             self.signature.strip_prefix(&self.kind).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'));

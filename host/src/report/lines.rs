@@ -1,4 +1,5 @@
-//! `--reporter lines`: one prefixed line per event, for logs. Nothing moves a cursor, and nothing floods a log of a night.
+//! `--reporter lines`: one prefixed line per event, for logs. Nothing moves a cursor, and nothing floods a log of a
+//! night.
 
 use super::sparse::Sparse;
 use super::text::{count, counted, duration, grouped, percent, printable, rate};

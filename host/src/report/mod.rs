@@ -3,16 +3,16 @@
 //! The engine reports each [`Event`] to one [`Reporter`], usually [`Reporters`], which passes it on:
 //!
 //! ```text
-//!            +-> Terminal   a log, and two live lines      \
-//!            +-> Lines      one prefixed line per event     | one of these, on stdout
-//! Event --> Reporters       +-> Json   one object per event | (--reporter)
-//!            +-> Quiet      findings only                  /
-//!            +-> StatsFiles fuzzer_stats, plot_data, events.jsonl in the store
+//!                        +-> Terminal    a log, and two live lines        \
+//!                        +-> Lines       one prefixed line per event       | one of these on
+//! Event --> Reporters ---+-> Json        one object per line               | standard output
+//!                        +-> Quiet       findings only                    /
+//!                        +-> StatsFiles  fuzzer_stats, plot_data, events.jsonl in the store
 //! ```
 //!
 //! Events hold names and lines rather than indices: [`Symbols`] finds them, [`signature`] tells failures apart and
-//! [`preview`] makes an input readable, all before the event is sent. A reporter computes nothing that another one would
-//! need. No reporter reads a clock: the time that has passed is in the events.
+//! [`preview`] makes an input readable, all before the event is sent. A reporter computes nothing that another one
+//! would need. No reporter reads a clock: the time that has passed is in the events.
 
 mod advice;
 mod color;

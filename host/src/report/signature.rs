@@ -16,24 +16,27 @@ const RECURSION_NAMES_MAX: usize = 8;
 /// | failure | signature |
 /// | --- | --- |
 /// | crash | `unreachable: parse_value+0x1c < parse_array < LLVMFuzzerTestOneInput` |
-/// | failed assertion | `unreachable: check_depth+0x40 < parse_value < LLVMFuzzerTestOneInput` (not `abort+0x1 < __assert_fail+0x23 < ...`) |
+/// | failed assertion | `unreachable: check_depth+0x40 < parse_value < LLVMFuzzerTestOneInput` |
 /// | out of memory | `oom: read_table+0x88 < load < LLVMFuzzerTestOneInput` |
 /// | recursion without end | `stack-overflow: parse_array, parse_value` |
 /// | hang | `hang: skip_spaces < parse_value < LLVMFuzzerTestOneInput` |
 ///
-/// Innermost frames come first. From the top go the frames of the machinery by which languages fail (`abort`, panics, throwing), which are the
-/// same for every failure. Names are simplified: no hashes, no template or generic arguments, no numbers of closures. Cycles of recursion are written once, because how deep it
-/// went depends on the input and not on the bug. At most 4 frames remain; the top one has the
-/// instruction's distance from the function's start, so that two failures in one function stay apart.
+/// Innermost frames come first. From the top go the frames of the machinery by which programs fail (`abort`,
+/// `__assert_fail`, panics, throwing), which are the same for every failure. Names are simplified: no hashes, no
+/// template or generic arguments, no numbers of closures. Cycles of recursion are written once, because how deep it
+/// went depends on the input and not on the bug. At most 4 frames remain; the top one has the instruction's distance
+/// from the function's start, so that two failures in one function stay apart.
 ///
-/// A stack overflow happens at whatever call comes last, so it is named by the *set* of functions that occur more than once, sorted.
+/// A stack overflow happens at whatever call comes last, so it is named by the *set* of functions that occur more than
+/// once, sorted.
 ///
 /// A hang is noticed where the fuel happens to end, anywhere below the loop that does not end: its innermost frames are
-/// arbitrary, and so is any offset. What lies outside of the loop is the same each time, so a hang is named by its outermost 3 frames (without
-/// the runtime's startup code). A hang in the fourth frame or deeper can share its name with another one; that is the lesser
-/// evil than a new finding for each point at which the fuel can end.
+/// arbitrary, and so is any offset. What lies outside of the loop is the same each time, so a hang is named by its
+/// outermost 3 frames, without the runtime's startup code. A hang in the fourth frame or deeper can share its name with
+/// another one; that is the lesser evil than a new finding for each point at which the fuel can end.
 ///
 /// Only the module's own function names are used, not DWARF: a build without debug information has the same signatures.
+/// `outcome_name` is [`Outcome::name`](crate::sandbox::Outcome::name).
 pub fn signature(outcome_name: &str, trap: &Trap, symbols: &Symbols) -> String {
     if outcome_name == "hang" || trap.kind == TrapKind::OutOfFuel {
         return hang(trap, symbols);
@@ -203,7 +206,7 @@ pub fn is_failure_machinery(name: &str) -> bool {
 
 /// Whether a function (by its simplified name) starts programs, rather than being one.
 fn is_startup(name: &str) -> bool {
-    const NAMES: [&str; 14] = [
+    const NAMES: [&str; 12] = [
         "_start",
         "__main_void",
         "__main_argc_argv",
@@ -216,8 +219,6 @@ fn is_startup(name: &str) -> bool {
         "_rt0_wasm_wasip1",
         "_rt0_wasm_wasip1_lib",
         "wasm_pc_f_loop",
-        "callMain",
-        "start",
     ];
     const PREFIXES: [&str; 7] = [
         "std::rt::lang_start",

@@ -1,7 +1,8 @@
 //! Files that tools made for AFL++ read: `fuzzer_stats`, `plot_data`; and `events.jsonl` beside them.
 //!
-//! The keys of `fuzzer_stats` and the columns of `plot_data` are those of AFL++ 4.3x, in its order. What has no counterpart here is 0 (a wasm
-//! guest is always 100 % stable), so that `afl-whatsup`, `afl-plot` and dashboards find every line they look for:
+//! The keys of `fuzzer_stats` and the columns of `plot_data` are those of AFL++ 4.3x, in its order. What has no
+//! counterpart here is 0 (a wasm guest is always 100 % stable), so that `afl-whatsup`, `afl-plot` and dashboards find
+//! every line they look for:
 //!
 //! | AFL++ | here |
 //! | --- | --- |
@@ -23,8 +24,8 @@ const UPDATE_MS: u64 = 5000;
 /// `events.jsonl` ends here but for the last event; a campaign writes a few MB.
 const EVENTS_BYTES_MAX: usize = 64 << 20;
 
-const PLOT_COLUMNS: &str = "# relative_time, cycles_done, cur_item, corpus_count, pending_total, pending_favs, map_size, \
-                            saved_crashes, saved_hangs, max_depth, execs_per_sec, total_execs, edges_found, \
+const PLOT_COLUMNS: &str = "# relative_time, cycles_done, cur_item, corpus_count, pending_total, pending_favs, \
+                            map_size, saved_crashes, saved_hangs, max_depth, execs_per_sec, total_execs, edges_found, \
                             total_crashes, servers_count";
 
 /// What the files say about the process that writes them.

@@ -11,8 +11,8 @@
 //!             edges 812/2,401 (33 %), corpus 340, 1 finding, last new 17 k ago  <- live
 //! ```
 //!
-//! New edges are not logged; they show in the live lines. Everything that came from a module or a file is printed with its
-//! control characters escaped, and cut so that it fits.
+//! New edges are not logged; they show in the live lines. Everything that came from a module or a file is printed with
+//! its control characters escaped, and cut so that it fits.
 
 use super::color::{ADVICE, BAD, GOOD, Paint, QUIET, STRONG};
 use super::lines::{repro, short_id};
@@ -52,8 +52,8 @@ pub struct Terminal<W> {
 }
 
 impl<W: Write> Terminal<W> {
-    /// Writes the log and the table to `out`, and draws live lines on `live`, usually [`ProgressDrawTarget::stderr`], which
-    /// draws nothing if that is not a terminal.
+    /// Writes the log and the table to `out`, and draws live lines on `live`, usually [`ProgressDrawTarget::stderr`],
+    /// which draws nothing if that is not a terminal.
     pub fn new(out: W, live: ProgressDrawTarget, options: TerminalOptions) -> Self {
         let columns = options.columns.map_or(80, usize::from).clamp(COLUMNS_MIN, COLUMNS_MAX);
         Self {
@@ -249,8 +249,8 @@ impl<W: Write> Reporter for Terminal<W> {
     }
 }
 
-/// The live lines, there from the first status to the end. To indicatif they are one bar whose message has two lines, so
-/// that both are drawn at once.
+/// The live lines, there from the first status to the end. To indicatif they are one bar whose message has two lines,
+/// so that both are drawn at once.
 struct Live {
     multi: MultiProgress,
     lines: Option<ProgressBar>,

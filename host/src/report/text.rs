@@ -80,7 +80,8 @@ pub fn percent(part: u64, whole: u64) -> String {
     if part > 0 && share == 0 { "<1 %".to_owned() } else { format!("{share} %") }
 }
 
-/// Text that came from a module or a file, safe to print: what could move a cursor, end a line or turn the reading direction is escaped.
+/// Text that came from a module or a file, safe to print: what could move a cursor, end a line or turn the reading
+/// direction is escaped.
 pub fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

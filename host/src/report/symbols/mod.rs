@@ -7,8 +7,8 @@
 //! byte offset - start of the code section's contents = DWARF address --dwarf-> file, line, column, inlined calls
 //! ```
 //!
-//! Everything here is read from a file that somebody else wrote, and none of it decides how an execution ended: whatever
-//! is broken, endless or absurd gives no name and no line, and nothing else.
+//! Everything here is read from a file that somebody else wrote, and none of it decides how an execution ended:
+//! whatever is broken, endless or absurd gives no name and no line, and nothing else.
 
 mod dwarf;
 mod names;
@@ -47,8 +47,9 @@ struct FunctionName {
 const PLACES_MAX: usize = 1 << 16;
 
 impl Symbols {
-    /// Reads what is needed from `original_module_bytes`; `names` gives a function's (mangled) name by its index, imports
-    /// included. A damaged module gives fewer names and lines, never an error: what runs was validated elsewhere.
+    /// Reads what is needed from `original_module_bytes`; `names` gives a function's (mangled) name by its index,
+    /// imports included. A damaged module gives fewer names and lines, never an error: what runs was validated
+    /// elsewhere.
     pub fn new(original_module_bytes: &[u8], names: impl Fn(u32) -> Option<String>) -> Self {
         let layout = Layout::read(original_module_bytes);
         let count = layout.imported.saturating_add(layout.bodies.len() as u32);
@@ -65,7 +66,8 @@ impl Symbols {
         }
     }
 
-    /// The function's demangled name, without hashes: `json::parse(char const*)`, `core::fmt::write`; `func[12]` without a name.
+    /// The function's demangled name, without hashes: `json::parse(char const*)`, `core::fmt::write`; `func[12]`
+    /// without a name.
     pub fn name(&self, function: u32) -> Cow<'_, str> {
         match self.named(function) {
             Some((entry, raw)) => Cow::Borrowed(entry.demangled.get_or_init(|| demangle(raw).into_boxed_str())),
@@ -94,8 +96,8 @@ impl Symbols {
         frame.offset.checked_sub(*self.bodies.get(body as usize)?)
     }
 
-    /// Names every frame and finds its source line. A call that was inlined gives a frame of its own, innermost first, with
-    /// the index and offset of the function it was inlined into; so the result can be longer than `frames`.
+    /// Names every frame and finds its source line. A call that was inlined gives a frame of its own, innermost first,
+    /// with the index and offset of the function it was inlined into; so the result can be longer than `frames`.
     pub fn resolve(&self, frames: &[Frame]) -> Vec<ResolvedFrame> {
         self.find_places(frames);
         let places = self.places.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -120,7 +122,8 @@ impl Symbols {
             let name = place.function.as_deref().map_or_else(|| "(inlined)".to_owned(), demangle);
             resolved.push(plain(place, name));
         }
-        // The module's own name wins over DWARF's: it is there when DWARF is not, and a function has one name everywhere.
+        // The module's own name wins over DWARF's: it is there when DWARF is not, and a function has one name
+        // everywhere.
         let name = match (self.named(frame.function), &outermost.function) {
             (None, Some(name)) => demangle(name),
             _ => self.name(frame.function).into_owned(),

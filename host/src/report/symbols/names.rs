@@ -4,7 +4,8 @@ use std::fmt::{self, Write};
 
 /// Longer mangled names are shown as they are: demangling is for people, and nobody reads this much.
 const MANGLED_BYTES_MAX: usize = 4096;
-/// A demangled name is cut here. Mangling schemes have back references, so that a short name can stand for an endless one.
+/// A demangled name is cut here. Mangling schemes have back references, so that a short name can stand for an endless
+/// one.
 const DEMANGLED_BYTES_MAX: usize = 2048;
 /// A simplified name is cut here.
 const SIMPLE_BYTES_MAX: usize = 120;
@@ -68,8 +69,8 @@ impl Write for Bounded {
     }
 }
 
-/// Reduces a demangled name to what stays the same when the code around it is recompiled: no template or generic arguments,
-/// no parameters, no hashes, no numbers of closures, no suffixes of compilers.
+/// Reduces a demangled name to what stays the same when the code around it is recompiled: no template or generic
+/// arguments, no parameters, no hashes, no numbers of closures, no suffixes of compilers.
 ///
 /// ```
 /// use fuzzbox::report::simplify;
@@ -89,8 +90,24 @@ pub fn simplify(name: &str) -> String {
     simple
 }
 
-/// What comes after the name proper and differs between builds of the same source.
+/// What compilers append to the names of parts and copies of a function; the ones that end in a dot have a number.
 const SUFFIXES: [&str; 6] = [".llvm.", ".isra.", ".constprop.", ".part.", ".cold", ".command_export"];
+
+/// Cuts off the first of [`SUFFIXES`], and all after it.
+fn without_suffix(name: &str) -> &str {
+    let name = name.split(" [clone").next().unwrap_or(name);
+    let begins = SUFFIXES.iter().filter_map(|suffix| {
+        let at = name.find(suffix).filter(|at| *at > 0)?;
+        let next = name[at + suffix.len()..].chars().next();
+        let ends = if suffix.ends_with('.') {
+            next.is_some_and(|next| next.is_ascii_digit())
+        } else {
+            next.is_none_or(|next| next == '.')
+        };
+        ends.then_some(at)
+    });
+    begins.min().map_or(name, |at| &name[..at])
+}
 
 /// Copies a name from left to right and leaves out what [`simplify`] leaves out.
 struct Simplifier<'a> {
@@ -103,11 +120,7 @@ struct Simplifier<'a> {
 
 impl<'a> Simplifier<'a> {
     fn run(name: &'a str, nesting: u32) -> String {
-        let mut name = name.split(" [clone").next().unwrap_or(name);
-        if let Some(cut) = SUFFIXES.iter().filter_map(|suffix| name.find(suffix)).filter(|at| *at > 0).min() {
-            name = &name[..cut];
-        }
-        let mut this = Self { rest: name, out: String::new(), had_parameters: false, nesting };
+        let mut this = Self { rest: without_suffix(name), out: String::new(), had_parameters: false, nesting };
         while let Some(next) = this.rest.chars().next() {
             if !this.step(next) {
                 break;
@@ -129,9 +142,10 @@ impl<'a> Simplifier<'a> {
             '<' => self.angle(),
             '(' => return self.parenthesis(),
             '{' => self.brace(),
-            '[' if self.rest.starts_with("[abi:") => {
+            '[' if ["[abi:", "[go.", "[..."].iter().any(|group| self.rest.starts_with(group)) => {
                 self.take_group('[', ']');
             }
+            '_' if self.at_number_of_zig() => {}
             _ => self.copy(next.len_utf8()),
         }
         true
@@ -186,11 +200,27 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// Leaves out a parameter list; keeps `(anonymous namespace)`. False if nothing of the name follows.
+    /// Leaves out `__anon_1234`, with which Zig numbers the instances of a generic function.
+    fn at_number_of_zig(&mut self) -> bool {
+        let Some(rest) = self.rest.strip_prefix("__anon_") else { return false };
+        let after = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        let is_number = after.len() < rest.len() && !self.out.is_empty();
+        if is_number {
+            self.rest = after;
+        }
+        is_number
+    }
+
+    /// Leaves out a parameter list; keeps `(anonymous namespace)` and Go's `(*Parser)`. False if nothing of the name
+    /// follows.
     fn parenthesis(&mut self) -> bool {
         const ANONYMOUS: &str = "(anonymous namespace)";
         if self.rest.starts_with(ANONYMOUS) {
             self.copy(ANONYMOUS.len());
+            return true;
+        }
+        if self.out.ends_with('.') {
+            self.copy(1);
             return true;
         }
         let at_segment = self.at_segment();
@@ -200,10 +230,12 @@ impl<'a> Simplifier<'a> {
             return true;
         }
         self.had_parameters = true;
-        self.rest.starts_with("::")
+        // `decltype(auto) f(int)`, `f(int)::g`, and Zig's `ArrayList(u8).append`.
+        self.out.ends_with("decltype") || self.rest.starts_with("::") || self.rest.starts_with('.')
     }
 
-    /// `{{closure}}`, `{closure#3}` and `{lambda(int)#1}` keep their kind only: their numbers change with the code before them.
+    /// `{{closure}}`, `{closure#3}` and `{lambda(int)#1}` keep their kind only: their numbers change with the code
+    /// before them.
     fn brace(&mut self) {
         let inner = self.take_group('{', '}').trim_start_matches('{');
         let kind = inner.split(|c: char| !is_word(c)).next().unwrap_or_default();
@@ -338,6 +370,11 @@ mod tests {
             ("parse_value.isra.0", "parse_value"),
             ("parse_value.llvm.12345", "parse_value"),
             ("parse(int) [clone .cold]", "parse"),
+            ("parse.cold", "parse"),
+            ("decltype(auto) visit<int>(int&&)", "visit"),
+            ("non-virtual thunk to json::Node::walk()", "json::Node::walk"),
+            ("std::function<void (int)>::operator()(int) const", "std::function::operator()"),
+            ("operator delete[](void*)", "operator delete[]"),
             ("LLVMFuzzerTestOneInput.command_export", "LLVMFuzzerTestOneInput"),
         ] {
             assert_eq!(simplify(name).trim_end(), simple.trim_end(), "{name}");
@@ -346,6 +383,22 @@ mod tests {
             demangle("_ZNSt3__26vectorIiNS_9allocatorIiEEE2atEm"),
             "std::__2::vector<int, std::__2::allocator<int> >::at"
         );
+    }
+
+    #[test]
+    fn names_of_other_languages_lose_their_generics_too() {
+        for (name, simple) in [
+            ("main.(*Parser).value", "main.(*Parser).value"),
+            ("main.(*Stack[go.shape.int]).Push", "main.(*Stack).Push"),
+            ("main.Map[...]", "main.Map"),
+            ("main.coldStart", "main.coldStart"),
+            ("array_list.ArrayListAligned(u8,null).append", "array_list.ArrayListAligned.append"),
+            ("json.parse__anon_1234", "json.parse"),
+            ("~lib/array/Array<i32>#push", "~lib/array/Array#push"),
+            ("assembly/index/main~anonymous|0", "assembly/index/main~anonymous|0"),
+        ] {
+            assert_eq!(simplify(name), simple, "{name}");
+        }
     }
 
     #[test]

@@ -106,3 +106,176 @@ fn frames_that_cannot_be_are_named_by_index() {
         assert_eq!(places(&symbols, &[Frame { function: 77, offset }])[0].split(' ').next(), Some("func[77]"));
     }
 }
+
+#[test]
+fn damaged_debug_information_never_harms() {
+    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut next = move |below: usize| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        (random % below as u64) as usize
+    };
+    let sections = [".debug_abbrev", ".debug_info", ".debug_line", ".debug_ranges", ".debug_str"];
+    let expected = places(&symbols(LINES), &frames());
+    let mut unharmed = 0;
+    for _ in 0..2000 {
+        let victim = sections[next(sections.len())];
+        let (what, at, value) = (next(4), next(1 << 16), next(256) as u8);
+        let damaged = with_custom_sections(|name, data| {
+            let mut data = data.to_vec();
+            if name == victim {
+                let at = at % data.len();
+                match what {
+                    0 => data.truncate(at),
+                    1 => data[at] = value,
+                    2 => data[at] = [0, 0x7f, 0x80, 0xff][usize::from(value) % 4],
+                    _ => data.copy_within(at.., at / 2),
+                }
+            }
+            Some(data)
+        });
+        let found = symbols(&damaged).resolve(&frames());
+        for (index, name) in NAMES.iter().enumerate() {
+            assert!(found.iter().any(|frame| frame.index as usize == index && frame.function == *name));
+        }
+        unharmed += usize::from(found.iter().map(ResolvedFrame::place).eq(expected.iter().cloned()));
+    }
+    assert!((200..1800).contains(&unharmed), "{unharmed} of 2000: damage must hit something, and not everything");
+}
+
+/// A module with the code of `lines.wasm` and one unit of hand-made DWARF 4: its root has the attributes of
+/// abbreviation 1.
+fn with_dwarf(abbreviations: &[u8], entries: &[u8], others: &[(&str, Vec<u8>)]) -> Vec<u8> {
+    let mut info = (7 + entries.len() as u32).to_le_bytes().to_vec();
+    info.extend([4, 0, 0, 0, 0, 0, 4]);
+    info.extend(entries);
+    let mut module = with_custom_sections(|_, _| None);
+    let ours = [(".debug_abbrev", abbreviations.to_vec()), (".debug_info", info)];
+    for (name, data) in ours.iter().chain(others) {
+        module.push(0);
+        leb128(&mut module, 1 + name.len() + data.len());
+        module.push(name.len() as u8);
+        module.extend(name.as_bytes());
+        module.extend(data);
+    }
+    module
+}
+
+/// Abbreviation `code` with children, and with the given attributes and forms.
+fn abbreviation(code: u8, tag: gimli::DwTag, attributes: &[(gimli::DwAt, gimli::DwForm)]) -> Vec<u8> {
+    let mut bytes = vec![code, tag.0 as u8, 1];
+    for (name, form) in attributes {
+        leb128(&mut bytes, usize::from(name.0));
+        leb128(&mut bytes, usize::from(form.0));
+    }
+    bytes.extend([0, 0]);
+    bytes
+}
+
+const PCS: [(gimli::DwAt, gimli::DwForm); 2] =
+    [(gimli::DW_AT_low_pc, gimli::DW_FORM_addr), (gimli::DW_AT_high_pc, gimli::DW_FORM_data4)];
+
+/// Addresses that hold all code of the module.
+const ALL_CODE: [u8; 8] = [1, 0, 0, 0, 0xff, 0, 0, 0];
+
+#[test]
+fn endless_inlining_overflows_no_stack() {
+    let abbreviations = [
+        abbreviation(1, gimli::DW_TAG_compile_unit, &PCS),
+        abbreviation(2, gimli::DW_TAG_subprogram, &PCS),
+        abbreviation(3, gimli::DW_TAG_inlined_subroutine, &PCS),
+    ]
+    .concat();
+    let mut entries = [&[1], &ALL_CODE[..], &[2], &ALL_CODE[..]].concat();
+    for _ in 0..200_000 {
+        entries.push(3);
+        entries.extend(ALL_CODE);
+    }
+    let symbols = symbols(&with_dwarf(&abbreviations, &entries, &[]));
+    let found = symbols.resolve(&frames());
+    assert!((3..=3 * 34).contains(&found.len()), "{}", found.len());
+    assert_eq!(found.last().unwrap().function, NAMES[2]);
+}
+
+#[test]
+fn what_costs_too_much_is_given_up_once_for_all() {
+    let ranges_attribute = [(gimli::DW_AT_ranges, gimli::DW_FORM_sec_offset)];
+    let abbreviations = [
+        abbreviation(1, gimli::DW_TAG_compile_unit, &PCS),
+        abbreviation(2, gimli::DW_TAG_subprogram, &ranges_attribute),
+    ]
+    .concat();
+    // Fifty thousand functions that all claim the same fifty thousand ranges, far away.
+    let mut entries = [&[1], &ALL_CODE[..]].concat();
+    for _ in 0..50_000 {
+        entries.extend([2, 0, 0, 0, 0]);
+    }
+    let mut ranges = Vec::new();
+    for at in 0..50_000_u32 {
+        ranges.extend((0x10_0000 + 2 * at).to_le_bytes());
+        ranges.extend((0x10_0001 + 2 * at).to_le_bytes());
+    }
+    ranges.extend([0; 8]);
+    let symbols = symbols(&with_dwarf(&abbreviations, &entries, &[(".debug_ranges", ranges)]));
+    assert_eq!(places(&symbols, &frames()), NAMES);
+    assert!(symbols.dwarf.is_spent());
+    assert_eq!(places(&symbols, &[Frame { function: 0, offset: TRAP + 1 }]), NAMES[..1]);
+}
+
+#[test]
+fn a_damaged_module_gives_what_can_be_read() {
+    for length in 0..LINES.len() {
+        let symbols = symbols(&LINES[..length]);
+        assert_eq!(symbols.resolve(&frames()).last().unwrap().index, 2);
+    }
+    assert_eq!(places(&symbols(b"not a module"), &frames()[..1]), ["func[0]"]);
+}
+
+#[test]
+fn every_address_has_the_places_that_another_symboliser_finds() {
+    let layout = Layout::read(LINES);
+    let sections = layout.debug_sections.clone();
+    let load = |id: gimli::SectionId| {
+        let data = sections.get(id.name()).map_or(&[][..], Vec::as_slice);
+        Ok::<_, gimli::Error>(gimli::EndianSlice::new(data, gimli::LittleEndian))
+    };
+    let context = addr2line::Context::from_dwarf(gimli::Dwarf::load(load).unwrap()).unwrap();
+    let addresses: Vec<u64> = (1..0xaf).collect();
+    let found = Dwarf::new(layout.debug_sections).find(&addresses);
+    let (mut known, mut lineless) = (0, 0);
+    for (address, places) in addresses.iter().zip(found) {
+        let mut ours: Vec<String> = places.iter().map(in_words).collect();
+        let mut theirs = oracle(&context, *address);
+        if theirs.first().is_some_and(|place| place.ends_with(":None:None")) {
+            // Ours is the function's first line here.
+            ours.remove(0);
+            theirs.remove(0);
+            lineless += 1;
+        }
+        assert_eq!(ours, theirs, "address {address:#x}");
+        known += usize::from(!places.is_empty());
+    }
+    assert_eq!((known, lineless), (171, 50));
+}
+
+fn in_words(place: &Place) -> String {
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    format!("{} {}:{:?}:{:?}", text(&place.function), text(&place.file), place.line, place.column)
+}
+
+/// The places that a ready-made symboliser finds for a DWARF address.
+fn oracle(context: &addr2line::Context<gimli::EndianSlice<'_, gimli::LittleEndian>>, address: u64) -> Vec<String> {
+    let mut places = Vec::new();
+    let mut frames = context.find_frames(address).skip_all_loads().unwrap();
+    while let Some(frame) = frames.next().unwrap() {
+        let location = frame.location.as_ref();
+        places.push(in_words(&Place {
+            function: frame.function.map(|name| name.raw_name().unwrap().into_owned()),
+            file: location.and_then(|at| at.file).map(|file| file.trim_start_matches("./").to_owned()),
+            line: location.and_then(|at| at.line),
+            column: location.and_then(|at| at.column).filter(|column| *column > 0),
+        }));
+    }
+    places
+}
