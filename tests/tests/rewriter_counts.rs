@@ -186,6 +186,20 @@ fn fuel_is_what_lies_directly_in_bodies_and_loops() {
     assert_eq!((run.fuel(), run.flag(layout::FLAG_OUT_OF_FUEL)), (-1, 1));
 }
 
+#[test]
+fn bulk_operators_take_fuel_for_their_length() {
+    let mut run = Run::golden("bulk");
+    run.set_fuel(100_000);
+    run.call_i32("fill", 65_536);
+    assert_eq!(run.fuel(), 100_000 - 5 - 65_536 / 8);
+    run.set_fuel(100_000);
+    run.call("copy", &[Val::I64(65_000)]).unwrap();
+    assert_eq!(run.fuel(), 100_000 - 5 - 65_000 / 8);
+    // A length that traps takes as much, and can't make the fuel wrap.
+    run.call("copy", &[Val::I64(-1)]).unwrap_err();
+    assert!(run.fuel() < 0);
+}
+
 /// Functions that never end, by every way back there is. An optimiser may merge what looks the same, so they are here
 /// in the shapes in which equal checks dominate each other.
 #[test]
@@ -198,6 +212,7 @@ fn nothing_endless_escapes_the_fuel() {
         "(func $f (export \"f\") loop (br_table 0 0 (i32.const 7)) end)",
         "(func $f (export \"f\") loop (br_on_null 0 (ref.null func)) drop end)",
         "(func $f (export \"f\") loop (br_if 0 (i32.const 1)) (br 0) end)",
+        "(memory 9) (func $f (export \"f\") loop (memory.fill (i32.const 0) (i32.const 0) (i32.const 400000)) br 0 end)",
         "(func $f (export \"f\") return_call $f)",
         "(func $f (export \"f\") return_call $g) (func $g return_call $f)",
         "(elem declare func $f) (type $t (func)) (func $f (export \"f\") (return_call_ref $t (ref.func $f)))",
