@@ -105,7 +105,9 @@ pub struct StateExports {
 ///
 /// **Fuel** is taken at each function entry and loop head: the number of operators in the body or loop, outside of loops
 /// in it. No endless execution escapes it, start functions included: there are no jumps back but to loop heads, and no
-/// calls but to entries. `memory.atomic.wait` times out at once, because nobody is there to notify.
+/// calls but to entries. Operators that do as much as an operand says take more: one for 8 bytes of memory (fill, copy,
+/// init), one for an element of a table or array. `memory.atomic.wait` times out at once, because nobody is there to
+/// notify.
 ///
 /// **Behaviour** is otherwise the original's: same results, traps, memories, tables and globals, with three
 /// exceptions. Running out of fuel traps; functions may have larger frames, so that the stack overflows earlier; and

@@ -11,6 +11,9 @@
 /// [`Options::start_fuel`](crate::Options::start_fuel), which is what a start function runs on.
 pub const FUEL: u32 = 0;
 
+/// Bytes, as a power of two, that bulk memory operators handle for a unit of fuel.
+pub const FUEL_BYTES_LOG2: u32 = 3;
+
 /// The first of the flags. A flag is one byte which the guest sets to 1 when the event happens; the host clears it.
 pub const FLAGS: u32 = 8;
 

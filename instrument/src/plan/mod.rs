@@ -73,18 +73,21 @@ pub(crate) enum Change {
     CountIf { edge: u32, local: u32, test: Test },
     /// Set a flag, at this offset of the injected memory.
     Flag { flag: u32 },
+    /// Spend fuel for the length on the stack, `2^shift` to the unit. The scratch local takes the length, an `i64` if it
+    /// is wide.
+    SpendLength { local: u32, wide: bool, shift: u32 },
     /// Have a `memory.atomic.wait` time out at once.
     WaitNoTime,
 
     // Written instead of the operator.
-    /// `br_if` with both ways counted.
-    BrIf { depth: u32, block_type: BlockType, taken: u32, not_taken: u32 },
+    /// `br_if` with both ways counted: `edge` is taken, the next one is not.
+    BrIf { depth: u32, block_type: BlockType, edge: u32 },
     /// `br` to a new depth.
     Br { depth: u32 },
     /// `br_if` to a new depth, not counted.
     BrIfUncounted { depth: u32 },
     /// `br_table` to new depths, the last of which is the default.
-    BrTable { depths: Vec<u32> },
+    BrTable { depths: Box<[u32]> },
     /// `br_on_null` to a new depth.
     BrOnNull { depth: u32 },
     /// `br_on_non_null` to a new depth.
@@ -92,7 +95,7 @@ pub(crate) enum Change {
     /// `br_on_cast`, or `br_on_cast_fail`, to a new depth.
     BrOnCast { depth: u32, from: RefType, to: RefType, fail: bool },
     /// `try_table` with clauses that go to new depths, not counted.
-    TryTable { block_type: wasmparser::BlockType, catches: Vec<Catch> },
+    TryTable { block_type: wasmparser::BlockType, catches: Box<[Catch]> },
     /// The `try_table` with this number in [`FunctionPlan::tries`], in blocks of its own.
     TryWrapped { number: usize },
 
@@ -162,5 +165,34 @@ impl Plan {
         ensure!(number < layout::EDGES_MAX, "would need more than {} counters", layout::EDGES_MAX);
         self.edges.push(Edge { function, offset, kind, back });
         Ok(number)
+    }
+}
+
+/// Where a clause goes.
+fn label(catch: Catch) -> u32 {
+    match catch {
+        Catch::One { label, .. } | Catch::OneRef { label, .. } | Catch::All { label } | Catch::AllRef { label } => {
+            label
+        }
+    }
+}
+
+/// The same clause, going elsewhere.
+pub(crate) fn with_label(catch: Catch, label: u32) -> Catch {
+    match catch {
+        Catch::One { tag, .. } => Catch::One { tag, label },
+        Catch::OneRef { tag, .. } => Catch::OneRef { tag, label },
+        Catch::All { .. } => Catch::All { label },
+        Catch::AllRef { .. } => Catch::AllRef { label },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_edit_is_small() {
+        assert!(size_of::<Edit>() <= 40, "{}", size_of::<Edit>());
     }
 }

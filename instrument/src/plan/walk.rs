@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, ensure};
 use wasmparser::{
-    BinaryReader, BlockType, BrTable, Catch, FuncValidator, FunctionBody, Operator, RefType, TryTable, ValType,
-    ValidatorResources,
+    BinaryReader, BlockType, BrTable, FuncValidator, FunctionBody, Operator, TryTable, ValType, ValidatorResources,
 };
 
 use super::frames::{Frames, Kind};
-use super::{Change, Edit, FunctionPlan, Handler, Plan, Test, TryPlan};
+use super::{Change, Edit, FunctionPlan, Handler, Plan, Test, TryPlan, label, with_label};
 use crate::edges::EdgeKind;
 use crate::layout;
 use crate::survey::Survey;
@@ -45,8 +44,8 @@ pub(super) fn walk(
         out,
         frames: Frames::new(results),
         costs: Vec::new(),
-        counters: None,
-        references: BTreeMap::new(),
+        scratch: BTreeMap::new(),
+        address: None,
         at: code_start,
         end: code_start,
     };
@@ -99,10 +98,10 @@ struct Walk<'p, 's> {
     out: FunctionPlan,
     frames: Frames,
     costs: Vec<Cost>,
-    /// The scratch locals for `br_table`: index and address.
-    counters: Option<(u32, u32)>,
-    /// The scratch locals for `br_on_*`, by type.
-    references: BTreeMap<RefType, u32>,
+    /// The scratch locals that take an operand, by type.
+    scratch: BTreeMap<ValType, u32>,
+    /// The scratch local for the address of a `br_table`'s counter.
+    address: Option<u32>,
     /// Where the current operator is.
     at: u32,
     /// Where the next one is.
@@ -142,7 +141,10 @@ impl Walk<'_, '_> {
             | O::ReturnCall { .. }
             | O::ReturnCallIndirect { .. }
             | O::ReturnCallRef { .. } => self.frames.stop(),
-            _ if self.frames.live() => self.state_change(operator),
+            _ if self.frames.live() => {
+                self.state_change(operator);
+                self.bulk(operator, operand)?;
+            }
             _ => {}
         }
         Ok(())
@@ -178,6 +180,32 @@ impl Walk<'_, '_> {
             _ => return,
         };
         self.edit(Change::Flag { flag });
+    }
+
+    /// Plans what an operator costs that does as much as its last operand says: without that, a loop of such operators
+    /// could be bounded by fuel and still take for ever.
+    fn bulk(&mut self, operator: &Operator<'_>, operand: Option<ValType>) -> Result<()> {
+        use Operator as O;
+        let shift = match operator {
+            O::MemoryFill { .. } | O::MemoryCopy { .. } | O::MemoryInit { .. } => layout::FUEL_BYTES_LOG2,
+            O::TableFill { .. }
+            | O::TableCopy { .. }
+            | O::TableInit { .. }
+            | O::ArrayNew { .. }
+            | O::ArrayNewDefault { .. }
+            | O::ArrayNewData { .. }
+            | O::ArrayNewElem { .. }
+            | O::ArrayFill { .. }
+            | O::ArrayCopy { .. }
+            | O::ArrayInitData { .. }
+            | O::ArrayInitElem { .. } => 0,
+            _ => return Ok(()),
+        };
+        if let Some(ty @ (ValType::I32 | ValType::I64)) = operand {
+            let local = self.scratch(ty)?;
+            self.edit(Change::SpendLength { local, wide: ty == ValType::I64, shift });
+        }
+        Ok(())
     }
 
     fn begin_loop(&mut self, ty: BlockType) {
@@ -220,7 +248,7 @@ impl Walk<'_, '_> {
             let moved: Vec<_> =
                 catches.iter().map(|&catch| with_label(catch, self.frames.moved(label(catch)))).collect();
             if moved != *catches {
-                self.edit(Change::TryTable { block_type: *ty, catches: moved });
+                self.edit(Change::TryTable { block_type: *ty, catches: moved.into() });
             }
             self.frames.push(Kind::Try(None), params(*ty), results(*ty), None, 0);
             return Ok(());
@@ -266,9 +294,9 @@ impl Walk<'_, '_> {
             let values = self.frames.label(depth);
             let signature = Signature { params: values, results: values };
             let block_type = self.plan.types.block_type(self.survey, signature)?;
-            let taken = self.edge(EdgeKind::BrIfTaken, self.frames.is_back(depth))?;
-            let not_taken = self.edge(EdgeKind::BrIfNotTaken, false)?;
-            self.edit(Change::BrIf { depth: moved, block_type, taken, not_taken });
+            let edge = self.edge(EdgeKind::BrIfTaken, self.frames.is_back(depth))?;
+            self.edge(EdgeKind::BrIfNotTaken, false)?;
+            self.edit(Change::BrIf { depth: moved, block_type, edge });
             self.frames.join(depth);
         } else if moved != depth {
             self.edit(Change::BrIfUncounted { depth: moved });
@@ -295,7 +323,7 @@ impl Walk<'_, '_> {
             self.count_arm(first, depths.len() as u32)?;
         }
         if changed {
-            self.edit(Change::BrTable { depths });
+            self.edit(Change::BrTable { depths: depths.into() });
         }
         self.frames.stop();
         Ok(())
@@ -306,11 +334,12 @@ impl Walk<'_, '_> {
             self.edit(Change::CountBefore { edge });
             return Ok(());
         }
-        let (index, address) = match self.counters {
-            Some(locals) => locals,
-            None => (self.local(ValType::I32)?, self.local(ValType::I32)?),
+        let index = self.scratch(ValType::I32)?;
+        let address = match self.address {
+            Some(known) => known,
+            None => self.local(ValType::I32)?,
         };
-        self.counters = Some((index, address));
+        self.address = Some(address);
         self.edit(Change::CountArm { edge, arms, index, address });
         Ok(())
     }
@@ -334,7 +363,7 @@ impl Walk<'_, '_> {
         };
         let mut not_taken = None;
         if let (true, Some(ty)) = (self.frames.live(), ty) {
-            let local = self.reference_local(self.survey.written(ty)?)?;
+            let local = self.scratch(ValType::Ref(self.survey.written(ty)?))?;
             let edge = self.edge(EdgeKind::BrOnTaken, self.frames.is_back(depth))?;
             not_taken = Some(self.edge(EdgeKind::BrOnNotTaken, false)?);
             self.edit(Change::CountIf { edge, local, test });
@@ -355,12 +384,13 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    fn reference_local(&mut self, ty: RefType) -> Result<u32> {
-        if let Some(&known) = self.references.get(&ty) {
+    /// A local that takes an operand of this type for a moment.
+    fn scratch(&mut self, ty: ValType) -> Result<u32> {
+        if let Some(&known) = self.scratch.get(&ty) {
             return Ok(known);
         }
-        let local = self.local(ValType::Ref(ty))?;
-        self.references.insert(ty, local);
+        let local = self.local(ty)?;
+        self.scratch.insert(ty, local);
         Ok(local)
     }
 
@@ -388,22 +418,5 @@ impl Walk<'_, '_> {
             }
         }
         Ok(self.out)
-    }
-}
-
-fn label(catch: Catch) -> u32 {
-    match catch {
-        Catch::One { label, .. } | Catch::OneRef { label, .. } | Catch::All { label } | Catch::AllRef { label } => {
-            label
-        }
-    }
-}
-
-fn with_label(catch: Catch, label: u32) -> Catch {
-    match catch {
-        Catch::One { tag, .. } => Catch::One { tag, label },
-        Catch::OneRef { tag, .. } => Catch::OneRef { tag, label },
-        Catch::All { .. } => Catch::All { label },
-        Catch::AllRef { .. } => Catch::AllRef { label },
     }
 }

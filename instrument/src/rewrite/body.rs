@@ -6,7 +6,7 @@ use wasmparser::{BinaryReader, Catch, RefType};
 
 use super::code::Code;
 use crate::offsets::OffsetMap;
-use crate::plan::{Change, Edit, FunctionPlan, Test, TryPlan};
+use crate::plan::{Change, Edit, FunctionPlan, Test, TryPlan, with_label};
 use crate::types::{encoded, encoded_ref};
 
 /// The largest function body that engines accept, in bytes.
@@ -116,14 +116,15 @@ impl Body<'_> {
                 code.count_if(edge, local, test);
             }
             &Change::Flag { flag } => code.flag(flag),
+            &Change::SpendLength { local, wide, shift } => code.spend_length(local, wide, shift),
             Change::WaitNoTime => {
                 code.drop().i64_const(0);
             }
-            &Change::BrIf { depth, block_type, taken, not_taken } => {
+            &Change::BrIf { depth, block_type, edge } => {
                 code.if_(block_type);
-                code.count(taken);
+                code.count(edge);
                 code.br(depth + 1).end();
-                code.count(not_taken);
+                code.count(edge + 1);
             }
             &Change::SpendAfter { cost } => code.spend(cost),
             Change::TryWrapped { number } => wrapped(&mut code, &self.plan.tries[*number])?,
@@ -150,6 +151,7 @@ impl Change {
             | Change::CountArm { .. }
             | Change::CountIf { .. }
             | Change::Flag { .. }
+            | Change::SpendLength { .. }
             | Change::WaitNoTime => Place::Before,
             Change::BrIf { .. }
             | Change::Br { .. }
@@ -247,15 +249,6 @@ fn handlers(code: &mut Code<'_>, plan: &TryPlan) {
         code.br(handler.depth);
     }
     code.end();
-}
-
-fn with_label(catch: Catch, label: u32) -> Catch {
-    match catch {
-        Catch::One { tag, .. } => Catch::One { tag, label },
-        Catch::OneRef { tag, .. } => Catch::OneRef { tag, label },
-        Catch::All { .. } => Catch::All { label },
-        Catch::AllRef { .. } => Catch::AllRef { label },
-    }
 }
 
 fn encoded_catch(catch: Catch) -> wasm_encoder::Catch {

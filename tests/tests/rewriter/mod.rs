@@ -5,13 +5,11 @@
 
 use fuzzbox_instrument::OffsetMap;
 use wasmtime::{
-    AnyRef, AsContextMut, Config, Engine, Error, Module, OptLevel, Rooted, ThrownException, Trap, Val, WasmBacktrace,
+    AnyRef, AsContextMut, Config, Engine, Error, FrameInfo, Module, OptLevel, Rooted, ThrownException, Trap, Val,
+    WasmBacktrace,
 };
 
 /// An engine which has all that the rewriter accepts, and leaves nothing to chance.
-///
-/// With `OptLevel::None` a trap's offset is that of its operator. The optimiser makes conditional traps of branches to
-/// traps, which then have the branch's offset, so offsets are compared without it.
 pub(crate) fn engine(opt_level: OptLevel, adjust: impl FnOnce(&mut Config)) -> Engine {
     let mut config = Config::new();
     config
@@ -28,17 +26,27 @@ pub(crate) fn engine(opt_level: OptLevel, adjust: impl FnOnce(&mut Config)) -> E
     Engine::new(&config).unwrap()
 }
 
-/// Rewritten modules, to find originals' offsets.
+/// Which offsets in a backtrace are compared. An engine may merge operators, and then it says that one trapped where
+/// the other did; what gets merged is not the same in original and rewritten code.
+#[derive(Clone, Copy)]
+pub(crate) enum Offsets {
+    /// All: right for small functions which aren't optimised.
+    All,
+    /// Those of calls: an engine merges a load into the operator that takes its value, even if it doesn't optimise.
+    Calls,
+    /// None: the optimiser makes a conditional trap of a branch to a trap, and moves what it can.
+    None,
+}
+
+/// Says how executions failed, and knows rewritten modules, to find originals' offsets.
 pub(crate) struct Origins {
-    /// Whether offsets are left out.
-    without_offsets: bool,
+    offsets: Offsets,
     maps: Vec<(Module, OffsetMap)>,
 }
 
 impl Origins {
-    /// For an engine with this level: see [`engine`].
-    pub(crate) fn new(opt_level: OptLevel) -> Origins {
-        Origins { without_offsets: opt_level != OptLevel::None, maps: Vec::new() }
+    pub(crate) fn new(offsets: Offsets) -> Origins {
+        Origins { offsets, maps: Vec::new() }
     }
 
     /// Remembers that `module` was rewritten so.
@@ -52,7 +60,6 @@ impl Origins {
             Some(trap) => match (trap, error.downcast_ref::<WasmBacktrace>()) {
                 // How deep the stack got depends on the size of frames.
                 (Trap::StackOverflow, _) | (_, None) => format!("trap {trap:?}"),
-                _ if self.without_offsets => format!("trap {trap:?}"),
                 (_, Some(backtrace)) => format!("trap {trap:?} at {}", self.frames(backtrace)),
             },
             None if error.is::<ThrownException>() => "exception".to_owned(),
@@ -61,15 +68,22 @@ impl Origins {
     }
 
     fn frames(&self, backtrace: &WasmBacktrace) -> String {
-        let frames = backtrace.frames().iter().map(|frame| {
-            let map = self.maps.iter().find(|(module, _)| Module::same(module, frame.module())).map(|(_, map)| map);
-            let offset = frame.module_offset().and_then(|offset| match map {
-                Some(map) => map.original(u32::try_from(offset).unwrap()),
-                None => u32::try_from(offset).ok(),
-            });
-            format!("{}:{offset:x?}", frame.func_index())
+        let frames = backtrace.frames().iter().enumerate().map(|(depth, frame)| {
+            let function = frame.func_index();
+            match (self.offsets, depth) {
+                (Offsets::All, _) | (Offsets::Calls, 1..) => format!("{function}:{:x?}", self.offset(frame)),
+                (Offsets::Calls, 0) | (Offsets::None, _) => function.to_string(),
+            }
         });
         frames.collect::<Vec<_>>().join(" ")
+    }
+
+    fn offset(&self, frame: &FrameInfo) -> Option<u32> {
+        let offset = u32::try_from(frame.module_offset()?).unwrap();
+        match self.maps.iter().find(|(module, _)| Module::same(module, frame.module())) {
+            Some((_, map)) => map.original(offset),
+            None => Some(offset),
+        }
     }
 }
 
@@ -113,4 +127,27 @@ fn any(store: &mut impl AsContextMut, reference: Rooted<AnyRef>) -> String {
 /// Says what values are, in order.
 pub(crate) fn describe_all(store: &mut impl AsContextMut, values: &[Val]) -> String {
     values.iter().map(|value| describe(store, value)).collect::<Vec<_>>().join(" ")
+}
+
+/// SplitMix64 (Steele, Lea, Flood 2014): small, and good enough to choose with.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `limit`.
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit
+    }
+
+    /// A number of any size, small ones as often as large ones.
+    pub(crate) fn number(&mut self) -> u64 {
+        let bits = self.below(64);
+        self.next() >> bits
+    }
 }
