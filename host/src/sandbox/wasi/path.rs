@@ -99,6 +99,7 @@ impl Fs {
 
     /// What is called `name` in `dir`.
     pub(super) fn lookup(&self, dir: Ino, name: &[u8]) -> Result<Option<Ino>> {
+        check_path(name)?;
         if name.len() > Self::NAME_MAX {
             return Err(Errno::Nametoolong);
         }
@@ -140,9 +141,17 @@ impl Fs {
             [] => start,
             before => self.find_dir(start, before)?,
         };
-        check_path(name)?;
         Ok((dir, name))
     }
+}
+
+/// [`check_path`] for a call with two paths: first both must be strings.
+pub(super) fn check_paths(one: &[u8], other: &[u8]) -> Result<()> {
+    if one.contains(&0) || other.contains(&0) {
+        return Err(Errno::Inval);
+    }
+    check_path(one)?;
+    check_path(other)
 }
 
 /// What the kernel says of a path before it looks at it.
