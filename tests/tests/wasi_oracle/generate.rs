@@ -11,6 +11,11 @@ const PATHS: u32 = 0x1000;
 const PATH_BYTES: u32 = 0x1800;
 const LIST: u32 = 0x6000;
 pub(crate) const DATA: u32 = 0x8000;
+/// Descriptors in play.
+const FDS: u32 = 10;
+/// Values of `filetype`.
+const DIRECTORY: u8 = 3;
+const REGULAR_FILE: u8 = 4;
 
 /// SplitMix64.
 pub(crate) struct Random(pub(crate) u64);
@@ -39,9 +44,12 @@ impl Random {
 /// What an argument means.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
-    Fd,
-    /// A descriptor, mostly the root.
+    /// A descriptor, mostly of an open file if there is one.
+    File,
+    /// A descriptor, mostly of a directory.
     Dir,
+    /// Any descriptor, the root seldom.
+    Fd,
     /// Pointer and length.
     Path,
     /// Pointer and count; for writing, a buffer may lie outside of memory.
@@ -50,8 +58,12 @@ enum Kind {
     Buffer,
     /// Pointer to a result.
     Out,
-    /// i32, one of these bits or none.
+    /// i32, any of these bits.
     Flags(u32),
+    /// i32, mostly 0: `lookupflags` where no link is followed.
+    Never,
+    Oflags,
+    Fdflags,
     /// i32 below this.
     Enum(u32),
     Rights,
@@ -79,32 +91,32 @@ const CALLS: &[(u32, &str, &[Kind])] = &[
     (1, "sock_recv", &[Fd, Iovs, Flags(3), Out, Out]),
     (1, "sock_send", &[Fd, Iovs, Flags(0), Out]),
     (1, "sock_shutdown", &[Fd, Flags(3)]),
-    (2, "fd_advise", &[Fd, Len, Len, Enum(6)]),
-    (1, "fd_allocate", &[Fd, Len, Len]),
+    (2, "fd_advise", &[File, Len, Len, Enum(6)]),
+    (1, "fd_allocate", &[File, Len, Len]),
     (2, "fd_close", &[Fd]),
-    (1, "fd_datasync", &[Fd]),
-    (2, "fd_fdstat_get", &[Fd, Out]),
-    (3, "fd_fdstat_set_flags", &[Fd, Flags(31)]),
-    (1, "fd_fdstat_set_rights", &[Fd, Rights, Rights]),
-    (3, "fd_filestat_get", &[Fd, Out]),
-    (3, "fd_filestat_set_size", &[Fd, Len]),
-    (2, "fd_filestat_set_times", &[Fd, Time, Time, Flags(15)]),
-    (4, "fd_pread", &[Fd, Iovs, Offset, Out]),
-    (1, "fd_prestat_dir_name", &[Fd, Buffer]),
-    (1, "fd_prestat_get", &[Fd, Out]),
-    (4, "fd_pwrite", &[Fd, Iovs, Offset, Out]),
-    (8, "fd_read", &[Fd, Iovs, Out]),
-    (3, "fd_readdir", &[Fd, Buffer, Cookie, Out]),
+    (1, "fd_datasync", &[File]),
+    (2, "fd_fdstat_get", &[File, Out]),
+    (3, "fd_fdstat_set_flags", &[File, Fdflags]),
+    (1, "fd_fdstat_set_rights", &[File, Rights, Rights]),
+    (3, "fd_filestat_get", &[File, Out]),
+    (3, "fd_filestat_set_size", &[File, Len]),
+    (2, "fd_filestat_set_times", &[File, Time, Time, Flags(15)]),
+    (4, "fd_pread", &[File, Iovs, Offset, Out]),
+    (1, "fd_prestat_dir_name", &[Dir, Buffer]),
+    (1, "fd_prestat_get", &[Dir, Out]),
+    (4, "fd_pwrite", &[File, Iovs, Offset, Out]),
+    (8, "fd_read", &[File, Iovs, Out]),
+    (3, "fd_readdir", &[Dir, Buffer, Cookie, Out]),
     (2, "fd_renumber", &[Fd, Fd]),
-    (5, "fd_seek", &[Fd, Offset, Enum(3), Out]),
-    (1, "fd_sync", &[Fd]),
-    (2, "fd_tell", &[Fd, Out]),
-    (8, "fd_write", &[Fd, Iovs, Out]),
+    (5, "fd_seek", &[File, Offset, Enum(3), Out]),
+    (1, "fd_sync", &[File]),
+    (2, "fd_tell", &[File, Out]),
+    (8, "fd_write", &[File, Iovs, Out]),
     (9, "path_create_directory", &[Dir, Path]),
     (5, "path_filestat_get", &[Dir, Flags(1), Path, Out]),
     (3, "path_filestat_set_times", &[Dir, Flags(1), Path, Time, Time, Flags(15)]),
-    (6, "path_link", &[Dir, Flags(1), Path, Dir, Path]),
-    (20, "path_open", &[Dir, Flags(1), Path, Flags(15), Rights, Rights, Flags(5), Out]),
+    (6, "path_link", &[Dir, Never, Path, Dir, Path]),
+    (20, "path_open", &[Dir, Flags(1), Path, Oflags, Rights, Rights, Fdflags, Out]),
     (4, "path_readlink", &[Dir, Path, Buffer, Out]),
     (4, "path_remove_directory", &[Dir, Path]),
     (9, "path_rename", &[Dir, Path, Dir, Path]),
@@ -138,13 +150,14 @@ fn path(random: &mut Random) -> Vec<u8> {
     }
     let mut path = if random.one_in(40) { b"/".to_vec() } else { Vec::new() };
     loop {
-        path.extend_from_slice(random.pick(&["a", "b", "c", "d", "e", "l", "m", "a", "b", "c", ".", ".."]).as_bytes());
-        if random.one_in(2) {
+        let names = ["a", "b", "d", "e", "l", "a", "b", "d", "e", "l", "a", "b", ".", ".."];
+        path.extend_from_slice(random.pick(&names).as_bytes());
+        if !random.one_in(3) {
             break;
         }
         path.extend_from_slice(if random.one_in(10) { b"//" } else { b"/" });
     }
-    if random.one_in(12) {
+    if random.one_in(16) {
         path.extend_from_slice(if random.one_in(4) { b"/." } else { b"/" });
     }
     path
@@ -180,8 +193,9 @@ pub(crate) fn call(random: &mut Random, ours: &mut Side<Ours>) -> Call {
             })
             .unwrap();
         let mut call = Call { name, args: Vec::new(), stores: Vec::new(), path: Vec::new() };
+        let open: Vec<Option<u8>> = (0..FDS).map(|fd| filetype(ours, fd)).collect();
         for kind in *kinds {
-            argument(&mut call, random, *kind);
+            argument(&mut call, random, *kind, &open);
         }
         if !is_excluded(&call, ours) {
             return call;
@@ -192,7 +206,7 @@ pub(crate) fn call(random: &mut Random, ours: &mut Side<Ours>) -> Call {
 /// Calls after which the two could not be compared any further (see the table in `main.rs`).
 fn is_excluded(call: &Call, ours: &mut Side<Ours>) -> bool {
     match call.name {
-        "fd_allocate" => filetype(ours, call.u32(0)) == Some(4),
+        "fd_allocate" => filetype(ours, call.u32(0)) == Some(REGULAR_FILE),
         "fd_filestat_set_times" => is_preopen(ours, call.u32(0)),
         _ => false,
     }
@@ -214,14 +228,25 @@ fn is_preopen(ours: &mut Side<Ours>, fd: u32) -> bool {
     answer == crate::side::Answer::Errno(0)
 }
 
-fn argument(call: &mut Call, random: &mut Random, kind: Kind) {
+/// Adds what an argument of this kind may be. `open` has the types of the first descriptors.
+fn argument(call: &mut Call, random: &mut Random, kind: Kind, open: &[Option<u8>]) {
     let garbage = random.one_in(60);
     let i32 = |value: u32| Val::I32(value as i32);
     let i64 = |value: u64| Val::I64(value as i64);
     match kind {
-        Fd | Dir if garbage => call.args.push(i32(random.pick(&[99, 1024, u32::MAX]))),
-        Fd => call.args.push(i32(random.below(9))),
-        Dir => call.args.push(i32(if random.one_in(4) { random.below(9) } else { 3 })),
+        File | Dir | Fd if garbage => call.args.push(i32(random.pick(&[99, 1024, u32::MAX]))),
+        Fd => {
+            let fd = random.below(FDS);
+            call.args.push(i32(if fd == 3 && !random.one_in(8) { 4 } else { fd }));
+        }
+        File | Dir => {
+            let wanted = Some(if kind == File { REGULAR_FILE } else { DIRECTORY });
+            let mut fd = random.below(FDS);
+            for _ in 0..random.below(40) {
+                fd = if open[fd as usize] == wanted { break } else { random.below(FDS) };
+            }
+            call.args.push(i32(fd));
+        }
         Path => {
             let bytes = path(random);
             let at = PATHS + call.stores.len() as u32 * PATH_BYTES;
@@ -264,6 +289,13 @@ fn argument(call: &mut Call, random: &mut Random, kind: Kind) {
                 random.next() as u32 & known
             }));
         }
+        Never => call.args.push(i32(u32::from(random.one_in(20)))),
+        // create 1, directory 2, exclusive 4, truncate 8
+        Oflags if garbage => call.args.push(i32(random.pick(&[16, 0x1_0000, 3, 6, 10, 15]))),
+        Oflags => call.args.push(i32(random.pick(&[0, 0, 0, 1, 1, 1, 9, 5, 8, 2, 2, 4]))),
+        // append 1, dsync 2, nonblock 4
+        Fdflags if garbage => call.args.push(i32(if call.name == "path_open" { 32 } else { 2 })),
+        Fdflags => call.args.push(i32(random.pick(&[0, 0, 1, 4, 5]))),
         Enum(count) => {
             call.args.push(i32(if garbage { random.pick(&[count, 256, u32::MAX]) } else { random.below(count) }))
         }

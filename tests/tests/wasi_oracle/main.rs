@@ -29,6 +29,7 @@ mod side;
 use fuzzbox::sandbox::wasi::{Wasi, WasiConfig};
 use generate::{Call, DATA, OUT, PAGES, Random};
 use side::{Answer, FAULT, INVAL, Ours, Side, State, Theirs};
+use std::collections::BTreeMap;
 use std::path::Path;
 use wasmtime::{Engine, Linker, Module, Store, Val};
 
@@ -99,7 +100,7 @@ fn both_define_the_same_functions() {
 #[test]
 fn random_calls_are_answered_alike() {
     let mut world = World::new();
-    let (mut answered, mut succeeded) = (0, 0);
+    let mut successes: BTreeMap<&str, [u32; 2]> = BTreeMap::new();
     for seed in 0..sequences() {
         let root = host_root();
         let mut theirs = world.start(root.path());
@@ -116,14 +117,20 @@ fn random_calls_are_answered_alike() {
             );
             mask(&call, &mut world.ours, &mut theirs, &other);
             assert!(world.ours.memory() == theirs.memory(), "seed {seed}: memory differs after\n{}", log.join("\n"));
-            answered += 1;
-            succeeded += u32::from(mine == Answer::Errno(0));
+            successes.entry(call.name).or_default()[usize::from(mine == Answer::Errno(0))] += 1;
         }
         let wasi = &world.ours.store.data().wasi;
         assert_eq!((wasi.stdout().to_vec(), wasi.stderr().to_vec()), theirs.store.data().output(), "seed {seed}");
         assert_eq!(tree(&mut world.ours), tree(&mut theirs), "seed {seed}: files differ after\n{}", log.join("\n"));
     }
-    assert!(succeeded * 3 > answered, "only {succeeded} of {answered} calls did something");
+    // A test that only meets errors shows little.
+    const NEVER: [&str; 7] =
+        ["fd_allocate", "fd_fdstat_set_rights", "proc_raise", "sock_accept", "sock_recv", "sock_send", "sock_shutdown"];
+    for (name, [failed, succeeded]) in &successes {
+        assert!(*failed > 0 || *name == "sched_yield", "{name} never failed");
+        assert!((*succeeded > 100) != NEVER.contains(name), "{name} succeeded {succeeded} times");
+    }
+    println!("{successes:?}");
 }
 
 /// Sequences to try; more with `FUZZBOX_WASI_SEQUENCES`.
@@ -148,9 +155,9 @@ fn agree(call: &Call, ours: &Answer, theirs: &Answer) -> bool {
         (_, Answer::Errno(INVAL), Answer::BadValue) => true,
         ("fd_write" | "fd_pwrite", Answer::Errno(BADF | INVAL), Answer::BadPointer) => true,
         ("clock_res_get" | "clock_time_get", _, Answer::Errno(BADF)) => call.u32(0) > 1,
-        ("fd_read", Answer::Errno(0), Answer::Errno(INTR)) => true,
+        ("fd_read", Answer::Errno(0 | FAULT), Answer::Errno(INTR)) => true,
         ("path_filestat_set_times", _, Answer::Errno(0)) if call.u32(1) == 0 && call.u32(6) == 0 => true,
-        ("path_filestat_get", Answer::Errno(_), Answer::Errno(_)) if slash_is_forgotten(call) => true,
+        ("path_filestat_get", _, _) if slash_is_forgotten(call) => true,
         _ => ours == theirs,
     }
 }

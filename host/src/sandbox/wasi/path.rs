@@ -97,9 +97,10 @@ impl Fs {
         }
     }
 
-    /// What is called `name` in `dir`.
+    /// What is called `name` in `dir`. In a directory that was removed nothing is found and nothing can be made.
     pub(super) fn lookup(&self, dir: Ino, name: &[u8]) -> Result<Option<Ino>> {
         check_path(name)?;
+        self.check_alive(dir)?;
         if name.len() > Self::NAME_MAX {
             return Err(Errno::Nametoolong);
         }
