@@ -62,11 +62,11 @@ impl Call<'_> {
     }
 
     fn read_file(&mut self, file: &FileFd, iovs: Iovecs, mut position: u64) -> Result<u32> {
-        if !file.read {
-            return Err(Errno::Badf);
-        }
         if position > i64::MAX as u64 {
             return Err(Errno::Inval);
+        }
+        if !file.read {
+            return Err(Errno::Badf);
         }
         let fs = &self.wasi.fs;
         iovs.transfer(&mut self.guest, |guest, at, len| {
@@ -114,11 +114,11 @@ impl Call<'_> {
 
     /// Writes at `position`, or at the end in append mode, even for `fd_pwrite`: Linux does it like this.
     fn write_file(&mut self, file: &FileFd, iovs: Iovecs, mut position: u64) -> Result<u32> {
-        if !file.write {
-            return Err(Errno::Badf);
-        }
         if !file.append() && position > i64::MAX as u64 {
             return Err(Errno::Inval);
+        }
+        if !file.write {
+            return Err(Errno::Badf);
         }
         let now = self.wasi.now();
         let fs = &mut self.wasi.fs;
@@ -284,10 +284,9 @@ impl Call<'_> {
 
 /// Copies what there is, up to `len` bytes, into the guest's buffer, and says how much that was.
 ///
-/// The whole buffer must lie in memory, also the part that isn't needed.
+/// As on Linux only the part that is filled must lie in memory: programs pass lengths that are far too large.
 fn copy_in(guest: &mut Guest<'_>, at: u32, len: u32, from: &[u8]) -> Result<u32> {
-    let to = guest.bytes_mut(at, len)?;
-    let used = to.len().min(from.len());
-    to[..used].copy_from_slice(&from[..used]);
+    let used = from.len().min(len as usize);
+    guest.write(at, &from[..used])?;
     Ok(used as u32)
 }

@@ -193,6 +193,11 @@ impl Fs {
     }
 
     #[cfg(test)]
+    pub(super) fn unused(&self) -> &[Ino] {
+        &self.free
+    }
+
+    #[cfg(test)]
     pub(super) fn used(&self) -> usize {
         self.used
     }

@@ -97,8 +97,10 @@ impl Fs {
         }
     }
 
-    /// What is called `name` in `dir`.
+    /// What is called `name` in `dir`. In a directory that was removed nothing is found and nothing can be made.
     pub(super) fn lookup(&self, dir: Ino, name: &[u8]) -> Result<Option<Ino>> {
+        check_path(name)?;
+        self.check_alive(dir)?;
         if name.len() > Self::NAME_MAX {
             return Err(Errno::Nametoolong);
         }
@@ -140,9 +142,17 @@ impl Fs {
             [] => start,
             before => self.find_dir(start, before)?,
         };
-        check_path(name)?;
         Ok((dir, name))
     }
+}
+
+/// [`check_path`] for a call with two paths: first both must be strings.
+pub(super) fn check_paths(one: &[u8], other: &[u8]) -> Result<()> {
+    if one.contains(&0) || other.contains(&0) {
+        return Err(Errno::Inval);
+    }
+    check_path(one)?;
+    check_path(other)
 }
 
 /// What the kernel says of a path before it looks at it.

@@ -197,7 +197,6 @@ impl Call<'_> {
     pub(super) fn fd_readdir(&mut self, fd: u32, buffer: u32, len: u32, cookie: u64, result: u32) -> Result<()> {
         let ino = self.wasi.small.fds.dir(fd)?;
         let fs = &self.wasi.fs;
-        fs.check_alive(ino)?;
         let dots = [(1, ino, &b"."[..]), (2, ino, &b".."[..])].into_iter().filter(|(next, ..)| *next > cookie);
         let entries = fs.dir(ino)?.after(cookie.max(2)).iter().map(|entry| (entry.cookie, entry.ino, &entry.name[..]));
         let mut used = 0;

@@ -2,7 +2,7 @@
 
 use super::abi::{Errno, Result, fdflags, oflags, rights};
 use super::clock::Random;
-use super::fs::{Body, Fs, Inode};
+use super::fs::{Body, Fs, Ino, Inode};
 use super::guest::{Call, Guest};
 use super::{Small, Wasi, WasiConfig};
 
@@ -86,6 +86,7 @@ impl Program {
 #[derive(Debug, PartialEq)]
 struct State {
     inodes: Vec<Inode>,
+    free: Vec<Ino>,
     used: usize,
     small: Small,
     output: (Vec<u8>, Vec<u8>),
@@ -97,6 +98,7 @@ fn state(wasi: &Wasi) -> State {
     let (inodes, used) = wasi.fs.state();
     State {
         inodes,
+        free: wasi.fs.unused().to_vec(),
         used,
         small: wasi.small.clone(),
         output: (wasi.stdout.clone(), wasi.stderr.clone()),
@@ -346,7 +348,7 @@ impl Fs {
     }
 
     /// Counts names and bytes anew and compares them with the books.
-    fn check(&self, holds: impl Fn(super::fs::Ino) -> bool) -> Result<(), String> {
+    fn check(&self, holds: impl Fn(Ino) -> bool) -> Result<(), String> {
         let (inodes, used) = self.state();
         let mut names = vec![0_u64; inodes.len()];
         let mut bytes = 0;
@@ -373,7 +375,7 @@ impl Fs {
             }
         }
         for (index, inode) in inodes.iter().enumerate() {
-            let ino = super::fs::Ino(index as u32);
+            let ino = Ino(index as u32);
             if inode.body != Body::Free && inode.nlink != names[index] {
                 return Err(format!("inode {index} has {} names, not {}", names[index], inode.nlink));
             }

@@ -2,7 +2,7 @@
 
 use super::abi::{Errno, Result};
 use super::fs::{Body, Create, Fs, Ino, Times};
-use super::path::{Place, Walk, check_path, strip_slashes};
+use super::path::{Place, Walk, check_paths, strip_slashes};
 
 /// An inode that lost a name: it is to be freed if it has no other and no descriptor holds it.
 #[must_use]
@@ -61,7 +61,7 @@ impl Fs {
             return Err(Errno::Perm);
         }
         let (dir, name) = self.parent(start, path)?;
-        check_path(target)?;
+        check_paths(target, name)?;
         self.check_new(dir, name)?;
         self.create(dir, name, Create::Symlink(target), now)?;
         Ok(())
@@ -84,13 +84,16 @@ impl Fs {
         if name == b"." || self.lookup(dir, name)?.is_some() {
             return Err(Errno::Exist);
         }
-        self.check_alive(dir)
+        Ok(())
     }
 
     /// Gives a file or symbolic link, which is not followed, a second name.
     pub(super) fn link(&mut self, from: (Ino, &[u8]), to: (Ino, &[u8]), now: u64) -> Result<()> {
         let (from_dir, from_name) = self.parent(from.0, from.1)?;
         let (to_dir, to_name) = self.parent(to.0, to.1)?;
+        if to_name.contains(&0) {
+            return Err(Errno::Inval);
+        }
         let ino = match from_name {
             b"." => from_dir,
             name => self.lookup(from_dir, name)?.ok_or(Errno::Noent)?,
@@ -154,6 +157,7 @@ impl Fs {
         let slash = from.1.ends_with(b"/") || to.1.ends_with(b"/");
         let (from_dir, from_name) = self.parent(from.0, strip_slashes(from.1))?;
         let (to_dir, to_name) = self.parent(to.0, strip_slashes(to.1))?;
+        check_paths(from_name, to_name)?;
         if from_name == b"." || to_name == b"." {
             return Err(Errno::Busy);
         }
@@ -172,7 +176,6 @@ impl Fs {
         if replaced == Some(moved) {
             return Ok(None);
         }
-        self.check_alive(to_dir)?;
         if let Some(ino) = replaced {
             match (&self.get(ino).body, is_dir) {
                 (Body::Dir(dir), true) if !dir.is_empty() => return Err(Errno::Notempty),
