@@ -62,7 +62,6 @@ impl Inode {
                     to.shrink_to_fit();
                 }
             }
-            (Body::Dir(to), Body::Dir(from)) => to.restore(from),
             (to, from) => *to = from.clone(),
         }
         self.nlink = other.nlink;
