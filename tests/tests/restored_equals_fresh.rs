@@ -122,3 +122,27 @@ fn json() {
 fn stdin_tool() {
     check(&example("stdin-tool"), &[b"[section]\nkey = value\n".to_vec()], 10_000_000);
 }
+
+/// A module from outside, with its documents as seeds.
+fn outside(name: &str, fuel_max: u64) {
+    let wasm = fuzzbox_tests::guest(name).unwrap_or_else(|error| panic!("{error:#}"));
+    let documents = fuzzbox_tests::documents(name).expect("documents");
+    let seeds: Vec<_> = documents.into_iter().map(|(_, bytes)| bytes).filter(|bytes| bytes.len() <= 4096).collect();
+    let seeds = if seeds.is_empty() { vec![b".comment x\n.device 384\n".to_vec()] } else { seeds };
+    check(&wasm, &seeds, fuel_max);
+}
+
+#[test]
+fn cjson() {
+    outside("cjson", 10_000_000);
+}
+
+#[test]
+fn expat() {
+    outside("expat", 10_000_000);
+}
+
+#[test]
+fn icepack() {
+    outside("icepack", 10_000_000);
+}

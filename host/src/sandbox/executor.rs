@@ -2,7 +2,6 @@
 
 use super::entry::Entry;
 use super::host::{Host, Limits};
-use super::imports;
 use super::memory::Region;
 use super::outcome::Outcome;
 use super::snapshot::Snapshot;
@@ -173,13 +172,9 @@ impl Kept {
         let limits = Limits::new(usize::try_from(target.settings.memory_bytes_max)?.saturating_add(injected_bytes));
         let mut store = Store::new(engine, Host { wasi: Wasi::new(wasi_config(target)), memory: None, limits });
         store.limiter(|host| host);
-        let mut linker = imports::linker(engine)?;
-        imports::check(&target.module, &linker, &mut store, target.settings.stub_imports)?;
-        if let Some(stub) = target.settings.stub_imports {
-            imports::stub(&target.module, &mut linker, &mut store, stub)?;
-        }
-        let instance = linker
-            .instantiate(&mut store, &target.module)
+        let instance = target
+            .imports
+            .instantiate(&target.module, &mut store)
             .map_err(|error| initialiser_failed(error, "while it is instantiated"))?;
         store.data_mut().memory = instance.get_memory(&mut store, "memory");
         let injected = region(target, &mut store, &instance, &target.injected.memory_export)?;
