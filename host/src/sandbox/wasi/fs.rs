@@ -99,6 +99,11 @@ impl Fs {
     /// Spare buffers kept.
     const SPARE_MAX: usize = 32;
 
+    /// Bytes that contents, names and inodes take together.
+    pub(super) fn bytes(&self) -> usize {
+        self.used
+    }
+
     /// An empty root directory. `bytes_max` bounds contents, names and inodes together.
     pub(super) fn new(bytes_max: usize, now: u64) -> Self {
         let root = Inode { body: Body::Dir(Dir::new(Self::ROOT)), nlink: 2, times: Times::all(now) };
