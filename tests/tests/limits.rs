@@ -44,7 +44,9 @@ fn work_that_the_host_does_is_charged() {
 #[test]
 fn instructions_that_work_in_bulk_are_charged() {
     hangs("(loop (memory.fill (i32.const 0) (i32.const 1) (i32.const 1048576)) (br 0))");
-    hangs("(drop (table.grow $table (ref.null func) (i32.const 1000000))) (loop (table.fill $table (i32.const 0) (ref.null func) (table.size $table)) (br 0))");
+    hangs(
+        "(drop (table.grow $table (ref.null func) (i32.const 1000000))) (loop (table.fill $table (i32.const 0) (ref.null func) (table.size $table)) (br 0))",
+    );
 }
 
 #[test]

@@ -33,10 +33,7 @@ fn reached(target: &Arc<Target>, inputs: &[Vec<u8>]) -> BTreeSet<u32> {
 /// Edges that a campaign from nothing reaches.
 fn search(target: &Arc<Target>) -> usize {
     let workers = Workers::new(2, Arc::default()).unwrap();
-    let mutator = Mutator::new(
-        Dictionary::default().with_strings_of(&target.bytes),
-        target.settings.input_bytes_max as usize,
-    );
+    let mutator = Mutator::new(Dictionary::default().with_strings_of(&target.bytes));
     let mut campaign = Campaign::new(target.clone(), 1, mutator);
     let signature = |outcome: &fuzzbox::sandbox::Outcome| format!("{outcome:?}");
     campaign.start(&workers, &[], EXECS, &signature).expect("the host doesn't fail");
@@ -54,7 +51,7 @@ fn documents(name: &str) -> Vec<Vec<u8>> {
 }
 
 fn reaches_two_fifths(name: &str) {
-    let target = target(name, Settings { input_bytes_max: 4096, ..Settings::default() });
+    let target = target(name, Settings::default());
     let valid = reached(&target, &documents(name)).len();
     let found = search(&target);
     println!("{name}: {found} edges from nothing, {valid} by ten valid documents, {} in all", target.edges.edges.len());
@@ -73,8 +70,7 @@ fn expat_from_nothing() {
 
 #[test]
 fn icepack_from_nothing() {
-    let settings = Settings { input_bytes_max: 4096, fuel_max: 20_000_000, ..Settings::default() };
-    let target = target("icepack", settings);
+    let target = target("icepack", Settings::default());
     let empty = reached(&target, &[Vec::new()]).len();
     let found = search(&target);
     println!("icepack: {found} edges from nothing, {empty} by the empty input, {} in all", target.edges.edges.len());

@@ -42,13 +42,13 @@ fn show(executor: &mut Executor, input: &[u8]) -> Shown {
 
 /// Mutants of `seeds`; the same ones every time.
 fn inputs(target: &Target, seeds: &[Vec<u8>], stream: u64, count: usize) -> Vec<Vec<u8>> {
-    let mutator = Mutator::new(Dictionary::default().with_strings_of(&target.bytes), 600);
+    let mutator = Mutator::new(Dictionary::default().with_strings_of(&target.bytes));
     let corpus = Corpus::new(0);
     let mut rng = Rng::of_task(stream, 0, 0);
     let mutant = |index: usize| {
         let mut input = seeds[index % seeds.len()].clone();
         if index >= seeds.len() {
-            mutator.mutate(&mut input, &corpus, &mut rng);
+            mutator.mutate(&mut input, 600, &corpus, &mut rng);
         }
         input
     };

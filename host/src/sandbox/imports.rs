@@ -7,7 +7,8 @@ use anyhow::{Context, Result, anyhow};
 use std::collections::BTreeSet;
 use std::fmt;
 use wasmtime::{
-    Extern, ExternType, FuncType, Global, Instance, InstancePre, Linker, Memory, Module, Mutability, Ref, Store, Table, Val,
+    Extern, ExternType, FuncType, Global, Instance, InstancePre, Linker, Memory, Module, Mutability, Ref, Store, Table,
+    Val,
 };
 
 /// More imports than this are not listed one by one in an error.
@@ -88,7 +89,12 @@ fn refusal(missing: &[(String, String, ExternType)]) -> anyhow::Error {
 }
 
 /// Defines what is missing in `linker` as stubs. What is not a function belongs to `store`.
-fn define_stubs(module: &Module, linker: &mut Linker<Host>, store: &mut Store<Host>, stub: Stub) -> wasmtime::Result<()> {
+fn define_stubs(
+    module: &Module,
+    linker: &mut Linker<Host>,
+    store: &mut Store<Host>,
+    stub: Stub,
+) -> wasmtime::Result<()> {
     for (module_name, name, ty) in missing(module) {
         let what = format!("{module_name}.{name}");
         let item: Extern = match ty {
@@ -96,8 +102,9 @@ fn define_stubs(module: &Module, linker: &mut Linker<Host>, store: &mut Store<Ho
             ExternType::Memory(ty) => Memory::new(&mut *store, ty)?.into(),
             ExternType::Tag(ty) => wasmtime::Tag::new(&mut *store, &ty)?.into(),
             ExternType::Global(ty) => {
-                let value = zero(ty.content())
-                    .ok_or_else(|| wasmtime::format_err!("{what} can't be stubbed: it holds a reference that is never null"))?;
+                let value = zero(ty.content()).ok_or_else(|| {
+                    wasmtime::format_err!("{what} can't be stubbed: it holds a reference that is never null")
+                })?;
                 Global::new(&mut *store, ty, value)?.into()
             }
             ExternType::Table(ty) if ty.element().is_nullable() => {
