@@ -1,6 +1,7 @@
 //! Bad input gets one clear error that names the thing and the right exit code, and leaves nothing behind.
 
 use fuzzbox_tests::command::{Fuzzbox, Ran, example};
+use fuzzbox_tests::disk::SmallDisk;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
@@ -82,7 +83,7 @@ fn paths_that_are_no_file_are_refused() {
     refused(&fuzzbox.run("run", &["absent.wasm"], &[]), 2, &["`absent.wasm`", "No such file"]);
     // Root may read everything; a file that nobody may read needs another user.
     fs::copy(example("first-bug"), fuzzbox.dir().join("secret.wasm")).unwrap();
-    fs::set_permissions(fuzzbox.dir().join("secret.wasm"), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(fuzzbox.dir().join("secret.wasm"), fs::Permissions::from_mode(0o000)).unwrap();
     let readable = fs::read(fuzzbox.dir().join("secret.wasm")).is_ok();
     if readable {
         // The kernel refuses this one even to root.
@@ -160,4 +161,22 @@ fn a_flipped_bit_in_an_object_is_noticed() {
     refused(&fuzzbox.run("show", &[object], &[]), 3, &[object, "damaged"]);
     fs::write(&path, intact).unwrap();
     assert_eq!(fuzzbox.run("repro", &[&id[..8]], &[]).code, 1);
+}
+
+#[test]
+fn a_full_disk_is_said_and_leaves_a_valid_store() {
+    let Some(disk) = SmallDisk::mount("a_full_disk_is_said_and_leaves_a_valid_store") else { return };
+    let fuzzbox = Fuzzbox::new();
+    let store = disk.path().join("store");
+    let store = ["--store", store.to_str().unwrap()];
+    let run = |execs: &str| {
+        fuzzbox.run("run", &[&example("json")[..]], &[&store[..], &["--execs", execs, "--seed", "1"]].concat())
+    };
+    assert_eq!(run("2").code, 0);
+    // A corpus of a thousand files does not fit.
+    let ran = run("200000");
+    refused(&ran, 3, &[store[1], "No space left"]);
+    let ls = fuzzbox.run("ls", &[], &[&store[..], &["--json"]].concat());
+    assert_eq!(ls.code, 0, "{ls:?}");
+    assert!(ls.json_lines()[0]["corpus"].as_u64().unwrap() > 0 && ls.stderr.is_empty(), "{ls:?}");
 }

@@ -1,6 +1,7 @@
 //! The store under everything that may happen to it: other processes, kills, damage, a full disk.
 
 use fuzzbox::store::{FindingId, FindingRecord, InputId, ModuleId, ObjectId, Store};
+use fuzzbox_tests::disk::SmallDisk;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -363,42 +364,10 @@ fn running_again_repairs_what_was_damaged() {
     }
 }
 
-/// A file system of 512 KiB that is gone afterwards.
-struct SmallDisk(tempfile::TempDir);
-
-impl SmallDisk {
-    /// `None` where mounting is not permitted.
-    fn mount() -> Option<Self> {
-        let dir = tempfile::tempdir().unwrap();
-        let mount = Command::new("mount").args(["-t", "tmpfs", "-o", "size=512k", "tmpfs"]).arg(dir.path()).output();
-        mount.is_ok_and(|output| output.status.success()).then_some(Self(dir))
-    }
-
-    /// Takes all space but `pages` pages of 4 KiB.
-    fn fill(&self, pages: u64) {
-        let path = self.0.path().join("filler");
-        let mut filler = fs::File::create(&path).unwrap();
-        while std::io::Write::write_all(&mut filler, &[0; 4096]).is_ok() {}
-        let length = filler.metadata().unwrap().len();
-        assert!(length >= pages * 4096, "the disk holds {length} bytes");
-        filler.set_len(length - pages * 4096).unwrap();
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        drop(Command::new("umount").arg(self.0.path()).output());
-    }
-}
-
 #[test]
 fn a_disk_that_fills_up_at_any_moment_leaves_a_valid_store() {
-    let Some(disk) = SmallDisk::mount() else {
-        // Past the test harness, which shows nothing of tests that pass.
-        let notice = b"SKIPPED a_disk_that_fills_up_at_any_moment_leaves_a_valid_store: mounting is not permitted\n";
-        return std::io::Write::write_all(&mut std::io::stderr(), notice).unwrap();
-    };
-    let root = disk.0.path().join("store");
+    let Some(disk) = SmallDisk::mount("a_disk_that_fills_up_at_any_moment_leaves_a_valid_store") else { return };
+    let root = disk.path().join("store");
     let (mut failed, mut succeeded) = (0, 0);
     for pages in 0..24 {
         drop(fs::remove_dir_all(&root));
@@ -438,7 +407,7 @@ fn a_disk_that_fills_up_at_any_moment_leaves_a_valid_store() {
         if let Err(error) = Store::open_or_create(&root) {
             assert!(format!("{error:#}").contains(root.to_str().unwrap()), "{error:#}");
         }
-        fs::remove_file(disk.0.path().join("filler")).unwrap();
+        fs::remove_file(disk.path().join("filler")).unwrap();
         check_whole(&root);
         for result in work() {
             result.unwrap();

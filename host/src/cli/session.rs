@@ -46,8 +46,9 @@ impl Session<'_> {
             // The corpus is safe before the end is told.
             view.testcases = None;
             let written = writer.join().expect("the writer doesn't panic");
-            let done = result?;
+            // Without its writer a campaign ends at once, and why the writer ended is the reason.
             written?;
+            let done = result?;
             view.tell(&Event::Done(done.clone()))?;
             Ok(done)
         })
@@ -172,10 +173,8 @@ impl<'a> View<'a> {
     fn round(&mut self, campaign: &Campaign, round: &Round, elapsed: Duration) -> Result<()> {
         for found in &round.found {
             let testcase = campaign.testcase(found);
-            // An error of the writer is its own result; it is looked at in the end.
-            if let Some(testcases) = &self.testcases {
-                let _ = testcases.send(testcase.bytes.clone());
-            }
+            let testcases = self.testcases.as_ref().expect("it is taken after the campaign");
+            testcases.send(testcase.bytes.clone()).context("the corpus can't be written any more")?;
             let Some(&first) = found.new_edges.first() else { continue };
             let event = report::NewEdge {
                 target: self.session.name.clone(),

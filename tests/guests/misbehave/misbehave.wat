@@ -72,8 +72,8 @@
     (elem.drop $passive)
     (return))
     ;; 7: use the segments, which traps if they were dropped
-    (memory.init $passive (i32.const 200) (i32.const 0) (i32.const 8))
     (table.init $functions $passive (i32.const 1) (i32.const 0) (i32.const 2))
+    (memory.init $passive (i32.const 200) (i32.const 0) (i32.const 8))
     (return))
     ;; 8: read past the end
     (drop (i32.load (i32.sub (i32.mul (memory.size) (i32.const 65536)) (i32.const 3))))

@@ -1,0 +1,52 @@
+//! A disk that is soon full.
+
+use std::path::Path;
+use std::process::Command;
+
+/// A file system of 512 KiB in memory; unmounted when dropped.
+#[derive(Debug)]
+pub struct SmallDisk(tempfile::TempDir);
+
+impl SmallDisk {
+    /// Mounts it, for the test named `test`. `None` where mounting is not permitted, which is said on standard error.
+    ///
+    /// # Panics
+    ///
+    /// If no temporary directory can be made.
+    pub fn mount(test: &str) -> Option<Self> {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let mount = Command::new("mount").args(["-t", "tmpfs", "-o", "size=512k", "tmpfs"]).arg(dir.path()).output();
+        if mount.is_ok_and(|output| output.status.success()) {
+            return Some(Self(dir));
+        }
+        // Past the test harness, which shows nothing of tests that pass.
+        let notice = format!("SKIPPED {test}: mounting is not permitted\n");
+        std::io::Write::write_all(&mut std::io::stderr(), notice.as_bytes()).expect("standard error is open");
+        None
+    }
+
+    /// Where it is mounted.
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Takes all space but `pages` pages of 4 KiB.
+    ///
+    /// # Panics
+    ///
+    /// If the file that takes it can't be made.
+    pub fn fill(&self, pages: u64) {
+        let path = self.0.path().join("filler");
+        let mut filler = std::fs::File::create(&path).expect("a new file");
+        while std::io::Write::write_all(&mut filler, &[0; 4096]).is_ok() {}
+        let length = filler.metadata().expect("an open file").len();
+        assert!(length >= pages * 4096, "the disk holds {length} bytes");
+        filler.set_len(length - pages * 4096).expect("a file can shrink");
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        drop(Command::new("umount").arg(self.0.path()).output());
+    }
+}
