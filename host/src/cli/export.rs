@@ -3,6 +3,7 @@
 use super::exit::{Exit, UserError, Verdict};
 use super::output::say;
 use super::store_args::StoreArgs;
+use crate::report::text::counted;
 use anyhow::anyhow;
 use std::path::PathBuf;
 
@@ -45,8 +46,9 @@ impl Args {
         for error in &exported.damaged {
             eprintln!("warning: {error:#}");
         }
-        let findings = if self.findings { format!(" and {} findings", exported.findings) } else { String::new() };
-        say!("{name}: {} inputs{findings} in {}", exported.inputs, self.dir.display());
+        let findings =
+            if self.findings { format!(" and {}", counted(exported.findings, "finding")) } else { String::new() };
+        say!("{name}: {}{findings} in {}", counted(exported.inputs, "input"), self.dir.display());
         Ok(Exit::Clean)
     }
 }

@@ -1,8 +1,9 @@
 //! `fuzzbox ls`: what is in the store.
 
 use super::exit::{Exit, Verdict};
-use super::output::say;
+use super::output::{self, say};
 use super::store_args::StoreArgs;
+use crate::report::text::counted;
 use crate::store::FindingRecord;
 use anyhow::Context;
 use serde::Serialize;
@@ -45,10 +46,12 @@ impl Args {
 }
 
 fn print(line: &Line) -> std::io::Result<()> {
-    say!("{}: {} inputs, {} findings", line.target, line.corpus, line.findings.len());
+    let (inputs, findings) = (counted(line.corpus as u64, "input"), counted(line.findings.len() as u64, "finding"));
+    say!("{}: {inputs}, {findings}", line.target);
     for finding in &line.findings {
         let id = finding.id.to_string();
-        say!("  {} {:5} {} ({} bytes)", &id[..8], finding.kind, finding.signature, finding.input_bytes);
+        let bytes = counted(finding.input_bytes, "byte");
+        say!("  {} {} ({bytes})", &id[..8], output::failure(&finding.kind, &finding.signature));
     }
     Ok(())
 }

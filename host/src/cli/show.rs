@@ -65,7 +65,7 @@ fn print(found: &Match, finding: Option<&FindingRecord>, bytes: &[u8]) -> std::i
         say!("input  {}", finding.input);
         say!("settings {}", finding.settings);
     }
-    say!("{} bytes: {}", bytes.len(), report::preview(bytes, report::PREVIEW_COLUMNS));
+    say!("{}", report::preview(bytes, report::PREVIEW_COLUMNS));
     if let Some(finding) = finding {
         say!("fuzzbox repro {}", &finding.id.to_string()[..8]);
     }

@@ -96,7 +96,7 @@ impl Target {
         match self.state.irreversible {
             Some(reason) => format!("a new instance for every execution: {reason}"),
             None => format!(
-                "kept instance: written pages of {} memories, {} globals, and {} tables when written; \
+                "kept instance: written pages (memories: {}), mutable globals ({}), tables when written ({}); \
                  a new instance after an execution that grew a table or dropped a segment",
                 self.state.memories.len(),
                 self.state.globals.len(),

@@ -179,5 +179,8 @@ fn insert_anywhere(context: &mut Context<'_>, block: &[u8]) -> bool {
 }
 
 fn insert(context: &mut Context<'_>, at: usize, block: &[u8]) {
-    context.input.splice(at..at, block.iter().copied());
+    let len = context.input.len();
+    context.input.resize(len + block.len(), 0);
+    context.input.copy_within(at..len, at + block.len());
+    context.input[at..at + block.len()].copy_from_slice(block);
 }

@@ -11,6 +11,8 @@ use super::rng::Rng;
 #[derive(Clone, Debug)]
 pub struct Mutator {
     dictionary: Dictionary,
+    /// Each change as often as it weighs.
+    changes: Vec<Change>,
 }
 
 /// One change in place. Returns `false` if it can't be made on this input, which is then left as it was.
@@ -50,25 +52,20 @@ const CHANGES: &[(u32, Change)] = &[
 impl Mutator {
     /// Mutates with tokens from `dictionary`.
     pub fn new(dictionary: Dictionary) -> Self {
-        Self { dictionary }
+        let repeat = |&(weight, change): &(u32, Change)| std::iter::repeat_n(change, weight as usize);
+        Self { dictionary, changes: CHANGES.iter().flat_map(repeat).collect() }
     }
 
     /// Changes `input` in place, to at most `len_max` bytes. The result is a function of `input`, `corpus` and `rng`; it may be equal to `input`.
     pub fn mutate(&self, input: &mut Vec<u8>, len_max: usize, corpus: &Corpus, rng: &mut Rng) {
         // 1, 2, 4, 8 or 16 changes: small steps reach the next check, large ones leave local optima.
         let changes = 1_usize << rng.below(5);
-        let total: u32 = CHANGES.iter().map(|(weight, _)| weight).sum();
         let mut context = Context { input, rng, corpus, dictionary: &self.dictionary, len_max };
         for _ in 0..changes {
             // Some change always applies (inserting into what is short, deleting from what is long); a few tries find one.
             for _ in 0..8 {
-                let mut point = u32::try_from(context.rng.below(total as usize)).expect("small");
-                let change = CHANGES.iter().find(|(weight, _)| {
-                    let hit = point < *weight;
-                    point = point.saturating_sub(*weight);
-                    hit
-                });
-                if change.expect("the point is below the total").1(&mut context) {
+                let change = context.rng.pick(&self.changes);
+                if change(&mut context) {
                     break;
                 }
             }
