@@ -182,7 +182,7 @@ impl<'a> View<'a> {
                 input_bytes: testcase.bytes.len() as u64,
                 execs: campaign.totals().execs,
                 new: found.new_edges.len() as u64,
-                edges: campaign.corpus().seen().edges() as u64,
+                edges: found.edges as u64,
                 function: self.symbols.name(campaign.target().edges.edges[first as usize].function).into_owned(),
             };
             self.tell(&Event::NewEdge(event))?;

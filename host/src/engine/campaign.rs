@@ -85,6 +85,8 @@ pub struct Found {
     pub index: usize,
     /// Edges that nobody reached before it.
     pub new_edges: Vec<u32>,
+    /// Edges reached by all testcases up to it.
+    pub edges: usize,
 }
 
 /// What a round brought.
@@ -216,7 +218,7 @@ impl Campaign {
         if self.corpus.testcases().is_empty() {
             // Every input is rejected or fails: mutate the empty one all the same.
             self.corpus.keep_empty();
-            round.found.push(Found { index: 0, new_edges: Vec::new() });
+            round.found.push(Found { index: 0, new_edges: Vec::new(), edges: 0 });
         }
         Ok(Some(round))
     }
@@ -300,7 +302,8 @@ impl Campaign {
                     if !new_edges.is_empty() {
                         self.totals.execs_at_new_edge = self.totals.execs;
                     }
-                    round.found.push(Found { index: self.corpus.testcases().len() - 1, new_edges });
+                    let (index, edges) = (self.corpus.testcases().len() - 1, self.corpus.seen().edges());
+                    round.found.push(Found { index, new_edges, edges });
                 }
             }
             for (input, outcome) in report.failures {

@@ -1,17 +1,17 @@
 //! One kept instance: runs inputs, each from the same state.
 
-use super::entry::Entry;
+use super::call::{Call, bind, initialiser_failed, region};
 use super::host::{Host, Limits};
 use super::memory::Region;
 use super::outcome::Outcome;
 use super::snapshot::Snapshot;
-use super::target::{INIT_FUEL_MAX, Target};
+use super::target::Target;
 use super::trap;
 use super::wasi::{Wasi, WasiConfig};
 use anyhow::{Context, Result, bail, ensure};
 use fuzzbox_instrument::layout;
 use std::sync::Arc;
-use wasmtime::{Instance, Memory, Store, TypedFunc};
+use wasmtime::{AsContextMut, RootScope, Store};
 
 /// Runs a target's entry on inputs, each from the state right after initialisation.
 ///
@@ -44,19 +44,6 @@ impl std::fmt::Debug for Kept {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Kept").finish_non_exhaustive()
     }
-}
-
-/// The entry, bound to an instance.
-enum Call {
-    Harness { function: Harness, region: Arc<Region>, input_end: usize },
-    Command(TypedFunc<(), ()>),
-}
-
-enum Harness {
-    Narrow(TypedFunc<(i32, i32), i32>),
-    NarrowVoid(TypedFunc<(i32, i32), ()>),
-    Wide(TypedFunc<(i64, i64), i32>),
-    WideVoid(TypedFunc<(i64, i64), ()>),
 }
 
 impl Executor {
@@ -217,8 +204,9 @@ impl Kept {
                     memory_refused: self.store.data().limits.refused,
                 };
                 if error.is::<wasmtime::ThrownException>() {
-                    // The exception itself says nothing that the trap does not.
-                    let _ = self.store.take_pending_exception();
+                    // The exception itself says nothing that the trap does not. The scope lets go of it.
+                    let mut scope = RootScope::new(&mut self.store);
+                    let _ = scope.as_context_mut().take_pending_exception();
                 }
                 context.outcome(error)
             }
@@ -247,25 +235,10 @@ impl Kept {
     }
 }
 
-fn set_fuel(injected: &Region, fuel: u64) {
+pub(super) fn set_fuel(injected: &Region, fuel: u64) {
     let fuel = i64::try_from(fuel).expect("limits on fuel are far below 2^63");
     // SAFETY: no guest runs.
     unsafe { injected.write(layout::FUEL as usize, &fuel.to_le_bytes()) };
-}
-
-/// The region behind the memory that is exported as `export`.
-pub(super) fn region(
-    target: &Target,
-    store: &mut Store<Host>,
-    instance: &Instance,
-    export: &str,
-) -> Result<Arc<Region>> {
-    let memory = instance.get_memory(&mut *store, export).context("the rewriter exports every memory")?;
-    region_of(target, store, memory)
-}
-
-fn region_of(target: &Target, store: &Store<Host>, memory: Memory) -> Result<Arc<Region>> {
-    target.memories.region(memory.data_ptr(store)).context("every linear memory is one of ours")
 }
 
 fn wasi_config(target: &Target) -> WasiConfig {
@@ -275,117 +248,5 @@ fn wasi_config(target: &Target) -> WasiConfig {
         args: std::iter::once(name).chain(args).collect(),
         work_max: target.settings.fuel_max,
         ..WasiConfig::default()
-    }
-}
-
-fn initialiser_failed(error: wasmtime::Error, when: &str) -> anyhow::Error {
-    anyhow::Error::from(error).context(format!("the module fails {when}, before it is given any input"))
-}
-
-/// Runs the initialisers and finds a place for the input.
-fn bind(target: &Target, store: &mut Store<Host>, instance: &Instance, injected: &Region) -> Result<Call> {
-    set_fuel(injected, INIT_FUEL_MAX);
-    match &target.entry {
-        Entry::Command { export } => Ok(Call::Command(instance.get_typed_func(&mut *store, export)?)),
-        Entry::LibFuzzer { export, wide } => {
-            if let Ok(initialize) = instance.get_typed_func::<(), ()>(&mut *store, "_initialize") {
-                initialize.call(&mut *store, ()).map_err(|error| initialiser_failed(error, "in `_initialize`"))?;
-            }
-            let memory = guest_memory(target, store, instance)?;
-            libfuzzer_initialize(store, instance, memory)?;
-            let (memory, input_end) = input_area(target, store, instance, memory)?;
-            let function = Harness::bind(store, instance, export, *wide)?;
-            Ok(Call::Harness { function, region: region_of(target, store, memory)?, input_end })
-        }
-    }
-}
-
-/// The memory that the harness' pointer means: the export `memory`, else the first.
-fn guest_memory(target: &Target, store: &mut Store<Host>, instance: &Instance) -> Result<Memory> {
-    let first = target.state.memories.first();
-    let named = instance.get_memory(&mut *store, "memory");
-    named
-        .or_else(|| instance.get_memory(&mut *store, first?))
-        .context("the harness takes a pointer, but the module has no memory")
-}
-
-/// Calls `LLVMFuzzerInitialize(int *argc, char ***argv)` if there is one, with argc 1 and argv { "fuzzbox", NULL }.
-fn libfuzzer_initialize(store: &mut Store<Host>, instance: &Instance, memory: Memory) -> Result<()> {
-    let Ok(initialize) = instance.get_typed_func::<(i32, i32), i32>(&mut *store, "LLVMFuzzerInitialize") else {
-        return Ok(());
-    };
-    let page = memory.data_size(&*store);
-    memory
-        .grow(&mut *store, 1)
-        .map_err(anyhow::Error::from)
-        .context("no memory for the arguments of LLVMFuzzerInitialize")?;
-    let base = i32::try_from(page).context("no address for the arguments of LLVMFuzzerInitialize")?;
-    let (argc, argv, array, name) = (base, base + 4, base + 8, base + 16);
-    let mut bytes = Vec::new();
-    for word in [1, array, name, 0] {
-        bytes.extend(word.to_le_bytes());
-    }
-    bytes.extend(b"fuzzbox\0");
-    memory.write(&mut *store, page, &bytes)?;
-    initialize
-        .call(&mut *store, (argc, argv))
-        .map_err(|error| initialiser_failed(error, "in `LLVMFuzzerInitialize`"))?;
-    Ok(())
-}
-
-/// Finds a place for the longest input. Returns the memory and the offset at which every input ends.
-///
-/// Memory grows by the input's pages, and every input ends where memory does: reading past it traps, as long as
-/// the guest doesn't grow its memory. A memory that can't grow gives a block from the guest's own `malloc`.
-fn input_area(
-    target: &Target,
-    store: &mut Store<Host>,
-    instance: &Instance,
-    memory: Memory,
-) -> Result<(Memory, usize)> {
-    let len = target.settings.input_bytes_max;
-    let pages = u64::from(len).max(1).div_ceil(memory.page_size(&*store));
-    if memory.grow(&mut *store, pages).is_ok() {
-        return Ok((memory, memory.data_size(&*store)));
-    }
-    let malloc = instance.get_typed_func::<i32, i32>(&mut *store, "malloc").ok();
-    let pointer = match &malloc {
-        Some(malloc) => {
-            malloc.call(&mut *store, i32::try_from(len)?).map_err(|error| initialiser_failed(error, "in `malloc`"))?
-        }
-        None => 0,
-    };
-    let end = u64::from(pointer.cast_unsigned()) + u64::from(len);
-    let fits = usize::try_from(end).is_ok_and(|end| end <= memory.data_size(&*store));
-    ensure!(
-        pointer != 0 && fits,
-        "there is no room for inputs of {len} bytes: the memory can't grow, and `malloc` {}\nhelp: lower --input-bytes-max or raise --memory-max",
-        if malloc.is_some() { "failed" } else { "is not exported" }
-    );
-    Ok((memory, usize::try_from(end)?))
-}
-
-impl Harness {
-    fn bind(store: &mut Store<Host>, instance: &Instance, export: &str, wide: bool) -> Result<Self> {
-        let function = instance.get_func(&mut *store, export).context("the entry was found before")?;
-        let void = function.ty(&*store).results().len() == 0;
-        Ok(match (wide, void) {
-            (false, false) => Self::Narrow(function.typed(&*store)?),
-            (false, true) => Self::NarrowVoid(function.typed(&*store)?),
-            (true, false) => Self::Wide(function.typed(&*store)?),
-            (true, true) => Self::WideVoid(function.typed(&*store)?),
-        })
-    }
-
-    /// Calls the harness with the input at `start`. Offsets and lengths fit: they are inside the memory.
-    fn call(&self, store: &mut Store<Host>, start: usize, len: usize) -> wasmtime::Result<i32> {
-        let narrow = |value: usize| u32::try_from(value).expect("inside a 32-bit memory").cast_signed();
-        let wide = |value: usize| i64::try_from(value).expect("inside a memory");
-        match self {
-            Self::Narrow(function) => function.call(store, (narrow(start), narrow(len))),
-            Self::NarrowVoid(function) => function.call(store, (narrow(start), narrow(len))).map(|()| 0),
-            Self::Wide(function) => function.call(store, (wide(start), wide(len))),
-            Self::WideVoid(function) => function.call(store, (wide(start), wide(len))).map(|()| 0),
-        }
     }
 }

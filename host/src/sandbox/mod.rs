@@ -7,7 +7,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `target` | from bytes to compiled code |
-//! | `entry` | which export is called, and how it takes its input |
+//! | `entry`, `call` | which export is called, and how it takes its input |
 //! | `imports`, `wasi`, `host` | what the guest can call, and the limits |
 //! | `executor`, `snapshot` | running, and going back |
 //! | `memory`, `signals` | linear memories that know which pages were written |
@@ -16,6 +16,7 @@
 
 #![allow(unsafe_code, reason = "linear memories and the fault handler are made here, and nowhere else")]
 
+mod call;
 mod entry;
 mod executor;
 mod host;

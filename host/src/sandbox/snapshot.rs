@@ -1,6 +1,6 @@
 //! The state of an instance after its initialisers, and the way back to it.
 
-use super::executor::region;
+use super::call::region;
 use super::host::{Host, Limits};
 use super::memory::Region;
 use super::signals;
