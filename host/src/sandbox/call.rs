@@ -1,9 +1,10 @@
 //! The entry bound to an instance: initialisers, the place of the input, and the call itself.
 
 use super::entry::Entry;
-use super::executor::set_fuel;
 use super::host::Host;
+use super::injected::Injected;
 use super::memory::Region;
+use super::snapshot::region_of;
 use super::target::{INIT_FUEL_MAX, Target};
 use anyhow::{Context, Result, ensure};
 use std::sync::Arc;
@@ -22,28 +23,13 @@ pub(super) enum Harness {
     WideVoid(TypedFunc<(i64, i64), ()>),
 }
 
-/// The region behind the memory that is exported as `export`.
-pub(super) fn region(
-    target: &Target,
-    store: &mut Store<Host>,
-    instance: &Instance,
-    export: &str,
-) -> Result<Arc<Region>> {
-    let memory = instance.get_memory(&mut *store, export).context("the rewriter exports every memory")?;
-    region_of(target, store, memory)
-}
-
-fn region_of(target: &Target, store: &Store<Host>, memory: Memory) -> Result<Arc<Region>> {
-    target.memories.region(memory.data_ptr(store)).context("every linear memory is one of ours")
-}
-
 pub(super) fn initialiser_failed(error: wasmtime::Error, when: &str) -> anyhow::Error {
     anyhow::Error::from(error).context(format!("the module fails {when}, before it is given any input"))
 }
 
 /// Runs the initialisers and finds a place for the input.
-pub(super) fn bind(target: &Target, store: &mut Store<Host>, instance: &Instance, injected: &Region) -> Result<Call> {
-    set_fuel(injected, INIT_FUEL_MAX);
+pub(super) fn bind(target: &Target, store: &mut Store<Host>, instance: &Instance, injected: &Injected) -> Result<Call> {
+    injected.set_fuel(INIT_FUEL_MAX);
     match &target.entry {
         Entry::Command { export } => Ok(Call::Command(instance.get_typed_func(&mut *store, export)?)),
         Entry::LibFuzzer { export, wide } => {

@@ -1,10 +1,11 @@
 //! One kept instance: runs inputs, each from the same state.
 
-use super::call::{Call, bind, initialiser_failed, region};
+use super::call::{Call, bind, initialiser_failed};
 use super::host::{Host, Limits};
-use super::memory::Region;
+use super::injected::Injected;
 use super::outcome::Outcome;
-use super::snapshot::Snapshot;
+use super::settings::Settings;
+use super::snapshot::{Snapshot, region};
 use super::target::Target;
 use super::trap;
 use super::wasi::{Wasi, WasiConfig};
@@ -36,13 +37,28 @@ pub struct Observation<'a> {
 struct Kept {
     store: Store<Host>,
     call: Call,
-    injected: Arc<Region>,
+    injected: Injected,
     snapshot: Snapshot,
 }
 
 impl std::fmt::Debug for Kept {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Kept").finish_non_exhaustive()
+    }
+}
+
+impl Target {
+    /// Makes `bytes` (a core module, binary or text) ready to be executed under `settings`.
+    ///
+    /// # Errors
+    ///
+    /// If `bytes` is not a module that can be fuzzed: invalid, a component, without entry, with unknown imports, or it
+    /// fails while it is initialised.
+    pub fn load(bytes: &[u8], settings: Settings) -> Result<Self> {
+        let target = Arc::new(Self::compile(bytes, settings)?);
+        // Whatever keeps the module from being executed is said now, not by the first worker.
+        drop(Executor::new(&target)?);
+        Ok(Arc::into_inner(target).expect("the executor is gone"))
     }
 }
 
@@ -105,34 +121,14 @@ impl Executor {
 
 impl Observation<'_> {
     /// Calls `visit` with the index and the count of every edge that was executed. The order is not defined.
-    pub fn edges(&self, mut visit: impl FnMut(u32, u32)) {
-        let counters = layout::COUNTERS as usize;
-        let end = counters + 4 * self.executor.target.edges.edges.len();
-        let visit_bytes = |offset: usize, bytes: &[u8]| {
-            // Pages and counters are aligned; the first page also holds fuel and flags.
-            let skip = counters.saturating_sub(offset).min(bytes.len());
-            let len = end.saturating_sub(offset).min(bytes.len()).max(skip);
-            for (index, chunk) in bytes[skip..len].chunks(64).enumerate() {
-                if chunk.iter().all(|&byte| byte == 0) {
-                    continue;
-                }
-                for (word, count) in chunk.chunks_exact(4).enumerate() {
-                    let count = u32::from_le_bytes(count.try_into().expect("four bytes"));
-                    if count != 0 {
-                        let edge = (offset + skip - counters) / 4 + index * 16 + word;
-                        visit(u32::try_from(edge).expect("edges have 32-bit indices"), count);
-                    }
-                }
-            }
-        };
-        // SAFETY: the guest doesn't run, and nobody else has the region.
-        unsafe { self.executor.instance.injected.visit_hot(visit_bytes) }
+    pub fn edges(&self, visit: impl FnMut(u32, u32)) {
+        self.executor.instance.injected.edges(visit);
     }
 
     /// Fuel that was used, in units (about one per instruction), the work of WASI calls included.
     pub fn fuel(&self) -> u64 {
         let Executor { instance, target, .. } = self.executor;
-        let guest = target.settings.fuel_max.saturating_add_signed(instance.fuel_left().saturating_neg());
+        let guest = target.settings.fuel_max.saturating_add_signed(instance.injected.fuel_left().saturating_neg());
         guest.saturating_add(instance.store.data().wasi.work())
     }
 
@@ -166,6 +162,7 @@ impl Kept {
             .map_err(|error| initialiser_failed(error, "while it is instantiated"))?;
         store.data_mut().memory = instance.get_memory(&mut store, "memory");
         let injected = region(target, &mut store, &instance, &target.injected.memory_export)?;
+        let injected = Injected::new(injected, target.edges.edges.len());
         let call = bind(target, &mut store, &instance, &injected)?;
         let snapshot = Snapshot::take(target, &mut store, &instance, &injected)?;
         store.data_mut().wasi.snapshot();
@@ -173,7 +170,7 @@ impl Kept {
     }
 
     fn run(&mut self, target: &Target, input: &[u8]) -> Result<Outcome> {
-        set_fuel(&self.injected, target.settings.fuel_max);
+        self.injected.set_fuel(target.settings.fuel_max);
         let store = &mut self.store;
         let result = match &self.call {
             Call::Command(start) => {
@@ -200,7 +197,7 @@ impl Kept {
                 let context = trap::Context {
                     offsets: &target.offsets,
                     crash_on_exit: target.settings.crash_on_exit,
-                    out_of_fuel: self.flag(layout::FLAG_OUT_OF_FUEL),
+                    out_of_fuel: self.injected.flag(layout::FLAG_OUT_OF_FUEL),
                     memory_refused: self.store.data().limits.refused,
                 };
                 if error.is::<wasmtime::ThrownException>() {
@@ -215,30 +212,12 @@ impl Kept {
 
     /// Goes back to the snapshot; `false` if that is not possible.
     fn restore(&mut self) -> Result<bool> {
-        if self.flag(layout::FLAG_TABLE_GROW) || self.flag(layout::FLAG_SEGMENT_DROP) {
+        if self.injected.flag(layout::FLAG_TABLE_GROW) || self.injected.flag(layout::FLAG_SEGMENT_DROP) {
             return Ok(false);
         }
-        let tables = self.flag(layout::FLAG_TABLE_WRITE);
+        let tables = self.injected.flag(layout::FLAG_TABLE_WRITE);
         self.snapshot.restore(&mut self.store, tables)
     }
-
-    fn flag(&self, offset: u32) -> bool {
-        // SAFETY: no guest runs.
-        unsafe { self.injected.bytes()[offset as usize] != 0 }
-    }
-
-    fn fuel_left(&self) -> i64 {
-        let start = layout::FUEL as usize;
-        // SAFETY: no guest runs.
-        let bytes = unsafe { &self.injected.bytes()[start..start + 8] };
-        i64::from_le_bytes(bytes.try_into().expect("eight bytes"))
-    }
-}
-
-pub(super) fn set_fuel(injected: &Region, fuel: u64) {
-    let fuel = i64::try_from(fuel).expect("limits on fuel are far below 2^63");
-    // SAFETY: no guest runs.
-    unsafe { injected.write(layout::FUEL as usize, &fuel.to_le_bytes()) };
 }
 
 fn wasi_config(target: &Target) -> WasiConfig {

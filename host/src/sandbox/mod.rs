@@ -10,6 +10,7 @@
 //! | `entry`, `call` | which export is called, and how it takes its input |
 //! | `imports`, `wasi`, `host` | what the guest can call, and the limits |
 //! | `executor`, `snapshot` | running, and going back |
+//! | `injected` | fuel, flags and counters |
 //! | `memory`, `signals` | linear memories that know which pages were written |
 //! | `summary` | what `inspect` shows |
 //! | `outcome`, `trap` | how an execution ended |
@@ -21,6 +22,7 @@ mod entry;
 mod executor;
 mod host;
 mod imports;
+mod injected;
 mod memory;
 mod outcome;
 mod settings;

@@ -1,7 +1,7 @@
 //! The state of an instance after its initialisers, and the way back to it.
 
-use super::call::region;
 use super::host::{Host, Limits};
+use super::injected::Injected;
 use super::memory::Region;
 use super::signals;
 use super::target::Target;
@@ -36,7 +36,7 @@ impl Snapshot {
         target: &Target,
         store: &mut Store<Host>,
         instance: &Instance,
-        injected: &Arc<Region>,
+        injected: &Injected,
     ) -> Result<Self> {
         let mut memories = Vec::new();
         let guest = target.state.memories.iter().map(String::as_str);
@@ -50,7 +50,7 @@ impl Snapshot {
                 memories.push(SavedMemory { memory, region, image });
             }
         }
-        assert!(memories.last().is_some_and(|saved| Arc::ptr_eq(&saved.region, injected)));
+        assert!(memories.last().is_some_and(|saved| Arc::ptr_eq(&saved.region, injected.region())));
         signals::handle_first_writes(store, memories.iter().map(|saved| saved.region.clone()).collect());
 
         let mut globals = Vec::new();
@@ -125,4 +125,19 @@ impl Snapshot {
         }
         hasher.finalize()
     }
+}
+
+/// The region behind the memory that is exported as `export`.
+pub(super) fn region(
+    target: &Target,
+    store: &mut Store<Host>,
+    instance: &Instance,
+    export: &str,
+) -> Result<Arc<Region>> {
+    let memory = instance.get_memory(&mut *store, export).context("the rewriter exports every memory")?;
+    region_of(target, store, memory)
+}
+
+pub(super) fn region_of(target: &Target, store: &Store<Host>, memory: Memory) -> Result<Arc<Region>> {
+    target.memories.region(memory.data_ptr(store)).context("every linear memory is one of ours")
 }

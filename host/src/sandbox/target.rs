@@ -1,7 +1,6 @@
 //! A module made ready to be executed: rewritten, compiled, its entry chosen.
 
 use super::entry::Entry;
-use super::executor::Executor;
 use super::imports::Imports;
 use super::memory::Memories;
 use super::settings::Settings;
@@ -21,7 +20,7 @@ pub const THREAD_STACK_BYTES: usize = STACK_BYTES + (7 << 20);
 /// Units of fuel for everything that runs before the first input: instantiation, start function, initialisers.
 pub(super) const INIT_FUEL_MAX: u64 = 20_000_000_000;
 
-/// A module ready to be executed. Cheap to share between threads; each makes its own [`Executor`].
+/// A module ready to be executed. Cheap to share between threads; each makes its own [`Executor`](super::Executor).
 #[derive(Debug)]
 pub struct Target {
     /// The original module, as it was given (text already assembled).
@@ -45,13 +44,8 @@ pub struct Target {
 }
 
 impl Target {
-    /// Makes `bytes` (a core module, binary or text) ready to be executed under `settings`.
-    ///
-    /// # Errors
-    ///
-    /// If `bytes` is not a module that can be fuzzed: invalid, a component, without entry, with unknown imports, or it
-    /// fails while it is initialised.
-    pub fn load(bytes: &[u8], settings: Settings) -> Result<Self> {
+    /// Rewrites and compiles `bytes`, and chooses the entry; executes nothing.
+    pub(super) fn compile(bytes: &[u8], settings: Settings) -> Result<Self> {
         let bytes = assemble(bytes)?;
         let options = options();
         let Instrumented { wasm, edges, injected, state, offsets } = fuzzbox_instrument::instrument(&bytes, &options)?;
@@ -63,7 +57,7 @@ impl Target {
         check_memories(&module, &settings)?;
         let entry = Entry::choose(&module, settings.entry.as_deref())?;
         let imports = Imports::of(&module, settings.stub_imports)?;
-        let target = Self {
+        Ok(Self {
             id: ModuleId::of(&fuzzbox_instrument::strip_custom_sections(&bytes)?),
             object: ObjectId::of(&bytes),
             bytes: bytes.into(),
@@ -76,11 +70,7 @@ impl Target {
             module,
             imports,
             memories,
-        };
-        // Whatever keeps the module from being executed is said now, not by the first worker.
-        let target = Arc::new(target);
-        drop(Executor::new(&target)?);
-        Ok(Arc::into_inner(target).expect("the executor is gone"))
+        })
     }
 
     /// The address of the result of executing `input`: a hash over everything that its outcome depends on.

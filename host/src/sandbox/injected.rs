@@ -1,0 +1,72 @@
+//! The injected memory of an instance: fuel, flags and counters.
+
+use super::memory::Region;
+use fuzzbox_instrument::layout;
+use std::sync::Arc;
+
+/// Counters are looked at this many bytes at a time: most are 0.
+const SCAN_BYTES: usize = 64;
+
+/// The memory that the rewriter added, laid out as [`layout`] says. The guest runs in no method of this.
+pub(super) struct Injected {
+    region: Arc<Region>,
+    edges: usize,
+}
+
+impl Injected {
+    /// `region` holds the counters of `edges` edges.
+    pub(super) fn new(region: Arc<Region>, edges: usize) -> Self {
+        Self { region, edges }
+    }
+
+    pub(super) fn region(&self) -> &Arc<Region> {
+        &self.region
+    }
+
+    /// Sets the fuel for what runs next, in units.
+    pub(super) fn set_fuel(&self, fuel: u64) {
+        let fuel = i64::try_from(fuel).expect("limits on fuel are far below 2^63");
+        // SAFETY: no guest runs.
+        unsafe { self.region.write(layout::FUEL as usize, &fuel.to_le_bytes()) };
+    }
+
+    /// Fuel that is left; negative if the last bulk operation took more than there was.
+    pub(super) fn fuel_left(&self) -> i64 {
+        let start = layout::FUEL as usize;
+        // SAFETY: no guest runs.
+        let bytes = unsafe { &self.region.bytes()[start..start + 8] };
+        i64::from_le_bytes(bytes.try_into().expect("eight bytes"))
+    }
+
+    /// Whether the flag at `offset` is set: what it stands for happened since the state was restored.
+    pub(super) fn flag(&self, offset: u32) -> bool {
+        // SAFETY: no guest runs.
+        unsafe { self.region.bytes()[offset as usize] != 0 }
+    }
+
+    /// Calls `visit` with the index and the count of every edge whose count is not 0, in no defined order. Costs what
+    /// was executed since the instance was made, by pages, not what the module has.
+    pub(super) fn edges(&self, mut visit: impl FnMut(u32, u32)) {
+        let counters = layout::COUNTERS as usize;
+        let end = counters + 4 * self.edges;
+        let visit_bytes = |offset: usize, bytes: &[u8]| {
+            // Pages and counters are aligned; the first page also holds fuel and flags.
+            let skip = counters.saturating_sub(offset).min(bytes.len());
+            let len = end.saturating_sub(offset).min(bytes.len()).max(skip);
+            for (index, chunk) in bytes[skip..len].chunks(SCAN_BYTES).enumerate() {
+                if chunk.iter().all(|&byte| byte == 0) {
+                    continue;
+                }
+                let first = (offset + skip - counters + index * SCAN_BYTES) / 4;
+                for (word, count) in chunk.chunks_exact(4).enumerate() {
+                    let count = u32::from_le_bytes(count.try_into().expect("four bytes"));
+                    if count != 0 {
+                        visit(u32::try_from(first + word).expect("edges have 32-bit indices"), count);
+                    }
+                }
+            }
+        };
+        // SAFETY: no guest runs, and nobody else has the region.
+        unsafe { self.region.visit_hot(visit_bytes) }
+    }
+}
