@@ -93,3 +93,13 @@ fn export_and_import_keep_the_coverage() {
     assert_eq!(replay.code, 0);
     assert_eq!(replay.json_lines().len() as u64, done(&run)["corpus"].as_u64().unwrap());
 }
+
+/// Nothing executed is not the same as nothing found.
+#[test]
+fn no_executions_have_an_exit_code_of_their_own() {
+    let fuzzbox = Fuzzbox::new();
+    let run = fuzzbox.run("run", &[&example("json")[..]], &["--execs", "0", "--reporter", "json"]);
+    assert_eq!((run.code, &done(&run.json_lines())["execs"]), (4, &Value::from(0)), "{run:?}");
+    std::fs::create_dir(fuzzbox.dir().join("empty")).unwrap();
+    assert_eq!(fuzzbox.run("replay", &[&example("json"), "empty"], &[]).code, 4);
+}

@@ -67,7 +67,7 @@ impl Session<'_> {
         let signature = |outcome: &Outcome| view_signature(&view.symbols, outcome);
         let execs_max = self.limits.execs.unwrap_or(u64::MAX);
 
-        let mut round = campaign.start(self.workers, &seeds, execs_max.max(1), &signature)?;
+        let mut round = campaign.start(self.workers, &seeds, execs_max, &signature)?;
         let stopped = loop {
             let Some(finished) = round else { break "interrupted".to_owned() };
             view.round(&campaign, &finished, started.elapsed())?;

@@ -202,7 +202,8 @@ impl Campaign {
     ) -> Result<Option<Round>> {
         assert_eq!(self.totals.rounds, 0, "seeds are the first round");
         let empty = Vec::new();
-        let inputs: Vec<_> = std::iter::once(&empty).chain(seeds).take(usize::try_from(execs_max)?).collect();
+        let execs_max = usize::try_from(execs_max).unwrap_or(usize::MAX);
+        let inputs: Vec<_> = std::iter::once(&empty).chain(seeds).take(execs_max).collect();
         let nothing = Seen::nothing(self.target.edges.edges.len());
         let reports = workers.run(&self.target, inputs.len() as u64, |task, worker| {
             let mut report = Report::default();
