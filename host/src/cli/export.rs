@@ -1,6 +1,7 @@
 //! `fuzzbox export`: a target's corpus as files that every fuzzer reads.
 
 use super::exit::{Exit, UserError, Verdict};
+use super::output::say;
 use super::store_args::StoreArgs;
 use anyhow::anyhow;
 use std::path::PathBuf;
@@ -45,7 +46,7 @@ impl Args {
             eprintln!("warning: {error:#}");
         }
         let findings = if self.findings { format!(" and {} findings", exported.findings) } else { String::new() };
-        println!("{name}: {} inputs{findings} in {}", exported.inputs, self.dir.display());
+        say!("{name}: {} inputs{findings} in {}", exported.inputs, self.dir.display());
         Ok(Exit::Clean)
     }
 }

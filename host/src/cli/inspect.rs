@@ -1,6 +1,7 @@
 //! `fuzzbox inspect`: what fuzzbox sees in a module.
 
 use super::exit::{Exit, Verdict};
+use super::output::say;
 use super::target_args::TargetArgs;
 use crate::sandbox::Summary;
 use anyhow::Context;
@@ -24,29 +25,30 @@ impl Args {
         let target = self.flags.load(&self.target)?;
         let summary = target.summary();
         if self.json {
-            println!("{}", serde_json::to_string(&summary).context("failed to write JSON")?);
+            say!("{}", serde_json::to_string(&summary).context("failed to write JSON")?);
         } else {
-            print(&summary);
+            print(&summary)?;
         }
         Ok(Exit::Clean)
     }
 }
 
-fn print(summary: &Summary) {
-    println!("module    {}", summary.module);
-    println!("entry     {}", summary.entry);
-    println!("edges     {} in {} functions", summary.edges, summary.functions);
+fn print(summary: &Summary) -> std::io::Result<()> {
+    say!("module    {}", summary.module);
+    say!("entry     {}", summary.entry);
+    say!("edges     {} in {} functions", summary.edges, summary.functions);
     for (name, list) in [("imports", &summary.imports), ("exports", &summary.exports), ("memories", &summary.memories)]
     {
         let mut list = list.iter();
-        println!("{name:9} {}", list.next().map_or("none", String::as_str));
+        say!("{name:9} {}", list.next().map_or("none", String::as_str));
         for item in list {
-            println!("{:9} {item}", "");
+            say!("{:9} {item}", "");
         }
     }
-    println!("restored  {}", summary.restore);
-    println!(
+    say!("restored  {}", summary.restore);
+    say!(
         "debug     {}",
         if summary.has_dwarf { "DWARF: findings show file and line" } else { "no DWARF: findings show functions only" }
     );
+    Ok(())
 }

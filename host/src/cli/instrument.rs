@@ -1,6 +1,7 @@
 //! `fuzzbox instrument`: only rewrite.
 
 use super::exit::{Exit, UserError, Verdict};
+use super::output::say;
 use super::target_args::read_module;
 use anyhow::Context;
 use std::path::PathBuf;
@@ -34,7 +35,7 @@ impl Args {
         if let Some(map) = &self.map {
             write(map, instrumented.edges.to_json().as_bytes())?;
         }
-        println!(
+        say!(
             "{}: {} edges in {} bytes; {} bytes before",
             self.output.display(),
             instrumented.edges.edges.len(),

@@ -1,6 +1,7 @@
 //! `fuzzbox ls`: what is in the store.
 
 use super::exit::{Exit, Verdict};
+use super::output::say;
 use super::store_args::StoreArgs;
 use crate::store::FindingRecord;
 use anyhow::Context;
@@ -34,19 +35,20 @@ impl Args {
                 eprintln!("warning: {error:#}");
             }
             if self.json {
-                println!("{}", serde_json::to_string(&line).context("failed to write JSON")?);
+                say!("{}", serde_json::to_string(&line).context("failed to write JSON")?);
             } else {
-                print(&line);
+                print(&line)?;
             }
         }
         Ok(Exit::Clean)
     }
 }
 
-fn print(line: &Line) {
-    println!("{}: {} inputs, {} findings", line.target, line.corpus, line.findings.len());
+fn print(line: &Line) -> std::io::Result<()> {
+    say!("{}: {} inputs, {} findings", line.target, line.corpus, line.findings.len());
     for finding in &line.findings {
         let id = finding.id.to_string();
-        println!("  {} {:5} {} ({} bytes)", &id[..8], finding.kind, finding.signature, finding.input_bytes);
+        say!("  {} {:5} {} ({} bytes)", &id[..8], finding.kind, finding.signature, finding.input_bytes);
     }
+    Ok(())
 }

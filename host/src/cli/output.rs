@@ -13,6 +13,14 @@ use std::fs::File;
 use std::io::{IsTerminal, LineWriter, stdout};
 use std::path::PathBuf;
 
+/// Prints a line as `println!` does, and returns the error where that would panic: a closed pipe is no bug.
+macro_rules! say {
+    ($($arg:tt)*) => {
+        std::io::Write::write_fmt(&mut std::io::stdout(), format_args!("{}\n", format_args!($($arg)*)))?
+    };
+}
+pub(super) use say;
+
 /// Flags about output.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Output {
@@ -90,7 +98,13 @@ impl Output {
 pub(super) fn frames(frames: &[ResolvedFrame]) -> String {
     let mut text = String::new();
     for (number, frame) in frames.iter().enumerate() {
-        writeln!(text, "  #{number} {}", frame.place()).expect("writing to a string");
+        let end = if number == 0 { "" } else { "\n" };
+        write!(text, "{end}  #{number} {}", frame.place()).expect("writing to a string");
     }
     text
+}
+
+/// A failure in one line. The signature of a hang says itself what it is.
+pub(super) fn failure(kind: &str, signature: &str) -> String {
+    if signature.starts_with(kind) { signature.to_owned() } else { format!("{kind}: {signature}") }
 }

@@ -2,7 +2,7 @@
 
 use super::exit::{Exit, Fault, UserError, Verdict};
 use super::input::one_match;
-use super::output;
+use super::output::{self, say};
 use super::session::symbols;
 use super::store_args::StoreArgs;
 use super::target_args::load;
@@ -65,9 +65,9 @@ impl Args {
         let reproduction = run(&target, record, &input)?;
         let failed = reproduction.signature.is_some();
         if self.json {
-            println!("{}", serde_json::to_string(&reproduction).context("failed to write JSON")?);
+            say!("{}", serde_json::to_string(&reproduction).context("failed to write JSON")?);
         } else {
-            print(&reproduction, &input);
+            print(&reproduction, &input)?;
         }
         Ok(if failed { Exit::Findings } else { Exit::Clean })
     }
@@ -100,19 +100,20 @@ fn run(target: &Arc<Target>, record: FindingRecord, input: &[u8]) -> anyhow::Res
     })
 }
 
-fn print(reproduction: &Reproduction, input: &[u8]) {
-    println!("finding {} of {}", reproduction.id, reproduction.target);
-    println!("input {}: {}", reproduction.input, report::preview(input, report::PREVIEW_COLUMNS));
+fn print(reproduction: &Reproduction, input: &[u8]) -> std::io::Result<()> {
+    say!("finding {} of {}", reproduction.id, reproduction.target);
+    say!("input {}: {}", reproduction.input, report::preview(input, report::PREVIEW_COLUMNS));
     match &reproduction.signature {
         Some(signature) => {
-            println!("{}: {signature}", reproduction.outcome);
-            print!("{}", output::frames(&reproduction.frames));
+            say!("{}", output::failure(&reproduction.outcome, signature));
+            say!("{}", output::frames(&reproduction.frames));
         }
-        None => println!("{}: it does not fail", reproduction.outcome),
+        None => say!("{}: it does not fail", reproduction.outcome),
     }
     match (&reproduction.signature, reproduction.same) {
-        (_, true) => println!("reproduced: the signature is the same"),
-        (Some(_), false) => println!("it fails in another way; the finding's signature is {}", reproduction.expected),
-        (None, false) => println!("not reproduced; the finding's signature is {}", reproduction.expected),
+        (_, true) => say!("reproduced: the signature is the same"),
+        (Some(_), false) => say!("it fails in another way; the finding's signature is {}", reproduction.expected),
+        (None, false) => say!("not reproduced; the finding's signature is {}", reproduction.expected),
     }
+    Ok(())
 }

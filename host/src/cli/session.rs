@@ -60,8 +60,7 @@ impl Session<'_> {
         seeds.sort_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
         seeds.dedup();
         view.start(seeds.len())?;
-        let len_max = self.target.settings.input_bytes_max as usize;
-        let mutator = Mutator::new(self.dictionary.clone(), len_max);
+        let mutator = Mutator::new(self.dictionary.clone());
         let mut campaign = Campaign::new(self.target.clone(), self.seed, mutator);
         let started = Instant::now();
         let signature = |outcome: &Outcome| view_signature(&view.symbols, outcome);

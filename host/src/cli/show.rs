@@ -2,7 +2,7 @@
 
 use super::exit::{Exit, Verdict};
 use super::input::one_match;
-use super::output;
+use super::output::{self, say};
 use super::store_args::StoreArgs;
 use crate::report;
 use crate::store::{FindingRecord, Match};
@@ -48,25 +48,26 @@ impl Args {
                     &serde_json::json!({ "object": object, "bytes": bytes.len(), "is": found.to_string() }),
                 ),
             };
-            println!("{}", json.context("failed to write JSON")?);
+            say!("{}", json.context("failed to write JSON")?);
         } else {
-            print(&found, finding.as_ref(), &bytes);
+            print(&found, finding.as_ref(), &bytes)?;
         }
         Ok(Exit::Clean)
     }
 }
 
-fn print(found: &Match, finding: Option<&FindingRecord>, bytes: &[u8]) {
-    println!("{found}");
+fn print(found: &Match, finding: Option<&FindingRecord>, bytes: &[u8]) -> std::io::Result<()> {
+    say!("{found}");
     if let Some(finding) = finding {
-        println!("{}: {}", finding.kind, finding.signature);
-        print!("{}", output::frames(&finding.frames));
-        println!("module {}", finding.module);
-        println!("input  {}", finding.input);
-        println!("settings {}", finding.settings);
+        say!("{}", output::failure(&finding.kind, &finding.signature));
+        say!("{}", output::frames(&finding.frames));
+        say!("module {}", finding.module);
+        say!("input  {}", finding.input);
+        say!("settings {}", finding.settings);
     }
-    println!("{} bytes: {}", bytes.len(), report::preview(bytes, report::PREVIEW_COLUMNS));
+    say!("{} bytes: {}", bytes.len(), report::preview(bytes, report::PREVIEW_COLUMNS));
     if let Some(finding) = finding {
-        println!("fuzzbox repro {}", &finding.id.to_string()[..8]);
+        say!("fuzzbox repro {}", &finding.id.to_string()[..8]);
     }
+    Ok(())
 }

@@ -22,6 +22,11 @@ const TASK_EXECS_MAX: u64 = 64;
 const PICK_EXECS: u64 = 16;
 /// Fuel that a round should take at most, all tasks together; slow targets get short rounds.
 const ROUND_FUEL: u64 = 4_000_000_000;
+/// The longest mutant in the beginning, in bytes, unless a seed is longer.
+const LEN_MAX_START: usize = 128;
+/// Executions without a new edge after which mutants may be twice as long. Short inputs are executed faster, and what they
+/// can reach should be reached by them.
+const LEN_PATIENCE: u64 = 20_000;
 /// Inputs with different failures that a task reports at most.
 const TASK_FAILURES_MAX: usize = 16;
 
@@ -35,6 +40,10 @@ pub struct Campaign {
     /// By signature: the first failure of each, in the order of signatures.
     failures: BTreeMap<String, Failure>,
     totals: Totals,
+    /// The longest mutant at present, in bytes.
+    len_max: usize,
+    /// Executions when it was set.
+    execs_at_len_max: u64,
 }
 
 /// Sums over all executions of a campaign.
@@ -162,7 +171,16 @@ impl Campaign {
     /// A campaign against `target` that has not executed anything.
     pub fn new(target: Arc<Target>, seed: u64, mutator: Mutator) -> Self {
         let corpus = Corpus::new(target.edges.edges.len());
-        Self { target, seed, mutator, corpus, failures: BTreeMap::new(), totals: Totals::default() }
+        Self {
+            target,
+            seed,
+            mutator,
+            corpus,
+            failures: BTreeMap::new(),
+            totals: Totals::default(),
+            len_max: 0,
+            execs_at_len_max: 0,
+        }
     }
 
     /// Executes the given inputs once each, in order, and keeps those that show something new. This is round 0.
@@ -192,6 +210,8 @@ impl Campaign {
             Ok(report)
         })?;
         let Some(reports) = reports.filter(|_| !workers.aborted()) else { return Ok(None) };
+        let longest = inputs.iter().map(|input| input.len()).max().unwrap_or(0);
+        self.len_max = longest.max(LEN_MAX_START).min(self.len_limit());
         let mut round = self.merge(reports, signature);
         if self.corpus.testcases().is_empty() {
             // Every input is rejected or fails: mutate the empty one all the same.
@@ -214,7 +234,9 @@ impl Campaign {
     ) -> Result<Option<Round>> {
         let scheduler = Scheduler::new(&self.corpus);
         let execs = self.round_execs().min(execs_max);
+        self.grow_inputs();
         let (seed, number, corpus, mutator) = (self.seed, self.totals.rounds, &self.corpus, &self.mutator);
+        let len_max = self.len_max;
         let reports = workers.run(&self.target, TASKS.min(execs), |task, worker| {
             let mut report = Report::default();
             let mut rng = Rng::of_task(seed, number, task);
@@ -232,12 +254,25 @@ impl Campaign {
                 }
                 worker.input.clear();
                 worker.input.extend_from_slice(&corpus.testcases()[parent].bytes);
-                mutator.mutate(&mut worker.input, corpus, &mut rng);
+                mutator.mutate(&mut worker.input, len_max, corpus, &mut rng);
                 worker.execute(&mut report)?;
             }
             Ok(report)
         })?;
         Ok(reports.filter(|_| !workers.aborted()).map(|reports| self.merge(reports, signature)))
+    }
+
+    fn len_limit(&self) -> usize {
+        self.target.settings.input_bytes_max as usize
+    }
+
+    /// Lets mutants become longer when nothing new was found for a while.
+    fn grow_inputs(&mut self) {
+        let since = self.totals.execs_at_new_edge.max(self.execs_at_len_max);
+        if self.len_max < self.len_limit() && self.totals.execs - since >= LEN_PATIENCE {
+            self.len_max = self.len_max.saturating_mul(2).min(self.len_limit());
+            self.execs_at_len_max = self.totals.execs;
+        }
     }
 
     /// Executions of the next round: few while the corpus is young, and few if an execution is slow.

@@ -2,7 +2,6 @@
 
 use super::entry::Entry;
 use super::host::{Host, Limits};
-use super::imports;
 use super::memory::Region;
 use super::outcome::Outcome;
 use super::snapshot::Snapshot;
@@ -143,10 +142,11 @@ impl Observation<'_> {
         unsafe { self.executor.instance.injected.visit_hot(visit_bytes) }
     }
 
-    /// Fuel that was used, in units (about one per instruction).
+    /// Fuel that was used, in units (about one per instruction), the work of WASI calls included.
     pub fn fuel(&self) -> u64 {
-        let left = self.executor.instance.fuel_left();
-        self.executor.target.settings.fuel_max.saturating_add_signed(left.saturating_neg())
+        let Executor { instance, target, .. } = self.executor;
+        let guest = target.settings.fuel_max.saturating_add_signed(instance.fuel_left().saturating_neg());
+        guest.saturating_add(instance.store.data().wasi.work())
     }
 
     /// What the guest wrote to its standard output, up to the limit.
@@ -173,13 +173,9 @@ impl Kept {
         let limits = Limits::new(usize::try_from(target.settings.memory_bytes_max)?.saturating_add(injected_bytes));
         let mut store = Store::new(engine, Host { wasi: Wasi::new(wasi_config(target)), memory: None, limits });
         store.limiter(|host| host);
-        let mut linker = imports::linker(engine)?;
-        imports::check(&target.module, &linker, &mut store, target.settings.stub_imports)?;
-        if let Some(stub) = target.settings.stub_imports {
-            imports::stub(&target.module, &mut linker, &mut store, stub)?;
-        }
-        let instance = linker
-            .instantiate(&mut store, &target.module)
+        let instance = target
+            .imports
+            .instantiate(&target.module, &mut store)
             .map_err(|error| initialiser_failed(error, "while it is instantiated"))?;
         store.data_mut().memory = instance.get_memory(&mut store, "memory");
         let injected = region(target, &mut store, &instance, &target.injected.memory_export)?;
@@ -275,7 +271,11 @@ fn region_of(target: &Target, store: &Store<Host>, memory: Memory) -> Result<Arc
 fn wasi_config(target: &Target) -> WasiConfig {
     let name = b"program".to_vec();
     let args = target.settings.args.iter().map(|arg| arg.as_bytes().to_vec());
-    WasiConfig { args: std::iter::once(name).chain(args).collect(), ..WasiConfig::default() }
+    WasiConfig {
+        args: std::iter::once(name).chain(args).collect(),
+        work_max: target.settings.fuel_max,
+        ..WasiConfig::default()
+    }
 }
 
 fn initialiser_failed(error: wasmtime::Error, when: &str) -> anyhow::Error {

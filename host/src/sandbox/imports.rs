@@ -3,10 +3,12 @@
 use super::host::Host;
 use super::settings::Stub;
 use super::wasi;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow};
+use std::collections::BTreeSet;
 use std::fmt;
 use wasmtime::{
-    Engine, Extern, ExternType, FuncType, Global, Linker, Memory, Module, Mutability, Ref, Store, Table, Val,
+    Extern, ExternType, FuncType, Global, Instance, InstancePre, Linker, Memory, Module, Mutability, Ref, Store, Table,
+    Val,
 };
 
 /// More imports than this are not listed one by one in an error.
@@ -26,19 +28,52 @@ impl fmt::Display for StubCalled {
 
 impl std::error::Error for StubCalled {}
 
-/// Links everything that we provide: WASI preview 1.
-pub(super) fn linker(engine: &Engine) -> Result<Linker<Host>> {
-    let mut linker = Linker::new(engine);
-    wasi::link(&mut linker, |host: &mut Host| (host.memory, &mut host.wasi)).context("failed to link WASI")?;
-    Ok(linker)
+/// How a module's imports are satisfied; the same for each of its instances.
+pub(super) enum Imports {
+    /// Everything is provided, by functions that belong to no store: linked once.
+    Provided(InstancePre<Host>),
+    /// What is missing is stubbed. Stubs that are not functions belong to a store, so each instance links its own.
+    Stubbed(Linker<Host>, Stub),
 }
 
-/// Refuses imports that nobody provides, with a list of them, unless they are to be stubbed.
-pub(super) fn check(module: &Module, linker: &Linker<Host>, store: &mut Store<Host>, stub: Option<Stub>) -> Result<()> {
-    let missing = missing(module, linker, store);
-    if missing.is_empty() || stub.is_some() {
-        return Ok(());
+impl fmt::Debug for Imports {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if matches!(self, Self::Provided(_)) { "Provided" } else { "Stubbed" })
     }
+}
+
+impl Imports {
+    /// Links `module` with everything that we provide: WASI preview 1.
+    ///
+    /// # Errors
+    ///
+    /// If imports are missing and are not to be stubbed; the error lists them.
+    pub(super) fn of(module: &Module, stub: Option<Stub>) -> Result<Self> {
+        let mut linker = Linker::new(module.engine());
+        wasi::link(&mut linker, |host: &mut Host| (host.memory, &mut host.wasi)).context("failed to link WASI")?;
+        let missing = missing(module);
+        match stub {
+            Some(stub) if !missing.is_empty() => Ok(Self::Stubbed(linker, stub)),
+            None if !missing.is_empty() => Err(refusal(&missing)),
+            _ => Ok(Self::Provided(linker.instantiate_pre(module)?)),
+        }
+    }
+
+    /// Makes an instance, which runs its start function.
+    pub(super) fn instantiate(&self, module: &Module, store: &mut Store<Host>) -> wasmtime::Result<Instance> {
+        match self {
+            Self::Provided(instance) => instance.instantiate(store),
+            Self::Stubbed(linker, stub) => {
+                let mut linker = linker.clone();
+                define_stubs(module, &mut linker, store, *stub)?;
+                linker.instantiate(store, module)
+            }
+        }
+    }
+}
+
+/// Refuses a module because nobody provides what it imports.
+fn refusal(missing: &[(String, String, ExternType)]) -> anyhow::Error {
     let names: Vec<_> = missing
         .iter()
         .take(LISTED_MAX)
@@ -46,33 +81,41 @@ pub(super) fn check(module: &Module, linker: &Linker<Host>, store: &mut Store<Ho
         .collect();
     let more = missing.len().saturating_sub(LISTED_MAX);
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-    bail!(
-        "nobody provides the imports {}{more}\nhelp: `--stub-imports trap` lets them end an execution when called, `--stub-imports zero` return zeros",
+    anyhow!(
+        "nobody provides the imports {}{more}\n\
+         help: `--stub-imports trap` lets them end an execution when called, `--stub-imports zero` return zeros",
         names.join(", ")
     )
 }
 
 /// Defines what is missing in `linker` as stubs. What is not a function belongs to `store`.
-pub(super) fn stub(module: &Module, linker: &mut Linker<Host>, store: &mut Store<Host>, stub: Stub) -> Result<()> {
-    for (module_name, name, ty) in missing(module, linker, store) {
+fn define_stubs(
+    module: &Module,
+    linker: &mut Linker<Host>,
+    store: &mut Store<Host>,
+    stub: Stub,
+) -> wasmtime::Result<()> {
+    for (module_name, name, ty) in missing(module) {
         let what = format!("{module_name}.{name}");
         let item: Extern = match ty {
-            ExternType::Func(ty) => stub_function(store, ty, what.clone(), stub).into(),
-            ExternType::Memory(ty) => {
-                Memory::new(&mut *store, ty).map_err(|error| error.context(format!("failed to stub {what}")))?.into()
-            }
+            ExternType::Func(ty) => stub_function(store, ty, what, stub).into(),
+            ExternType::Memory(ty) => Memory::new(&mut *store, ty)?.into(),
+            ExternType::Tag(ty) => wasmtime::Tag::new(&mut *store, &ty)?.into(),
             ExternType::Global(ty) => {
-                let value = zero(ty.content())
-                    .with_context(|| format!("{what} can't be stubbed: it holds a reference that is never null"))?;
-                Global::new(&mut *store, ty, value).map_err(anyhow::Error::from)?.into()
+                let value = zero(ty.content()).ok_or_else(|| {
+                    wasmtime::format_err!("{what} can't be stubbed: it holds a reference that is never null")
+                })?;
+                Global::new(&mut *store, ty, value)?.into()
             }
-            ExternType::Table(ty) => {
+            ExternType::Table(ty) if ty.element().is_nullable() => {
                 let null = Ref::null(ty.element().heap_type());
-                Table::new(&mut *store, ty, null).map_err(anyhow::Error::from)?.into()
+                Table::new(&mut *store, ty, null)?.into()
             }
-            ExternType::Tag(ty) => wasmtime::Tag::new(&mut *store, &ty).map_err(anyhow::Error::from)?.into(),
+            ExternType::Table(_) => {
+                wasmtime::bail!("{what} can't be stubbed: it holds references that are never null")
+            }
         };
-        linker.define(&mut *store, &module_name, &name, item).map_err(anyhow::Error::from)?;
+        linker.define(&mut *store, &module_name, &name, item)?;
     }
     Ok(())
 }
@@ -93,13 +136,13 @@ fn zero(ty: &wasmtime::ValType) -> Option<Val> {
     Val::default_for_ty(ty)
 }
 
-/// Imports that `linker` doesn't have, each once, in the module's order.
-fn missing(module: &Module, linker: &Linker<Host>, store: &mut Store<Host>) -> Vec<(String, String, ExternType)> {
+/// Imports that nobody provides, each once, in the module's order.
+fn missing(module: &Module) -> Vec<(String, String, ExternType)> {
     let mut missing: Vec<(String, String, ExternType)> = Vec::new();
+    let mut seen = BTreeSet::new();
     for import in module.imports() {
-        let known = linker.get(&mut *store, import.module(), import.name()).is_ok();
-        let seen = missing.iter().any(|(module, name, _)| (&**module, &**name) == (import.module(), import.name()));
-        if !known && !seen {
+        let provided = import.module() == wasi::MODULE && wasi::functions().contains(&import.name());
+        if !provided && seen.insert((import.module(), import.name())) {
             missing.push((import.module().to_owned(), import.name().to_owned(), import.ty()));
         }
     }

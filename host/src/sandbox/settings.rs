@@ -15,7 +15,8 @@ pub struct Settings {
     pub input_bytes_max: u32,
     /// Limit on the sum of the guest's linear memories, in bytes. A growth beyond it fails as `memory.grow` does.
     pub memory_bytes_max: u64,
-    /// Units of fuel (about one per instruction) that an execution may take until it is a hang.
+    /// Units of fuel (about one per instruction) that an execution may take until it is a hang. The default is about half a second:
+    /// real programs need a quarter of a second for what they were made for (icepack packing its largest device, 985 million).
     pub fuel_max: u64,
     /// What becomes of imports that nobody provides; an error if `None`.
     pub stub_imports: Option<Stub>,
@@ -49,7 +50,7 @@ impl Default for Settings {
             args: Vec::new(),
             input_bytes_max: 1 << 20,
             memory_bytes_max: 256 << 20,
-            fuel_max: 200_000_000,
+            fuel_max: 2_000_000_000,
             stub_imports: None,
             crash_on_exit: false,
         }

@@ -2,6 +2,7 @@
 
 use super::entry::Entry;
 use super::executor::Executor;
+use super::imports::Imports;
 use super::memory::Memories;
 use super::settings::Settings;
 use crate::store::{FindingId, InputId, ModuleId, ObjectId};
@@ -39,6 +40,7 @@ pub struct Target {
     pub(super) injected: Injected,
     pub(super) state: StateExports,
     pub(super) module: Module,
+    pub(super) imports: Imports,
     pub(super) memories: Arc<Memories>,
 }
 
@@ -60,6 +62,7 @@ impl Target {
             .context("failed to compile the rewritten module")?;
         check_memories(&module, &settings)?;
         let entry = Entry::choose(&module, settings.entry.as_deref())?;
+        let imports = Imports::of(&module, settings.stub_imports)?;
         let target = Self {
             id: ModuleId::of(&fuzzbox_instrument::strip_custom_sections(&bytes)?),
             object: ObjectId::of(&bytes),
@@ -71,6 +74,7 @@ impl Target {
             injected,
             state,
             module,
+            imports,
             memories,
         };
         // Whatever keeps the module from being executed is said now, not by the first worker.

@@ -2,7 +2,7 @@
 
 use super::imports::StubCalled;
 use super::outcome::{Frame, Outcome, Trap, TrapKind};
-use super::wasi::Exit;
+use super::wasi::{Exhausted, Exit};
 use anyhow::Result;
 use fuzzbox_instrument::OffsetMap;
 use wasmtime::{ThrownException, WasmBacktrace};
@@ -23,6 +23,9 @@ impl Context<'_> {
         if let Some(&Exit(code)) = error.downcast_ref() {
             let crash = code != 0 && self.crash_on_exit;
             return Ok(if crash { Outcome::Crash(self.trap(&error, TrapKind::Exit)) } else { Outcome::Ok });
+        }
+        if error.is::<Exhausted>() {
+            return Ok(Outcome::Hang(self.trap(&error, TrapKind::OutOfFuel)));
         }
         let Some(kind) = kind(&error) else { return Err(anyhow::Error::from(error).context("failed to execute")) };
         Ok(if self.out_of_fuel {

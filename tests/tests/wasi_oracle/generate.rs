@@ -282,7 +282,7 @@ fn argument(call: &mut Call, random: &mut Random, kind: Kind, open: &[Option<u8>
             call.args.push(i32(if garbage { random.pick(&bad) } else { place }));
         }
         Flags(known) => {
-            let garbage = garbage && !(call.name == "sock_send");
+            let garbage = garbage && call.name != "sock_send";
             call.args.push(i32(if garbage {
                 random.pick(&[32, 0x8000, 0x1_0000, u32::MAX])
             } else {

@@ -128,14 +128,122 @@ fn random_calls_are_answered_alike() {
         ["fd_allocate", "fd_fdstat_set_rights", "proc_raise", "sock_accept", "sock_recv", "sock_send", "sock_shutdown"];
     for (name, [failed, succeeded]) in &successes {
         assert!(*failed > 0 || *name == "sched_yield", "{name} never failed");
-        assert!((*succeeded > 100) != NEVER.contains(name), "{name} succeeded {succeeded} times");
+        assert!((*succeeded > 10) != NEVER.contains(name), "{name} succeeded {succeeded} times");
     }
-    println!("{successes:?}");
+}
+
+/// A program under both: how it ended, its standard output and standard error.
+fn run_both(program: &[u8], stdin: &[u8]) -> [(Answer, Vec<u8>, Vec<u8>); 2] {
+    let engine = Engine::default();
+    let module = Module::new(&engine, program).unwrap();
+    let mut wasi = Wasi::new(config());
+    wasi.reset(stdin);
+    let mut ours = Side::new(&module, &Ours::linker(&engine), Ours::new(wasi));
+    let mine = ours.call("_start", &[]);
+    let wasi = &ours.store.data().wasi;
+    let code = if let Answer::Exit(code) = mine { Some(code as u32) } else { None };
+    assert_eq!(wasi.exit_code(), code);
+    let mine = (mine, wasi.stdout().to_vec(), wasi.stderr().to_vec());
+
+    let root = host_root();
+    let mut theirs = Side::new(&module, &Theirs::linker(&engine), Theirs::new(root.path(), &ARGS, &ENV, stdin));
+    let other = theirs.call("_start", &[]);
+    let (stdout, stderr) = theirs.store.data().output();
+    [mine, (other, stdout, stderr)]
+}
+
+fn assert_alike(program: &[u8], stdin: &[u8]) -> Answer {
+    let [(mine, stdout, stderr), (other, stdout2, stderr2)] = run_both(program, stdin);
+    let show = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert_eq!(show(&stdout), show(&stdout2));
+    assert_eq!(show(&stderr), show(&stderr2));
+    assert_eq!(mine, other);
+    mine
+}
+
+#[test]
+fn a_program_that_reads_its_input_runs_alike() {
+    let program = include_bytes!("../../guests/wasi/echo.wasm");
+    assert_eq!(assert_alike(program, b""), Answer::Exit(3));
+    assert_eq!(assert_alike(program, b"one\ntwo\nno newline"), Answer::Returned);
+    assert_eq!(assert_alike(program, b"one\nexit\nnever\n"), Answer::Exit(2));
+    assert!(matches!(assert_alike(program, b"abort\n"), Answer::Trap(_)));
+    assert_alike(program, &b"many lines, and a zero \0 in each\n".repeat(3000));
+}
+
+#[test]
+fn a_program_that_uses_files_runs_alike() {
+    assert_eq!(assert_alike(include_bytes!("../../guests/wasi/files.wasm"), b"input"), Answer::Exit(7));
+}
+
+#[test]
+fn polling_is_answered_alike() {
+    let mut world = World::new();
+    let root = host_root();
+    let mut theirs = world.start(root.path());
+    // user data, type, clock or descriptor, timeout, absolute
+    type Subscription = (u64, u8, u32, u64, u16);
+    let cases: &[&[Subscription]] = &[
+        &[],
+        &[(7, 0, 1, 1, 0)],
+        &[(7, 0, 0, 1, 0)],
+        &[(7, 0, 1, 0, 1)],
+        &[(7, 0, 0, 0, 1)],
+        &[(7, 0, 1, 1 << 50, 0), (8, 0, 1, 1, 0)],
+        &[(7, 1, 0, 0, 0)],
+        &[(7, 2, 1, 0, 0), (8, 2, 2, 0, 0)],
+        &[(7, 1, 0, 0, 0), (9, 0, 1, 1 << 50, 0), (8, 2, 1, 0, 0)],
+        &[(7, 1, 1, 0, 0)],
+        &[(7, 2, 0, 0, 0)],
+        &[(7, 1, 3, 0, 0)],
+        &[(7, 1, 77, 0, 0)],
+        &[(7, 3, 0, 0, 0)],
+        &[(7, 0, 9, 1, 0)],
+        &[(7, 0, 1, 1, 2)],
+    ];
+    for case in cases {
+        let bytes = case.iter().flat_map(|(user, kind, what, timeout, flags)| {
+            let mut bytes = [0; 48];
+            bytes[..8].copy_from_slice(&user.to_le_bytes());
+            bytes[8] = *kind;
+            bytes[16..20].copy_from_slice(&what.to_le_bytes());
+            bytes[24..32].copy_from_slice(&timeout.to_le_bytes());
+            bytes[40..42].copy_from_slice(&flags.to_le_bytes());
+            bytes
+        });
+        let args = [DATA, OUT + 8, case.len() as u32, OUT].map(|arg| Val::I32(arg as i32)).to_vec();
+        let call = Call { name: "poll_oneoff", args, stores: vec![(DATA, bytes.collect())], path: Vec::new() };
+        let (mine, other) = both(&mut world.ours, &mut theirs, &call);
+        assert_eq!(mine, other, "{case:?}");
+        for memory in [world.ours.memory_mut(), theirs.memory_mut()] {
+            // The number of bytes and the hang-up flag of up to three events.
+            for event in 0..3 {
+                memory[OUT as usize + 8 + event * 32 + 16..][..16].fill(0);
+            }
+        }
+        assert!(world.ours.memory() == theirs.memory(), "{case:?}");
+    }
+}
+
+#[test]
+fn exit_codes_are_handed_on() {
+    let mut world = World::new();
+    let root = host_root();
+    for code in [0, 1, 125] {
+        let mut theirs = world.start(root.path());
+        assert_eq!(world.ours.call("proc_exit", &[Val::I32(code)]), Answer::Exit(code));
+        assert_eq!(theirs.call("proc_exit", &[Val::I32(code)]), Answer::Exit(code));
+        assert_eq!(world.ours.store.data().wasi.exit_code(), Some(code as u32));
+    }
+    let mut theirs = world.start(root.path());
+    assert_eq!(world.ours.store.data().wasi.exit_code(), None);
+    assert_eq!(world.ours.call("proc_exit", &[Val::I32(-1)]), Answer::Exit(-1));
+    assert!(matches!(theirs.call("proc_exit", &[Val::I32(-1)]), Answer::Trap(_)));
 }
 
 /// Sequences to try; more with `FUZZBOX_WASI_SEQUENCES`.
 fn sequences() -> u64 {
-    std::env::var("FUZZBOX_WASI_SEQUENCES").ok().and_then(|count| count.parse().ok()).unwrap_or(150)
+    std::env::var("FUZZBOX_WASI_SEQUENCES").ok().and_then(|count| count.parse().ok()).unwrap_or(120)
 }
 
 fn both(ours: &mut Side<Ours>, theirs: &mut Side<Theirs>, call: &Call) -> (Answer, Answer) {
@@ -155,6 +263,11 @@ fn agree(call: &Call, ours: &Answer, theirs: &Answer) -> bool {
         (_, Answer::Errno(INVAL), Answer::BadValue) => true,
         ("fd_write" | "fd_pwrite", Answer::Errno(BADF | INVAL), Answer::BadPointer) => true,
         ("clock_res_get" | "clock_time_get", _, Answer::Errno(BADF)) => call.u32(0) > 1,
+        ("fd_readdir", Answer::Errno(0 | FAULT), Answer::Errno(0) | Answer::BadPointer)
+            if call.args[3].unwrap_i64() > 2 =>
+        {
+            true
+        }
         ("fd_read", Answer::Errno(0 | FAULT), Answer::Errno(INTR)) => true,
         ("path_filestat_set_times", _, Answer::Errno(0)) if call.u32(1) == 0 && call.u32(6) == 0 => true,
         ("path_filestat_get", _, _) if slash_is_forgotten(call) => true,
@@ -208,7 +321,7 @@ fn mask_filestat(at: u32, ours: &mut Side<Ours>, theirs: &mut Side<Theirs>, all:
     const DIRECTORY: u8 = 3;
     let is_dir = theirs.memory()[at as usize + 16] == DIRECTORY;
     let fields: &[std::ops::Range<u32>] = match (all, is_dir) {
-        (true, _) => &[0..64],
+        (true, _) => &[0..24, 24..64],
         (false, true) => &[8..16, 24..64],
         (false, false) => &[8..16, 40..64],
     };
@@ -219,10 +332,8 @@ fn mask_filestat(at: u32, ours: &mut Side<Ours>, theirs: &mut Side<Theirs>, all:
     }
 }
 
-/// All files as the guest sees them, by its own calls: one line each.
+/// All files as the guest sees them through descriptor 3, if that is still a directory: one line each.
 fn tree<T: State>(side: &mut Side<T>) -> Vec<String> {
-    // Whatever became of the descriptors, the root is made 3 again by a new instance of the same state: not possible
-    // from inside, so what was closed stays unseen.
     let mut lines = Vec::new();
     let mut open = vec![(3, String::new())];
     while let Some((fd, path)) = open.pop() {

@@ -11,7 +11,6 @@ use super::rng::Rng;
 #[derive(Clone, Debug)]
 pub struct Mutator {
     dictionary: Dictionary,
-    len_max: usize,
 }
 
 /// One change in place. Returns `false` if it can't be made on this input, which is then left as it was.
@@ -49,17 +48,17 @@ const CHANGES: &[(u32, Change)] = &[
 ];
 
 impl Mutator {
-    /// Mutates with tokens from `dictionary` into inputs of at most `len_max` bytes.
-    pub fn new(dictionary: Dictionary, len_max: usize) -> Self {
-        Self { dictionary, len_max }
+    /// Mutates with tokens from `dictionary`.
+    pub fn new(dictionary: Dictionary) -> Self {
+        Self { dictionary }
     }
 
-    /// Changes `input` in place. The result is a function of `input`, `corpus` and `rng`; it may be equal to `input`.
-    pub fn mutate(&self, input: &mut Vec<u8>, corpus: &Corpus, rng: &mut Rng) {
+    /// Changes `input` in place, to at most `len_max` bytes. The result is a function of `input`, `corpus` and `rng`; it may be equal to `input`.
+    pub fn mutate(&self, input: &mut Vec<u8>, len_max: usize, corpus: &Corpus, rng: &mut Rng) {
         // 1, 2, 4, 8 or 16 changes: small steps reach the next check, large ones leave local optima.
         let changes = 1_usize << rng.below(5);
         let total: u32 = CHANGES.iter().map(|(weight, _)| weight).sum();
-        let mut context = Context { input, rng, corpus, dictionary: &self.dictionary, len_max: self.len_max };
+        let mut context = Context { input, rng, corpus, dictionary: &self.dictionary, len_max };
         for _ in 0..changes {
             // Some change always applies (inserting into what is short, deleting from what is long); a few tries find one.
             for _ in 0..8 {
@@ -74,7 +73,7 @@ impl Mutator {
                 }
             }
         }
-        input.truncate(self.len_max);
+        input.truncate(len_max);
     }
 }
 
@@ -87,13 +86,13 @@ mod tests {
     fn mutants_stay_in_bounds_differ_and_are_reproducible() {
         let mut corpus = Corpus::new(2);
         corpus.offer(b"other testcase", Profile(vec![(0, 1)]), 1);
-        let mutator = Mutator::new(Dictionary::parse("\"token\"").unwrap(), 40);
+        let mutator = Mutator::new(Dictionary::parse("\"token\"").unwrap());
         let mut different = 0;
         for seed in 0..5_000 {
             let parent: Vec<u8> = (0..seed as u8 % 41).collect();
             let run = || {
                 let mut input = parent.clone();
-                mutator.mutate(&mut input, &corpus, &mut Rng::of_task(seed, 0, 0));
+                mutator.mutate(&mut input, 40, &corpus, &mut Rng::of_task(seed, 0, 0));
                 input
             };
             let mutant = run();

@@ -1,30 +1,31 @@
 //! The names in one directory.
 
 use super::fs::Ino;
+use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::Arc;
 
 /// Names and their inodes: looked up by name, listed in the order in which they were made.
 ///
 /// A listing goes on behind a cookie, and a cookie stays what it is while names come and go: a program that deletes
 /// what it lists, as `rm -r` does, meets every name once. Names are shared between the snapshot and the live directory,
-/// so that restoring one copies no text.
+/// so that restoring one copies no text. Trees, because no call may take long in a directory of 100,000 names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Dir {
     /// The directory that this one is in; itself for the root and for what was removed.
     pub(super) parent: Ino,
     next_cookie: u64,
-    /// By cookie.
-    listed: Vec<Entry>,
-    /// By name, with the cookie.
-    named: Vec<(Arc<[u8]>, u64)>,
+    listed: BTreeMap<u64, (Arc<[u8]>, Ino)>,
+    /// Cookies by name.
+    named: BTreeMap<Arc<[u8]>, u64>,
 }
 
 /// One name in a directory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Entry<'a> {
     /// Position in the listing: what comes after this entry is what has a larger one.
     pub(super) cookie: u64,
-    pub(super) name: Arc<[u8]>,
+    pub(super) name: &'a [u8],
     pub(super) ino: Ino,
 }
 
@@ -33,53 +34,38 @@ impl Dir {
     const FIRST_COOKIE: u64 = 3;
 
     pub(super) fn new(parent: Ino) -> Self {
-        Self { parent, next_cookie: Self::FIRST_COOKIE, listed: Vec::new(), named: Vec::new() }
-    }
-
-    pub(super) fn restore(&mut self, other: &Self) {
-        self.parent = other.parent;
-        self.next_cookie = other.next_cookie;
-        self.listed.clone_from(&other.listed);
-        self.named.clone_from(&other.named);
+        Self { parent, next_cookie: Self::FIRST_COOKIE, listed: BTreeMap::new(), named: BTreeMap::new() }
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.named.is_empty()
     }
 
-    fn find(&self, name: &[u8]) -> Result<usize, usize> {
-        self.named.binary_search_by(|(other, _)| other[..].cmp(name))
-    }
-
-    fn position(&self, cookie: u64) -> usize {
-        self.listed.partition_point(|entry| entry.cookie < cookie)
-    }
-
     pub(super) fn get(&self, name: &[u8]) -> Option<Ino> {
-        let (_, cookie) = self.named[self.find(name).ok()?];
-        Some(self.listed[self.position(cookie)].ino)
+        let cookie = self.named.get(name)?;
+        Some(self.listed[cookie].1)
     }
 
     /// Adds a name that isn't there.
     pub(super) fn insert(&mut self, name: &[u8], ino: Ino) {
-        let Err(at) = self.find(name) else { panic!("a name is added to a directory once") };
         let (name, cookie): (Arc<[u8]>, u64) = (name.into(), self.next_cookie);
         self.next_cookie += 1;
-        self.named.insert(at, (Arc::clone(&name), cookie));
-        self.listed.push(Entry { cookie, name, ino });
+        let there = self.named.insert(Arc::clone(&name), cookie);
+        assert!(there.is_none(), "a name is added to a directory once");
+        self.listed.insert(cookie, (name, ino));
     }
 
     /// Removes a name that is there.
     pub(super) fn remove(&mut self, name: &[u8]) {
-        let Ok(at) = self.find(name) else { panic!("a name is removed from the directory that has it") };
-        let (_, cookie) = self.named.remove(at);
-        let position = self.position(cookie);
-        self.listed.remove(position);
+        let cookie = self.named.remove(name);
+        let cookie = cookie.expect("a name is removed from the directory that has it");
+        self.listed.remove(&cookie);
     }
 
     /// What is listed after the entry with this cookie, which may be gone.
-    pub(super) fn after(&self, cookie: u64) -> &[Entry] {
-        &self.listed[self.position(cookie.saturating_add(1))..]
+    pub(super) fn after(&self, cookie: u64) -> impl Iterator<Item = Entry<'_>> {
+        let entries = self.listed.range((Bound::Excluded(cookie), Bound::Unbounded));
+        entries.map(|(cookie, (name, ino))| Entry { cookie: *cookie, name, ino: *ino })
     }
 }
 
@@ -94,10 +80,12 @@ mod tests {
             dir.insert(name, Ino(u32::from(name[0])));
         }
         let (mut seen, mut cookie) = (Vec::new(), 2);
-        while let Some(entry) = dir.after(cookie).first().cloned() {
-            cookie = entry.cookie;
-            seen.extend_from_slice(&entry.name);
-            dir.remove(&entry.name);
+        loop {
+            let next = dir.after(cookie).next().map(|entry| (entry.cookie, entry.name.to_vec()));
+            let Some((next, name)) = next else { break };
+            seen.extend_from_slice(&name);
+            dir.remove(&name);
+            cookie = next;
         }
         assert_eq!(seen, b"cadb");
         assert!(dir.is_empty());

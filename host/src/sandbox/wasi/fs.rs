@@ -62,7 +62,6 @@ impl Inode {
                     to.shrink_to_fit();
                 }
             }
-            (Body::Dir(to), Body::Dir(from)) => to.restore(from),
             (to, from) => *to = from.clone(),
         }
         self.nlink = other.nlink;
@@ -99,6 +98,11 @@ impl Fs {
     const SPARE_BYTES_MAX: usize = 64 << 10;
     /// Spare buffers kept.
     const SPARE_MAX: usize = 32;
+
+    /// Bytes that contents, names and inodes take together.
+    pub(super) fn bytes(&self) -> usize {
+        self.used
+    }
 
     /// An empty root directory. `bytes_max` bounds contents, names and inodes together.
     pub(super) fn new(bytes_max: usize, now: u64) -> Self {

@@ -2,6 +2,7 @@
 
 use super::Wasi;
 use super::abi::{Errno, Filestat, Result};
+use std::cell::Cell;
 
 /// One call in progress: the state and the guest's memory, borrowed side by side.
 pub(super) struct Call<'a> {
@@ -14,22 +15,35 @@ pub(super) struct Call<'a> {
 /// Pointers and lengths come from the guest and may be anything. Nothing here allocates.
 pub(super) struct Guest<'a> {
     bytes: &'a mut [u8],
+    /// Bytes that were handed out, which is what the host's work is in proportion to.
+    touched: Cell<u64>,
 }
 
 impl<'a> Guest<'a> {
     pub(super) fn new(bytes: &'a mut [u8]) -> Self {
-        Self { bytes }
+        Self { bytes, touched: Cell::new(0) }
+    }
+
+    /// Bytes that were read or written so far, as often as they were.
+    pub(super) fn touched(&self) -> u64 {
+        self.touched.get()
+    }
+
+    fn touch(&self, len: usize) {
+        self.touched.set(self.touched.get() + len as u64);
     }
 
     /// Bytes `at..at + len`.
     pub(super) fn bytes(&self, at: u32, len: u32) -> Result<&[u8]> {
         let at = at as usize;
+        self.touch(len as usize);
         self.bytes.get(at..at + len as usize).ok_or(Errno::Fault)
     }
 
     /// Bytes `at..at + len`, writable.
     pub(super) fn bytes_mut(&mut self, at: u32, len: u32) -> Result<&mut [u8]> {
         let at = at as usize;
+        self.touch(len as usize);
         self.bytes.get_mut(at..at + len as usize).ok_or(Errno::Fault)
     }
 
@@ -47,6 +61,7 @@ impl<'a> Guest<'a> {
     }
 
     pub(super) fn array<const N: usize>(&self, at: u32) -> Result<[u8; N]> {
+        self.touch(N);
         let bytes = self.bytes.get(at as usize..).ok_or(Errno::Fault)?;
         bytes.first_chunk().copied().ok_or(Errno::Fault)
     }

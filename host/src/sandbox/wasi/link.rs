@@ -5,21 +5,27 @@ use super::guest::{Call, Guest};
 use wasmtime::{Caller, Linker, Memory};
 
 /// The module name under which programs import them.
-const MODULE: &str = "wasi_snapshot_preview1";
+pub const MODULE: &str = "wasi_snapshot_preview1";
 
-/// Runs `body` with the state and the memory of the calling instance.
+/// Runs `body` with the state and the memory of the calling instance, and charges for the work that it was.
 fn enter<T: 'static, R>(
     caller: &mut Caller<'_, T>,
     access: impl Fn(&mut T) -> (Option<Memory>, &mut Wasi),
     body: impl FnOnce(&mut Call<'_>) -> R,
-) -> R {
-    match access(caller.data_mut()).0 {
+) -> wasmtime::Result<R> {
+    let (bytes, wasi) = match access(caller.data_mut()).0 {
         Some(memory) => {
             let (bytes, data) = memory.data_and_store_mut(caller);
-            body(&mut Call { wasi: access(data).1, guest: Guest::new(bytes) })
+            (bytes, access(data).1)
         }
-        None => body(&mut Call { wasi: access(caller.data_mut()).1, guest: Guest::new(&mut []) }),
-    }
+        None => (&mut [][..], access(caller.data_mut()).1),
+    };
+    let files = wasi.fs.bytes();
+    let mut call = Call { wasi, guest: Guest::new(bytes) };
+    let result = body(&mut call);
+    let touched = call.guest.touched() + call.wasi.fs.bytes().abs_diff(files) as u64;
+    call.wasi.charge(touched)?;
+    Ok(result)
 }
 
 /// Generates `link` and `functions` from the signatures: `u32` and `u64` stand for i32 and i64. Each function but
@@ -33,7 +39,8 @@ macro_rules! functions {
         /// `access` gives the guest's memory (the calling instance's exported "memory", `None` if it has none, or a
         /// shared one: every pointer is then a bad one) and the state. It is called at each call, more than once.
         ///
-        /// `proc_exit` ends the guest's call with the error [`Exit`](super::Exit). Errors only if a name is taken already.
+        /// `proc_exit` ends the guest's call with the error [`Exit`](super::Exit), and any function ends it with
+        /// [`Exhausted`](super::Exhausted) when the work of an execution's calls exceeds its limit. Errors only if a name is taken already.
         pub fn link<T: 'static>(
             linker: &mut Linker<T>,
             access: impl Fn(&mut T) -> (Option<Memory>, &mut Wasi) + Copy + Send + Sync + 'static,
@@ -47,10 +54,10 @@ macro_rules! functions {
             access: impl Fn(&mut T) -> (Option<Memory>, &mut Wasi) + Copy + Send + Sync + 'static,
         ) -> wasmtime::Result<()> {
             linker.func_wrap(MODULE, "proc_exit", move |mut caller: Caller<'_, T>, code: u32| -> wasmtime::Result<()> {
-                Err(enter(&mut caller, access, |call| call.proc_exit(code)).into())
+                Err(enter(&mut caller, access, |call| call.proc_exit(code))?.into())
             })?;
             $(
-                linker.func_wrap(MODULE, stringify!($name), move |mut caller: Caller<'_, T>, $($arg: $type),*| -> u32 {
+                linker.func_wrap(MODULE, stringify!($name), move |mut caller: Caller<'_, T>, $($arg: $type),*| -> wasmtime::Result<u32> {
                     enter(&mut caller, access, |call| match call.$name($($arg),*) {
                         Ok(()) => 0,
                         Err(errno) => errno as u32,

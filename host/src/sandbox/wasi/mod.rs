@@ -36,7 +36,7 @@ mod poll;
 mod tests;
 mod tree;
 
-pub use link::{functions, link};
+pub use link::{MODULE, functions, link};
 
 use clock::{Clock, Random};
 use fd::{Fd, Fds};
@@ -59,7 +59,13 @@ pub struct WasiConfig {
     pub fs_bytes_max: usize,
     /// Descriptors open at the same time, the four that are open at the start included (`mfile` beyond).
     pub open_files_max: usize,
+    /// Work that the calls of one execution may be, in units of fuel: [`CALL_WORK`] for each call, and one for each 8 bytes
+    /// that it reads, writes or moves. Beyond it the execution ends, as it does when the guest itself runs out of fuel.
+    pub work_max: u64,
 }
+
+/// What a call costs at least, in units of fuel: about the instructions of a small one.
+pub const CALL_WORK: u64 = 64;
 
 impl Default for WasiConfig {
     fn default() -> Self {
@@ -70,6 +76,7 @@ impl Default for WasiConfig {
             output_bytes_max: 1 << 20,
             fs_bytes_max: 64 << 20,
             open_files_max: 1024,
+            work_max: 1 << 30,
         }
     }
 }
@@ -87,6 +94,8 @@ pub struct Wasi {
     stderr: Vec<u8>,
     output_bytes_max: usize,
     exit_code: Option<u32>,
+    work: u64,
+    work_max: u64,
     small: Small,
     fs: Fs,
     base: Base,
@@ -162,6 +171,8 @@ impl Wasi {
             stderr: Vec::new(),
             output_bytes_max: config.output_bytes_max,
             exit_code: None,
+            work: 0,
+            work_max: config.work_max,
             base: Base { small: small.clone(), stdout_len: 0, stderr_len: 0 },
             small,
             fs,
@@ -178,6 +189,7 @@ impl Wasi {
         self.stdout.truncate(self.base.stdout_len);
         self.stderr.truncate(self.base.stderr_len);
         self.exit_code = None;
+        self.work = 0;
         self.small.restore(&self.base.small);
         self.fs.reset();
     }
@@ -192,7 +204,8 @@ impl Wasi {
     }
 
     /// Replaces a file's contents for this execution; [`Wasi::reset`] undoes it. `path` is absolute; what is in the way
-    /// is replaced, directories on the way are made, and the limit of the file system is not asked.
+    /// is replaced, directories on the way are made, and the limit of the file system is not asked. Cheapest for a file of
+    /// [`WasiConfig::files`], whose buffer is used again.
     pub fn set_file(&mut self, path: &str, bytes: &[u8]) {
         let now = self.now();
         for orphan in self.fs.put(path, bytes, now) {
@@ -218,6 +231,17 @@ impl Wasi {
     /// What the guest passed to `proc_exit` in this execution.
     pub fn exit_code(&self) -> Option<u32> {
         self.exit_code
+    }
+
+    /// Work of this execution's calls so far, in units of fuel.
+    pub fn work(&self) -> u64 {
+        self.work
+    }
+
+    /// Counts the work of a call that moved `bytes`.
+    fn charge(&mut self, bytes: u64) -> Result<(), Exhausted> {
+        self.work += CALL_WORK + bytes / 8;
+        if self.work > self.work_max { Err(Exhausted) } else { Ok(()) }
     }
 
     /// The time stamp of what changes now.
@@ -271,6 +295,18 @@ pub struct Exit(
     /// The code that the guest passed.
     pub u32,
 );
+
+/// Ends an execution whose calls are more work than [`WasiConfig::work_max`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exhausted;
+
+impl fmt::Display for Exhausted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the program's calls are more work than the limit on fuel allows")
+    }
+}
+
+impl std::error::Error for Exhausted {}
 
 impl fmt::Display for Exit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

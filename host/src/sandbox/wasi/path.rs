@@ -176,7 +176,7 @@ mod tests {
     use super::super::fs::Create;
     use super::*;
 
-    /// /d/e/, /f (a file), /l -> d/e, /loop -> loop, /abs -> /f is not possible, /up -> ../f in d
+    /// d/e/, d/up -> ../f, f (a file), l -> d/e, loop -> loop, gone -> d/nothing/
     fn tree() -> Fs {
         let mut fs = Fs::new(1 << 20, 0);
         let d = fs.create(Fs::ROOT, b"d", Create::Dir, 0).unwrap();

@@ -198,7 +198,7 @@ impl Call<'_> {
         let ino = self.wasi.small.fds.dir(fd)?;
         let fs = &self.wasi.fs;
         let dots = [(1, ino, &b"."[..]), (2, ino, &b".."[..])].into_iter().filter(|(next, ..)| *next > cookie);
-        let entries = fs.dir(ino)?.after(cookie.max(2)).iter().map(|entry| (entry.cookie, entry.ino, &entry.name[..]));
+        let entries = fs.dir(ino)?.after(cookie.max(2)).map(|entry| (entry.cookie, entry.ino, entry.name));
         let mut used = 0;
         for (next, ino, name) in dots.chain(entries) {
             let mut head = [0; DIRENT_BYTES];

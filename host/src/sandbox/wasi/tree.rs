@@ -167,10 +167,10 @@ impl Fs {
         if slash && !is_dir {
             return Err(Errno::Notdir);
         }
-        if self.is_within(to_dir, moved) {
+        if is_dir && self.is_within(to_dir, moved) {
             return Err(Errno::Inval);
         }
-        if replaced.is_some_and(|ino| self.is_within(from_dir, ino)) {
+        if replaced.is_some_and(|ino| self.is_dir(ino) && self.is_within(from_dir, ino)) {
             return Err(Errno::Notempty);
         }
         if replaced == Some(moved) {
