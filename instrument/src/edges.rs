@@ -130,7 +130,8 @@ impl EdgeMap {
     }
 }
 
-fn push_json_string(json: &mut String, text: &str) {
+/// Appends a string with its quotes.
+pub(crate) fn push_json_string(json: &mut String, text: &str) {
     json.push('"');
     for c in text.chars() {
         match c {

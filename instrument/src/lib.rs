@@ -9,8 +9,12 @@
 //! What comes out besides bytes: [`EdgeMap`] says what each counter counts, [`OffsetMap`] leads from an offset in the
 //! new module back to the original, [`StateExports`] names all state that an execution can change.
 //!
+//! Beside the passes stands `cfg`: [`Cfg`] is the graph of what a function can do, with the numbers of the edge map on
+//! its edges, and the answers about dominators, loops and control dependence.
+//!
 //! What this crate does not do: it runs nothing, and knows no engine. It refuses by name what it can't rewrite.
 
+mod cfg;
 mod edges;
 mod floats;
 mod instrument;
@@ -23,6 +27,7 @@ mod sections;
 mod survey;
 mod types;
 
+pub use cfg::{Block, BlockKind, Cfg, Cfgs, ControlDependence, DominatorTree, Flow, FlowKind, Loops};
 pub use edges::{Edge, EdgeKind, EdgeMap};
 pub use floats::shows_float_bits;
 pub use instrument::{Injected, Instrumented, Options, StateExports, instrument};

@@ -1,10 +1,12 @@
 //! `fuzzbox inspect`: what fuzzbox sees in a module.
 
+use super::cfg::{GraphFormat, graph};
 use super::exit::{Exit, Verdict};
 use super::output::say;
 use super::target_args::TargetArgs;
 use crate::sandbox::Summary;
 use anyhow::Context;
+use std::io::Write;
 use std::path::PathBuf;
 
 /// Flags of `inspect`.
@@ -16,12 +18,22 @@ pub(super) struct Args {
     /// One JSON object instead of text
     #[arg(long)]
     json: bool,
+    /// Only the control-flow graph of a function, by index or name
+    #[arg(long, value_name = "FUNCTION")]
+    cfg: Option<String>,
+    /// Form of the graph
+    #[arg(long, value_enum, default_value_t, requires = "cfg", conflicts_with = "json")]
+    format: GraphFormat,
     #[command(flatten)]
     flags: TargetArgs,
 }
 
 impl Args {
     pub(super) fn run(self) -> Verdict {
+        if let Some(function) = &self.cfg {
+            std::io::stdout().write_all(graph(&self.target, function, self.format)?.as_bytes())?;
+            return Ok(Exit::Clean);
+        }
         let target = self.flags.load(&self.target)?;
         let summary = target.summary();
         if self.json {

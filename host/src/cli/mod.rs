@@ -1,5 +1,6 @@
 //! The command line: one file per verb. What was typed becomes settings here, and nowhere else.
 
+mod cfg;
 mod exit;
 mod export;
 mod import;
