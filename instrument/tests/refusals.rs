@@ -42,7 +42,6 @@ fn what_is_invalid_is_refused_with_its_offset() {
 #[test]
 fn what_wasmtime_has_not_is_refused_by_name() {
     let missing = [
-        ("(module (func try catch_all end))", "legacy_exceptions feature required"),
         ("(module (type $f (func)) (type (cont $f)))", "when stack switching is disabled"),
         ("(module (type (shared (struct))))", "require the shared-everything-threads proposal"),
         (
