@@ -140,7 +140,7 @@ pub fn instrument(wasm: &[u8], options: &Options) -> Result<Instrumented> {
         Err(error) if error.is::<UsesLegacy>() => {
             let translated = translate_legacy_exceptions(wasm)?;
             let new = instrument_current(&translated.wasm, options);
-            Ok(new.context("has legacy exceptions; when they are translated, it")?.through(&translated.offsets))
+            Ok(new.context("has legacy exceptions, which are translated first")?.through(&translated.offsets))
         }
         result => result,
     }

@@ -138,4 +138,27 @@ mod tests {
         let expected = [None, Some(5), Some(6), Some(7)].into_iter().chain([Some(8); 8]).chain([Some(9), None, None]);
         assert!(all.into_iter().eq(expected));
     }
+
+    #[test]
+    fn offsets_lead_back_through_two_rewritings() {
+        let mut first = OffsetMap::default();
+        first.outside(0);
+        first.copied(10, 100);
+        first.inserted(14, 104);
+        first.copied(16, 105);
+        first.outside(20);
+        let mut second = OffsetMap::default();
+        second.outside(0);
+        second.inserted(5, 11);
+        second.copied(6, 12);
+        second.inserted(11, 15);
+        second.copied(13, 17);
+        second.outside(16);
+        let whole = second.then(&first);
+        for offset in 0..20 {
+            let expected = second.original(offset).and_then(|between| first.original(between));
+            assert_eq!(whole.original(offset), expected, "{offset}");
+        }
+        assert_eq!((whole.original(8), whole.original(10), whole.original(14)), (Some(104), Some(105), Some(107)));
+    }
 }

@@ -31,7 +31,7 @@ pub(super) fn write(
         offsets: OffsetMap::default(),
         frames: vec![frame],
         height: 1,
-        tries: 0,
+        again: Vec::with_capacity(scan.tries.len()),
         to_caller: None,
         at: u32::try_from(scan.code_start)?,
         copying: false,
@@ -77,7 +77,7 @@ enum Part {
     /// A block which stays what it is.
     Plain,
     /// The first part of a `try`.
-    Try { number: usize, again: Option<u32> },
+    Try { number: usize },
     /// A clause's body.
     Clause { number: usize, clause: usize },
 }
@@ -92,8 +92,8 @@ struct Writer<'w, 's> {
     frames: Vec<Frame>,
     /// How many labels are open in the new body.
     height: u32,
-    /// How many `try`s have been opened.
-    tries: usize,
+    /// Per `try` that has been opened, the label of the block that ends with throwing again what was delegated to it.
+    again: Vec<Option<u32>>,
     /// Label of the block that ends with throwing again what was delegated to the caller.
     to_caller: Option<u32>,
     /// Where the current operator is in the original module.
@@ -155,8 +155,7 @@ impl Writer<'_, '_> {
 
     fn begin_try(&mut self, block_type: wasmparser::BlockType) -> Result<()> {
         let scan = self.scan;
-        let number = self.tries;
-        self.tries += 1;
+        let number = self.again.len();
         let plan = scan.tries.get(number).context(UNBALANCED)?;
         let encoded = encoded_block(block_type)?;
         let params = Values::params(block_type);
@@ -184,7 +183,8 @@ impl Writer<'_, '_> {
         } else {
             None
         };
-        self.frames.push(Frame { label: label.unwrap_or(body), part: Part::Try { number, again } });
+        self.again.push(again);
+        self.frames.push(Frame { label: label.unwrap_or(body), part: Part::Try { number } });
         Ok(())
     }
 
@@ -204,10 +204,7 @@ impl Writer<'_, '_> {
         if let Some(handler) = plan.delegate {
             let again = match handler {
                 Handler::Caller => self.to_caller,
-                Handler::Try(target) => self.frames.iter().rev().find_map(|frame| match frame.part {
-                    Part::Try { number, again } if number == target => again,
-                    _ => None,
-                }),
+                Handler::Try(target) => self.again.get(target).copied().flatten(),
             };
             return Ok(vec![Catch::AllRef { label: self.height - again.context(UNBALANCED)? }]);
         }
@@ -222,7 +219,9 @@ impl Writer<'_, '_> {
 
     /// Leaves the body of a `try`, up to its `try_table`'s end.
     fn end_of_try(&mut self, frame: &Frame) {
-        if let Part::Try { again: Some(_), .. } = frame.part {
+        if let Part::Try { number } = frame.part
+            && self.again[number].is_some()
+        {
             let out = self.height - frame.label;
             self.insert().br(out).end().throw_ref();
             self.height -= 1;
@@ -234,7 +233,7 @@ impl Writer<'_, '_> {
         let mut frame = self.frames.pop().context(UNBALANCED)?;
         let (number, clause) = match frame.part {
             Part::Plain => bail!(UNBALANCED),
-            Part::Try { number, .. } => {
+            Part::Try { number } => {
                 self.end_of_try(&frame);
                 self.close();
                 (number, 0)
