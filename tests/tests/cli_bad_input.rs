@@ -65,7 +65,7 @@ fn files_that_are_no_target_are_refused_and_leave_nothing() {
         (
             "legacy.wasm",
             wat(r#"(func (export "_start") try catch_all i32.const 1 end)"#),
-            &["`legacy.wasm`", "is not valid wasm: type mismatch"],
+            &["`legacy.wasm`", "is not valid wasm", "type mismatch"],
         ),
     ];
     let fuzzbox = Fuzzbox::new();
