@@ -16,7 +16,10 @@ use program::{End, Expr, FUNCTIONS, Try};
 use rewriter::{Random, engine};
 use script::{Report, Variant};
 use wasmparser::{Operator, Parser, Payload};
-use wasmtime::{AsContextMut, Engine, ExnRef, Instance, Module, OptLevel, Rooted, Store, ThrownException, Trap, Val};
+use wasmtime::{
+    AsContextMut, Engine, ExnRef, FrameInfo, Instance, Module, OptLevel, Rooted, Store, ThrownException, Trap, Val,
+    WasmBacktrace,
+};
 
 #[test]
 fn scripts_find_what_they_expect() {
@@ -77,6 +80,41 @@ fn random_programs_do_what_they_mean() {
     }
     println!("{returned} runs returned, {threw} threw; {caught} exceptions caught");
     assert!(u64::from(returned.min(threw)) >= programs / 4 && u64::from(caught) >= programs);
+}
+
+/// Each function traps at its only `unreachable`, or at that of the function which it calls.
+const TRAPS: &str = r#"(module
+  (tag $e (param i32))
+  (func (export "body") try unreachable catch_all end)
+  (func (export "clause") try (throw $e (i32.const 1)) catch $e drop unreachable catch_all nop end)
+  (func (export "second clause") try try (throw $e (i32.const 1)) catch_all rethrow 0 end catch $e drop
+    block br 1 end catch_all end unreachable)
+  (func (export "kept") try (throw $e (i32.const 1)) catch_all try nop catch $e drop rethrow 1 end unreachable end)
+  (func (export "delegated") try try (throw $e (i32.const 1)) delegate 0 catch $e drop end try nop delegate 0 unreachable)
+  (func (export "called") try try call 0 delegate 1 catch_all rethrow 0 end))"#;
+
+#[test]
+fn traps_are_where_the_original_has_them() {
+    let wasm = wat::parse_str(TRAPS).unwrap();
+    let places = offsets(&wasm, |operator| matches!(operator, Operator::Unreachable));
+    let call = offsets(&wasm, |operator| matches!(operator, Operator::Call { .. }));
+    let engine = engine(OptLevel::None, |_| {});
+    let translated = translate_legacy_exceptions(&wasm).unwrap();
+    let instrumented = instrument(&wasm, &Options::default()).unwrap();
+    for (wasm, map) in [(translated.wasm, translated.offsets), (instrumented.wasm, instrumented.offsets)] {
+        let mut store = Store::new(&engine, ());
+        let instance = Instance::new(&mut store, &Module::new(&engine, &wasm).unwrap(), &[]).unwrap();
+        for (number, name) in ["body", "clause", "second clause", "kept", "delegated", "called"].into_iter().enumerate()
+        {
+            let function = instance.get_typed_func::<(), ()>(&mut store, name).unwrap();
+            let error = function.call(&mut store, ()).unwrap_err();
+            let backtrace = error.downcast_ref::<WasmBacktrace>().unwrap();
+            let offset = |frame: &FrameInfo| map.original(frame.module_offset().unwrap() as u32).unwrap();
+            let found: Vec<_> = backtrace.frames().iter().map(offset).collect();
+            let expected = if name == "called" { vec![places[0], call[0]] } else { vec![places[number]] };
+            assert_eq!(found, expected, "{name}");
+        }
+    }
 }
 
 /// `tests/guests/setjmp`, once with legacy exceptions and once without: same results, same counts.
@@ -199,7 +237,7 @@ fn values(store: &mut impl AsContextMut, exception: Rooted<ExnRef>) -> Vec<i32> 
 
 /// How often each clause caught, by the number of its `try` in the module; zeros left out.
 fn catches(wasm: &[u8], new: &Instrumented, counters: &[u8]) -> Vec<(usize, u32, u32)> {
-    let tries = try_offsets(wasm);
+    let tries = offsets(wasm, |operator| matches!(operator, Operator::Try { .. }));
     let mut catches = Vec::new();
     for (number, edge) in new.edges.edges.iter().enumerate() {
         let EdgeKind::Catch { clause } = edge.kind else { continue };
@@ -212,12 +250,14 @@ fn catches(wasm: &[u8], new: &Instrumented, counters: &[u8]) -> Vec<(usize, u32,
     catches
 }
 
-fn try_offsets(wasm: &[u8]) -> Vec<u32> {
+/// Where the operators are that fit.
+fn offsets(wasm: &[u8], fits: impl Fn(&Operator<'_>) -> bool) -> Vec<u32> {
     let mut offsets = Vec::new();
     for payload in Parser::new(0).parse_all(wasm) {
         let Payload::CodeSectionEntry(body) = payload.unwrap() else { continue };
         for operator in body.get_operators_reader().unwrap().into_iter_with_offsets() {
-            if let (Operator::Try { .. }, at) = operator.unwrap() {
+            let (operator, at) = operator.unwrap();
+            if fits(&operator) {
                 offsets.push(at as u32);
             }
         }
