@@ -39,9 +39,9 @@ pub enum EdgeKind {
     BrOnTaken,
     /// One of these fell through.
     BrOnNotTaken,
-    /// A `try_table` caught an exception.
+    /// A `try_table`, or a legacy `try`, caught an exception.
     Catch {
-        /// The number of the clause.
+        /// The number of the clause; 0 if a `try` has none but delegates.
         clause: u32,
     },
 }

@@ -4,10 +4,11 @@ use anyhow::{Context, Result};
 use wasmparser::Validator;
 
 use crate::edges::EdgeMap;
+use crate::legacy::{UsesLegacy, translate_legacy_exceptions};
 use crate::offsets::OffsetMap;
 use crate::plan::plan;
 use crate::rewrite::rewrite;
-use crate::survey::{features, survey};
+use crate::survey::{output_features, survey};
 
 /// How a module is rewritten.
 #[derive(Clone, Debug)]
@@ -27,7 +28,7 @@ impl Default for Options {
 /// A rewritten module and what is to be known about it.
 #[derive(Clone, Debug)]
 pub struct Instrumented {
-    /// The module. It validates with [`features`], and has no custom sections.
+    /// The module. It validates with [`output_features`], and has no custom sections.
     pub wasm: Vec<u8>,
     /// What each counter counts.
     pub edges: EdgeMap,
@@ -63,6 +64,18 @@ pub struct StateExports {
     /// execution. (What *may* happen and can't be undone, as dropping a segment, has a flag in
     /// [`layout`](crate::layout) instead.)
     pub irreversible: Option<&'static str>,
+}
+
+impl Instrumented {
+    /// Puts in terms of an original what is in terms of a module that was made of it; `offsets` is the way back.
+    fn through(mut self, offsets: &OffsetMap) -> Instrumented {
+        for edge in &mut self.edges.edges {
+            // Every operator of the module was copied or belongs to one.
+            edge.offset = offsets.original(edge.offset).unwrap_or(edge.offset);
+        }
+        self.offsets = self.offsets.then(offsets);
+        self
+    }
 }
 
 /// Rewrites a module so that it counts its control-flow edges, runs on fuel, and tells how it changed its state.
@@ -109,6 +122,10 @@ pub struct StateExports {
 /// init), one for an element of a table or array. `memory.atomic.wait` times out at once, because nobody is there to
 /// notify.
 ///
+/// **Legacy exceptions** are translated first, as [`translate_legacy_exceptions`] shows; all of the above is then about
+/// the translated module. Offsets and edges are the original's: a `try` has an edge for each of its clauses, as a
+/// `try_table` has, and one that ends with `delegate` has one for what it delegates.
+///
 /// **Behaviour** is otherwise the original's: same results, traps, memories, tables and globals, with three
 /// exceptions. Running out of fuel traps; functions may have larger frames, so that the stack overflows earlier; and
 /// objects in scratch locals may live longer.
@@ -119,11 +136,23 @@ pub struct StateExports {
 /// module; invalid, with the validator's message and offset; using what [`features`] doesn't have; or beyond a limit
 /// when rewritten (memories, types, exports, locals, body size, counters).
 pub fn instrument(wasm: &[u8], options: &Options) -> Result<Instrumented> {
+    match instrument_current(wasm, options) {
+        Err(error) if error.is::<UsesLegacy>() => {
+            let translated = translate_legacy_exceptions(wasm)?;
+            let new = instrument_current(&translated.wasm, options);
+            Ok(new.context("has legacy exceptions, which are translated first")?.through(&translated.offsets))
+        }
+        result => result,
+    }
+}
+
+/// Rewrites a module without legacy exceptions.
+fn instrument_current(wasm: &[u8], options: &Options) -> Result<Instrumented> {
     let (survey, bodies) = survey(wasm)?;
     let plan = plan(&survey, bodies)?;
     let rewritten = rewrite(&survey, &plan, options)?;
     // Everything was in order before, so what fails here is a limit: the validator knows them all, and names them.
-    Validator::new_with_features(features())
+    Validator::new_with_features(output_features())
         .validate_all(&rewritten.wasm)
         .context("is beyond what engines accept when it is rewritten")?;
     Ok(Instrumented {

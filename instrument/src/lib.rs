@@ -6,6 +6,8 @@
 //! 2. `plan` validates each body and decides what is inserted where: counters, fuel, flags;
 //! 3. `rewrite` writes the new module: it copies what did not change, and puts the planned code in between.
 //!
+//! A module with legacy exceptions is first translated by `legacy`, and then goes the same way.
+//!
 //! What comes out besides bytes: [`EdgeMap`] says what each counter counts, [`OffsetMap`] leads from an offset in the
 //! new module back to the original, [`StateExports`] names all state that an execution can change.
 //!
@@ -19,6 +21,7 @@ mod edges;
 mod floats;
 mod instrument;
 pub mod layout;
+mod legacy;
 mod names;
 mod offsets;
 mod plan;
@@ -31,6 +34,7 @@ pub use cfg::{Block, BlockKind, Cfg, Cfgs, ControlDependence, DominatorTree, Flo
 pub use edges::{Edge, EdgeKind, EdgeMap};
 pub use floats::shows_float_bits;
 pub use instrument::{Injected, Instrumented, Options, StateExports, instrument};
+pub use legacy::{Translated, translate_legacy_exceptions};
 pub use offsets::OffsetMap;
 pub use sections::{custom_sections, strip_custom_sections};
-pub use survey::features;
+pub use survey::{features, output_features};

@@ -7,6 +7,11 @@ use crate::sections::custom_sections;
 /// The longest name that is kept, in bytes; mangled names of generic code can be very long, and they go into reports.
 const NAME_BYTES_MAX: usize = 1 << 16;
 
+/// Whether a custom section with this content, its name included, names functions.
+pub(crate) fn is_name_section(content: &[u8]) -> bool {
+    BinaryReader::new(content, 0).read_unlimited_string().is_ok_and(|name| name == "name")
+}
+
 /// Function names by index, the best source first: whoever names a function first wins.
 #[derive(Default)]
 pub(crate) struct Names {

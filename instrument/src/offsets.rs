@@ -81,6 +81,46 @@ impl OffsetMap {
     }
 }
 
+impl OffsetMap {
+    /// The way back through two rewritings: `self` leads from the last module to one between, and `first` from there to
+    /// the original.
+    pub(crate) fn then(&self, first: &OffsetMap) -> OffsetMap {
+        let mut whole = OffsetMap::default();
+        for (number, run) in self.runs.iter().enumerate() {
+            match run.origin {
+                Origin::Copied(from) => {
+                    let length = self.runs.get(number + 1).map_or(u32::MAX - run.start, |next| next.start - run.start);
+                    whole.copied_through(run.start, from, length, first);
+                }
+                Origin::Inserted(at) => match first.original(at) {
+                    Some(original) => whole.inserted(run.start, original),
+                    None => whole.outside(run.start),
+                },
+                Origin::Outside => whole.outside(run.start),
+            }
+        }
+        whole
+    }
+
+    /// From `start` onwards, `length` bytes were copied from `from` onwards in the module that `first` is for.
+    fn copied_through(&mut self, start: u32, from: u32, length: u32, first: &OffsetMap) {
+        let mut next = first.runs.partition_point(|run| run.start <= from);
+        let mut done = 0;
+        while done < length {
+            let at = from + done;
+            let run = next.checked_sub(1).map(|current| first.runs[current]);
+            match run.map(|run| (run.start, run.origin)) {
+                Some((run_start, Origin::Copied(original))) => self.copied(start + done, original + (at - run_start)),
+                Some((_, Origin::Inserted(original))) => self.inserted(start + done, original),
+                Some((_, Origin::Outside)) | None => self.outside(start + done),
+            }
+            let Some(following) = first.runs.get(next) else { break };
+            done = following.start.saturating_sub(from);
+            next += 1;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,5 +137,28 @@ mod tests {
         let all: Vec<_> = (109..=123).map(|offset| whole.original(offset)).collect();
         let expected = [None, Some(5), Some(6), Some(7)].into_iter().chain([Some(8); 8]).chain([Some(9), None, None]);
         assert!(all.into_iter().eq(expected));
+    }
+
+    #[test]
+    fn offsets_lead_back_through_two_rewritings() {
+        let mut first = OffsetMap::default();
+        first.outside(0);
+        first.copied(10, 100);
+        first.inserted(14, 104);
+        first.copied(16, 105);
+        first.outside(20);
+        let mut second = OffsetMap::default();
+        second.outside(0);
+        second.inserted(5, 11);
+        second.copied(6, 12);
+        second.inserted(11, 15);
+        second.copied(13, 17);
+        second.outside(16);
+        let whole = second.then(&first);
+        for offset in 0..20 {
+            let expected = second.original(offset).and_then(|between| first.original(between));
+            assert_eq!(whole.original(offset), expected, "{offset}");
+        }
+        assert_eq!((whole.original(8), whole.original(10), whole.original(14)), (Some(104), Some(105), Some(107)));
     }
 }

@@ -16,15 +16,23 @@ use crate::sections::sections;
 /// offsets in the rewritten module must fit into a `u32`.
 const MODULE_BYTES_MAX: usize = 1 << 28;
 
+/// The most locals a function may have, parameters included (a limit of all engines).
+pub(crate) const LOCALS_MAX: u32 = 50_000;
+
 /// How exports that the rewriter adds start; a number is put before the colon if the module has such names itself.
 const PREFIX: &str = "fuzzbox";
 
-/// What we accept: what wasmtime 48 can run. All of WebAssembly 3.0 with threads, wide arithmetic and custom page
-/// sizes; no legacy exceptions, stack switching, components or shared-everything threads.
-///
-/// The rewritten module needs [`WasmFeatures::MULTI_MEMORY`] and [`WasmFeatures::MULTI_VALUE`] whether the original
-/// did or not.
+/// What we accept: what wasmtime 48 can run, and legacy exceptions. All of WebAssembly 3.0 with threads, wide arithmetic
+/// and custom page sizes; no stack switching, components or shared-everything threads.
 pub fn features() -> WasmFeatures {
+    output_features() | WasmFeatures::LEGACY_EXCEPTIONS
+}
+
+/// What rewritten modules use at most: [`features`] without legacy exceptions, which no longer occur in them.
+///
+/// They need [`WasmFeatures::MULTI_MEMORY`] and [`WasmFeatures::MULTI_VALUE`] whether the original did or not, and
+/// [`WasmFeatures::EXCEPTIONS`] if it used legacy exceptions.
+pub fn output_features() -> WasmFeatures {
     WasmFeatures::WASM3 | WasmFeatures::CUSTOM_PAGE_SIZES | WasmFeatures::WIDE_ARITHMETIC
 }
 
@@ -39,6 +47,8 @@ pub(crate) struct Survey<'a> {
     pub(crate) types: Vec<Option<FuncType>>,
     /// A type index for each type that the validator knows.
     pub(crate) type_indices: BTreeMap<CoreTypeId, u32>,
+    /// Per tag index: the index of its function type.
+    pub(crate) tags: Vec<u32>,
     /// Size of the memory index space; the injected memory's index.
     pub(crate) memories: u32,
     /// Size of the table index space.
@@ -134,10 +144,13 @@ impl<'a> Reader<'a> {
         }
         let type_count = types.core_type_count_in_module();
         debug_assert_eq!(type_count as usize, self.types.len());
+        let type_indices: BTreeMap<_, _> =
+            (0..type_count).rev().map(|index| (types.core_type_at_in_module(index), index)).collect();
         let survey = Survey {
             wasm,
             types: self.types,
-            type_indices: (0..type_count).rev().map(|index| (types.core_type_at_in_module(index), index)).collect(),
+            tags: (0..types.tag_count()).map(|index| type_indices[&types.tag_at(index)]).collect(),
+            type_indices,
             memories: types.memory_count(),
             tables: types.table_count(),
             mutable_globals: (0..types.global_count()).filter(|&index| types.global_at(index).mutable).collect(),

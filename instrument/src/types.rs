@@ -27,6 +27,27 @@ pub(crate) enum Values {
     Params(u32),
     /// The results of a function type.
     Results(u32),
+    /// The parameters of a function type, and a reference to an exception.
+    ParamsAndExn(u32),
+}
+
+impl Values {
+    /// What a block of this type takes from the stack.
+    pub(crate) fn params(ty: wasmparser::BlockType) -> Values {
+        match ty {
+            wasmparser::BlockType::Empty | wasmparser::BlockType::Type(_) => Values::Empty,
+            wasmparser::BlockType::FuncType(index) => Values::Params(index),
+        }
+    }
+
+    /// What a block of this type leaves on the stack.
+    pub(crate) fn results(ty: wasmparser::BlockType) -> Values {
+        match ty {
+            wasmparser::BlockType::Empty => Values::Empty,
+            wasmparser::BlockType::Type(ty) => Values::One(ty),
+            wasmparser::BlockType::FuncType(index) => Values::Results(index),
+        }
+    }
 }
 
 /// Parameters and results of a block.
@@ -106,6 +127,7 @@ impl Survey<'_> {
             Values::One(ty) => vec![ty],
             Values::Params(index) => function(index)?.params().to_vec(),
             Values::Results(index) => function(index)?.results().to_vec(),
+            Values::ParamsAndExn(index) => [function(index)?.params(), &[ValType::EXNREF]].concat(),
         })
     }
 
@@ -116,6 +138,15 @@ impl Survey<'_> {
         RefType::new(ty.is_nullable(), HeapType::Concrete(UnpackedIndex::Module(index)))
             .with_context(|| format!("has a reference to type {index}, beyond what can be encoded"))
     }
+}
+
+/// Converts a block's type as it was written to the encoder's.
+pub(crate) fn encoded_block(ty: wasmparser::BlockType) -> Result<BlockType> {
+    Ok(match ty {
+        wasmparser::BlockType::Empty => BlockType::Empty,
+        wasmparser::BlockType::Type(ty) => BlockType::Result(encoded(ty)?),
+        wasmparser::BlockType::FuncType(index) => BlockType::FunctionType(index),
+    })
 }
 
 /// Converts a type as it was written to the encoder's.

@@ -40,9 +40,53 @@ fn what_is_invalid_is_refused_with_its_offset() {
 }
 
 #[test]
+fn legacy_exceptions_are_refused_where_they_are_invalid_or_too_many() {
+    assert_eq!(
+        refusal_of_text("(module (func try rethrow 0 catch_all end))"),
+        "is not valid wasm: invalid rethrow label: target was not a `catch` block (at offset 0x19)"
+    );
+    let nested =
+        |count: usize| format!("(module (func {} {}))", "try catch_all rethrow 0 ".repeat(count), "end ".repeat(count));
+    assert_eq!(
+        refusal_of_text(&nested(50_001)),
+        "has function 0, whose legacy exceptions can't be translated: would need 50001 locals, more than the 50000 that \
+         engines accept"
+    );
+    let large = format!("(module (func {}))", "try catch_all end ".repeat(600_000));
+    assert_eq!(
+        refusal_of_text(&large),
+        "has function 0, whose legacy exceptions can't be translated: has 8400002 bytes when it is translated, more than the \
+         7654321 that engines accept"
+    );
+    let counted = format!("(module (func {}))", "try catch_all end ".repeat(300_000));
+    assert_eq!(
+        refusal_of_text(&counted),
+        "has legacy exceptions, which are translated first: has function 0, which can't be rewritten: has 12291862 bytes \
+         when it is rewritten, more than the 7654321 that engines accept"
+    );
+}
+
+#[test]
+fn legacy_exceptions_may_be_nested_deeply() {
+    let count = 40_000;
+    let (starts, ends) = ("try call 0 catch_all ".repeat(count), "rethrow 0 end ".repeat(count));
+    let clauses = format!("(module (func {starts} {ends}))");
+    let wasm = wat::parse_str(&clauses).unwrap();
+    let catches =
+        rewritten(&wasm).edges.edges.iter().filter(|edge| matches!(edge.kind, EdgeKind::Catch { .. })).count();
+    assert_eq!(catches, count);
+    // Each delegates across all the others; in the clause of the outermost, that is to the caller.
+    for around in ["try", "try catch_all"] {
+        let ends: Vec<_> = (0..count).rev().map(|depth| format!("delegate {depth}")).collect();
+        let clause = if around == "try" { "catch_all" } else { "" };
+        let text = format!("(module (func {around} {} call 0 {} {clause} end))", "try ".repeat(count), ends.join(" "));
+        rewritten(&wat::parse_str(&text).unwrap());
+    }
+}
+
+#[test]
 fn what_wasmtime_has_not_is_refused_by_name() {
     let missing = [
-        ("(module (func try catch_all end))", "legacy_exceptions feature required"),
         ("(module (type $f (func)) (type (cont $f)))", "when stack switching is disabled"),
         ("(module (type (shared (struct))))", "require the shared-everything-threads proposal"),
         (

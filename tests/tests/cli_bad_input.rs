@@ -63,7 +63,11 @@ fn files_that_are_no_target_are_refused_and_leave_nothing() {
             wat(r#"(memory (export "memory") 60000) (func (export "_start"))"#),
             &["`huge.wasm`", "--memory-max"],
         ),
-        ("legacy.wasm", wat(r#"(func (export "_start") try catch_all end)"#), &["`legacy.wasm`", "legacy"]),
+        (
+            "legacy.wasm",
+            wat(r#"(func (export "_start") try catch_all i32.const 1 end)"#),
+            &["`legacy.wasm`", "is not valid wasm", "type mismatch"],
+        ),
     ];
     let fuzzbox = Fuzzbox::new();
     for (name, bytes, words) in cases {

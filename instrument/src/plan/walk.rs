@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use wasmparser::{
     BinaryReader, BlockType, BrTable, FuncValidator, FunctionBody, Operator, TryTable, ValType, ValidatorResources,
 };
@@ -11,11 +11,9 @@ use super::frames::{Frames, Kind};
 use super::{Change, Edit, FunctionPlan, Handler, Plan, Test, TryPlan, label, with_label};
 use crate::edges::EdgeKind;
 use crate::layout;
-use crate::survey::Survey;
+use crate::legacy::UsesLegacy;
+use crate::survey::{LOCALS_MAX, Survey};
 use crate::types::{Signature, Values};
-
-/// The most locals a function may have, parameters included (a limit of all engines).
-const LOCALS_MAX: u32 = 50_000;
 
 /// Validates a body and plans what is done to it.
 pub(super) fn walk(
@@ -26,7 +24,7 @@ pub(super) fn walk(
 ) -> Result<FunctionPlan> {
     let mut reader: BinaryReader<'_> = body.get_binary_reader();
     validator.read_locals(&mut reader)?;
-    let results = validator.get_control_frame(0).map_or(Values::Empty, |frame| results(frame.block_type));
+    let results = validator.get_control_frame(0).map_or(Values::Empty, |frame| Values::results(frame.block_type));
     let mut operators = wasmparser::OperatorsReader::new(reader);
     let code_start = offset(operators.original_position());
     let range = body.range();
@@ -67,23 +65,6 @@ fn offset(position: u64) -> u32 {
     u32::try_from(position).expect("the survey limits the module's size")
 }
 
-/// What a block of this type takes from the stack.
-fn params(ty: BlockType) -> Values {
-    match ty {
-        BlockType::Empty | BlockType::Type(_) => Values::Empty,
-        BlockType::FuncType(index) => Values::Params(index),
-    }
-}
-
-/// What a block of this type leaves on the stack.
-fn results(ty: BlockType) -> Values {
-    match ty {
-        BlockType::Empty => Values::Empty,
-        BlockType::Type(ty) => Values::One(ty),
-        BlockType::FuncType(index) => Values::Results(index),
-    }
-}
-
 /// A site that spends fuel.
 struct Cost {
     /// Its edit.
@@ -122,7 +103,9 @@ impl Walk<'_, '_> {
         let site = self.frames.site();
         self.costs[site].operators += 1;
         match operator {
-            O::Block { blockty } => self.frames.push(Kind::Block, params(*blockty), results(*blockty), None, 0),
+            O::Block { blockty } => {
+                self.frames.push(Kind::Block, Values::params(*blockty), Values::results(*blockty), None, 0)
+            }
             O::Loop { blockty } => self.begin_loop(*blockty),
             O::If { blockty } => self.begin_if(*blockty)?,
             O::Else => self.begin_else(),
@@ -141,6 +124,7 @@ impl Walk<'_, '_> {
             | O::ReturnCall { .. }
             | O::ReturnCallIndirect { .. }
             | O::ReturnCallRef { .. } => self.frames.stop(),
+            O::Try { .. } | O::Catch { .. } | O::CatchAll | O::Rethrow { .. } | O::Delegate { .. } => bail!(UsesLegacy),
             _ if self.frames.live() => {
                 self.state_change(operator);
                 self.bulk(operator, operand)?;
@@ -214,7 +198,7 @@ impl Walk<'_, '_> {
             self.edit(Change::SpendAfter { cost: 0 });
             self.costs.len() - 1
         });
-        self.frames.push(Kind::Loop, params(ty), results(ty), site, 0);
+        self.frames.push(Kind::Loop, Values::params(ty), Values::results(ty), site, 0);
     }
 
     fn begin_if(&mut self, ty: BlockType) -> Result<()> {
@@ -224,7 +208,7 @@ impl Walk<'_, '_> {
             other = Some(self.edge(EdgeKind::IfNotTaken, false)?);
             self.edit(Change::CountAfter { edge });
         }
-        self.frames.push(Kind::If(other), params(ty), results(ty), None, 0);
+        self.frames.push(Kind::If(other), Values::params(ty), Values::results(ty), None, 0);
         Ok(())
     }
 
@@ -250,14 +234,14 @@ impl Walk<'_, '_> {
             if moved != *catches {
                 self.edit(Change::TryTable { block_type: *ty, catches: moved.into() });
             }
-            self.frames.push(Kind::Try(None), params(*ty), results(*ty), None, 0);
+            self.frames.push(Kind::Try(None), Values::params(*ty), Values::results(*ty), None, 0);
             return Ok(());
         }
         let mut handlers = Vec::with_capacity(catches.len());
         for (clause, &catch) in (0..).zip(catches) {
             let label = label(catch);
             let edge = self.edge(EdgeKind::Catch { clause }, self.frames.is_back(label))?;
-            let signature = Signature { params: params(*ty), results: self.frames.label(label) };
+            let signature = Signature { params: Values::params(*ty), results: self.frames.label(label) };
             let block_type = self.plan.types.block_type(self.survey, signature)?;
             // Behind the handler's block there are still those of the clauses after it, and the outermost.
             let around = catches.len() as u32 - clause;
@@ -268,7 +252,7 @@ impl Walk<'_, '_> {
         let wrappers = handlers.len() as u32 + 1;
         self.out.tries.push(TryPlan { at: self.at, block_type: *ty, handlers });
         self.edit(Change::TryWrapped { number });
-        self.frames.push(Kind::Try(Some(number)), params(*ty), results(*ty), None, wrappers);
+        self.frames.push(Kind::Try(Some(number)), Values::params(*ty), Values::results(*ty), None, wrappers);
         Ok(())
     }
 

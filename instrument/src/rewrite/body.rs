@@ -1,16 +1,14 @@
 //! Rewrites function bodies: copies them, with the planned edits.
 
 use anyhow::{Context, Result, ensure};
-use wasm_encoder::{BlockType, Encode, HeapType, InstructionSink};
+use wasm_encoder::{Encode, HeapType, InstructionSink};
 use wasmparser::{BinaryReader, Catch, RefType};
 
+use super::BODY_BYTES_MAX;
 use super::code::Code;
 use crate::offsets::OffsetMap;
 use crate::plan::{Change, Edit, FunctionPlan, Test, TryPlan, with_label};
-use crate::types::{encoded, encoded_ref};
-
-/// The largest function body that engines accept, in bytes.
-const BODY_BYTES_MAX: usize = 7_654_321;
+use crate::types::{encoded, encoded_block, encoded_ref};
 
 /// Appends a function's rewritten body, with its size before it.
 pub(super) fn body(
@@ -258,12 +256,4 @@ fn encoded_catch(catch: Catch) -> wasm_encoder::Catch {
         Catch::All { label } => wasm_encoder::Catch::All { label },
         Catch::AllRef { label } => wasm_encoder::Catch::AllRef { label },
     }
-}
-
-fn encoded_block(ty: wasmparser::BlockType) -> Result<BlockType> {
-    Ok(match ty {
-        wasmparser::BlockType::Empty => BlockType::Empty,
-        wasmparser::BlockType::Type(ty) => BlockType::Result(encoded(ty)?),
-        wasmparser::BlockType::FuncType(index) => BlockType::FunctionType(index),
-    })
 }

@@ -17,6 +17,7 @@ use crate::offsets::OffsetMap;
 use crate::plan::Plan;
 use crate::sections::sections;
 use crate::survey::Survey;
+use crate::types::AddedTypes;
 use crate::{Injected, Options, StateExports, layout};
 
 /// The sections in the order in which a module has them.
@@ -62,7 +63,7 @@ pub(crate) fn rewrite(survey: &Survey<'_>, plan: &Plan, options: &Options) -> Re
         let data = match (id, old) {
             (SectionId::Code, Some(_)) => Some(code_section(survey, plan, &mut offsets)?),
             (SectionId::DataCount, Some(count)) => Some(increased(count)?),
-            (SectionId::Type, old) => extended(old, &added_types(plan))?,
+            (SectionId::Type, old) => extended(old, &added_types(&plan.types))?,
             (SectionId::Memory, old) => extended(old, &added_memory(&injected))?,
             (SectionId::Export, old) => extended(old, &added_exports(survey, &injected, &state))?,
             (SectionId::Data, old) => extended(old, &added_data(survey, options))?,
@@ -79,6 +80,9 @@ pub(crate) fn rewrite(survey: &Survey<'_>, plan: &Plan, options: &Options) -> Re
     Ok(Rewritten { wasm, injected, state, offsets })
 }
 
+/// The largest function body that engines accept, in bytes.
+pub(crate) const BODY_BYTES_MAX: usize = 7_654_321;
+
 const TOO_LARGE: &str = "has more than 4 GiB when it is rewritten";
 
 /// The names under which the host finds all state of the module.
@@ -92,9 +96,10 @@ fn state_exports(survey: &Survey<'_>, plan: &Plan) -> StateExports {
     }
 }
 
-fn added_types(plan: &Plan) -> TypeSection {
+/// The function types that were added, as a section of their own.
+pub(crate) fn added_types(types: &AddedTypes) -> TypeSection {
     let mut section = TypeSection::new();
-    for ty in plan.types.as_slice() {
+    for ty in types.as_slice() {
         section.ty().func_type(ty);
     }
     section
@@ -132,7 +137,7 @@ fn added_data(survey: &Survey<'_>, options: &Options) -> DataSection {
 }
 
 /// A section with more entries at its end; `None` if there are none at all.
-fn extended(old: Option<&[u8]>, added: &impl Encode) -> Result<Option<Vec<u8>>> {
+pub(crate) fn extended(old: Option<&[u8]>, added: &impl Encode) -> Result<Option<Vec<u8>>> {
     let mut section = Vec::new();
     added.encode(&mut section);
     let mut reader = BinaryReader::new(&section, 0);
