@@ -12,7 +12,7 @@ use super::wasi::{Wasi, WasiConfig};
 use anyhow::{Context, Result, bail, ensure};
 use fuzzbox_instrument::layout;
 use std::sync::Arc;
-use wasmtime::{AsContextMut, RootScope, Store};
+use wasmtime::{AsContextMut, ExternRef, RootScope, Store};
 
 /// Runs a target's entry on inputs, each from the state right after initialisation.
 ///
@@ -110,7 +110,7 @@ impl Executor {
         if !self.dirty {
             return Ok(());
         }
-        let reversible = self.target.state.irreversible.is_none() && self.instance.restore()?;
+        let reversible = self.target.state.irreversible.is_none() && self.instance.restore(self.target.throws)?;
         if !reversible {
             self.instance = Kept::new(&self.target)?;
         }
@@ -164,6 +164,11 @@ impl Kept {
         let injected = region(target, &mut store, &instance, &target.injected.memory_export)?;
         let injected = Injected::new(injected, target.edges.edges.len());
         let call = bind(target, &mut store, &instance, &injected)?;
+        if target.throws {
+            // The heap comes into being with its first object. It is there before the snapshot, so that an execution
+            // that throws is not one that grew something.
+            ExternRef::new(&mut RootScope::new(&mut store), ())?;
+        }
         let snapshot = Snapshot::take(target, &mut store, &instance, &injected)?;
         store.data_mut().wasi.snapshot();
         Ok(Self { store, call, injected, snapshot })
@@ -211,9 +216,13 @@ impl Kept {
     }
 
     /// Goes back to the snapshot; `false` if that is not possible.
-    fn restore(&mut self) -> Result<bool> {
+    fn restore(&mut self, throws: bool) -> Result<bool> {
         if self.injected.flag(layout::FLAG_TABLE_GROW) || self.injected.flag(layout::FLAG_SEGMENT_DROP) {
             return Ok(false);
+        }
+        if throws {
+            // Exceptions of one execution must not fill the next one's heap.
+            self.store.gc(None)?;
         }
         let tables = self.injected.flag(layout::FLAG_TABLE_WRITE);
         self.snapshot.restore(&mut self.store, tables)

@@ -121,12 +121,12 @@ impl Region {
         unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.size()) }
     }
 
-    /// Takes the present contents as the snapshot and begins to track writes. Returns the image to restore from.
+    /// Takes the present contents as the snapshot and begins to track writes. The caller keeps a copy of the contents.
     ///
     /// # Safety
     ///
     /// As for [`Region::bytes`]; and from now on the store's fault handler must know this region.
-    pub(super) unsafe fn track(&self) -> std::io::Result<Box<[u8]>> {
+    pub(super) unsafe fn track(&self) -> std::io::Result<()> {
         let size = self.size();
         let pages = round_up(size) / *PAGE_BYTES;
         let tracking = Tracking {
@@ -137,11 +137,8 @@ impl Region {
             all: AtomicBool::new(false),
             mappings: AtomicIsize::new(0),
         };
-        // SAFETY: the caller keeps writers out.
-        let image = unsafe { self.bytes() }.into();
         self.tracking.set(tracking).expect("a region is tracked once");
-        self.protect(0, size, libc::PROT_READ)?;
-        Ok(image)
+        self.protect(0, size, libc::PROT_READ)
     }
 
     /// Makes the page at address `fault` writable and hot if it is a tracked page of this region that was not; tells
@@ -206,7 +203,7 @@ impl Region {
     ///
     /// # Safety
     ///
-    /// As for [`Region::bytes`]; `image` is what [`Region::track`] returned.
+    /// As for [`Region::bytes`]; `image` is what the region held when [`Region::track`] was called.
     pub(super) unsafe fn restore(&self, image: &[u8]) -> std::io::Result<bool> {
         let tracking = self.tracking.get().expect("only a tracked region is restored");
         assert_eq!(image.len(), tracking.size);
@@ -386,7 +383,8 @@ mod tests {
         // SAFETY: no guest anywhere.
         unsafe {
             region.write(0, b"hello");
-            let image = region.track().unwrap();
+            let image = region.bytes().into();
+            region.track().unwrap();
             (region, image)
         }
     }

@@ -21,7 +21,7 @@ pub(super) struct Snapshot {
 struct SavedMemory {
     memory: Memory,
     region: Arc<Region>,
-    image: Box<[u8]>,
+    image: Arc<[u8]>,
 }
 
 struct SavedTable {
@@ -38,15 +38,17 @@ impl Snapshot {
         instance: &Instance,
         injected: &Injected,
     ) -> Result<Self> {
-        let mut memories = Vec::new();
+        let mut memories: Vec<SavedMemory> = Vec::new();
         let guest = target.state.memories.iter().map(String::as_str);
         for export in guest.chain([target.injected.memory_export.as_str()]) {
             let region = region(target, store, instance, export)?;
             let memory = instance.get_memory(&mut *store, export).context("the rewriter exports every memory")?;
             // Two imports may be the same memory.
-            if memories.iter().all(|saved: &SavedMemory| !Arc::ptr_eq(&saved.region, &region)) {
+            if memories.iter().all(|saved| !Arc::ptr_eq(&saved.region, &region)) {
+                // SAFETY: no guest runs.
+                let image = unsafe { target.image(memories.len(), region.bytes()) };
                 // SAFETY: no guest runs; the handler is set below, before one does.
-                let image = unsafe { region.track() }.context("failed to protect a linear memory")?;
+                unsafe { region.track() }.context("failed to protect a linear memory")?;
                 memories.push(SavedMemory { memory, region, image });
             }
         }

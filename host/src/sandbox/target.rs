@@ -8,7 +8,7 @@ use crate::store::{FindingId, InputId, ModuleId, ObjectId};
 use anyhow::{Context, Result, bail};
 use fuzzbox_instrument::{EdgeMap, Injected, Instrumented, OffsetMap, StateExports};
 use std::num::NonZeroUsize;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use wasmtime::{Config, Engine, ExternType, Module, OptLevel, RegallocAlgorithm};
 
 /// Native stack that the guest may use, in bytes; deeper recursion is a crash of kind `stack-overflow`.
@@ -16,6 +16,9 @@ pub(crate) const STACK_BYTES: usize = 1 << 20;
 
 /// Native stack that a thread must have to execute guests: the guest's, and the host functions' that it calls.
 pub const THREAD_STACK_BYTES: usize = STACK_BYTES + (7 << 20);
+
+/// Heap for exceptions and other collected objects that an instance has from the start, in bytes.
+const GC_HEAP_BYTES: u64 = 1 << 20;
 
 /// Units of fuel for everything that runs before the first input: instantiation, start function, initialisers.
 pub(super) const INIT_FUEL_MAX: u64 = 20_000_000_000;
@@ -41,6 +44,10 @@ pub struct Target {
     pub(super) module: Module,
     pub(super) imports: Imports,
     pub(super) memories: Arc<Memories>,
+    /// The guest throws exceptions, which live on the collected heap.
+    pub(super) throws: bool,
+    /// By memory: what it holds when an instance is ready. Instances are equal, so one copy serves all workers.
+    images: Mutex<Vec<Arc<[u8]>>>,
 }
 
 impl Target {
@@ -55,6 +62,7 @@ impl Target {
             .map_err(anyhow::Error::from)
             .context("failed to compile the rewritten module")?;
         check_memories(&module, &settings)?;
+        let throws = has_tags(&bytes)?;
         let entry = Entry::choose(&module, settings.entry.as_deref())?;
         let imports = Imports::of(&module, settings.stub_imports)?;
         Ok(Self {
@@ -70,7 +78,20 @@ impl Target {
             module,
             imports,
             memories,
+            throws,
+            images: Mutex::default(),
         })
+    }
+
+    /// The image of memory number `index`, whose bytes in a new instance are `bytes`.
+    pub(super) fn image(&self, index: usize, bytes: &[u8]) -> Arc<[u8]> {
+        let mut images = self.images.lock().expect("no panic while held");
+        if index == images.len() {
+            images.push(bytes.into());
+        }
+        let image = images[index].clone();
+        debug_assert!(*image == *bytes, "two instances of a module differ before they are given input");
+        image
     }
 
     /// The address of the result of executing `input`: a hash over everything that its outcome depends on.
@@ -137,6 +158,7 @@ fn config(bytes: &[u8], memories: &Arc<Memories>) -> Result<Config> {
         .memory_may_move(false)
         .memory_reservation(Settings::MEMORY_BYTES_MAX)
         .memory_init_cow(false)
+        .gc_heap_initial_size(GC_HEAP_BYTES)
         .with_host_memory(memories.clone());
     config
         .wasm_tail_call(true)
@@ -151,6 +173,25 @@ fn config(bytes: &[u8], memories: &Arc<Memories>) -> Result<Config> {
         .wasm_custom_page_sizes(true)
         .wasm_threads(true);
     Ok(config)
+}
+
+/// Whether the module has exceptions to throw.
+fn has_tags(bytes: &[u8]) -> Result<bool> {
+    for payload in wasmparser::Parser::new(0).parse_all(bytes) {
+        match payload? {
+            wasmparser::Payload::TagSection(tags) if tags.count() > 0 => return Ok(true),
+            wasmparser::Payload::ImportSection(imports) => {
+                for import in imports.into_imports() {
+                    if matches!(import?.ty, wasmparser::TypeRef::Tag(_)) {
+                        return Ok(true);
+                    }
+                }
+            }
+            wasmparser::Payload::CodeSectionStart { .. } => break,
+            _ => {}
+        }
+    }
+    Ok(false)
 }
 
 /// Refuses memories that can't be had, with the flag that helps.
