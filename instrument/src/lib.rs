@@ -6,6 +6,8 @@
 //! 2. `plan` validates each body and decides what is inserted where: counters, fuel, flags;
 //! 3. `rewrite` writes the new module: it copies what did not change, and puts the planned code in between.
 //!
+//! Beside them, [`identity`] says which functions of two builds are the same.
+//!
 //! What comes out besides bytes: [`EdgeMap`] says what each counter counts, [`OffsetMap`] leads from an offset in the
 //! new module back to the original, [`StateExports`] names all state that an execution can change.
 //!
@@ -13,6 +15,7 @@
 
 mod edges;
 mod floats;
+pub mod identity;
 mod instrument;
 pub mod layout;
 mod names;
