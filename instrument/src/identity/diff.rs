@@ -36,7 +36,7 @@ pub struct Pair {
 /// functions (whether these changed or not), addresses of the same things. What the linker decides doesn't count. So a
 /// change of one function names that function, and those it was inlined into; a change of a constant object, say a
 /// string, names the functions that use it. A function that got another name and nothing else is the same, and so are
-/// its callers.
+/// its callers. Line numbers that the program knows (assertions, Rust's panics) don't count either.
 ///
 /// What is certain and what is inferred: indices of functions, globals, types and segments are written as such in the
 /// code. Numbers that may be addresses, or places of functions in the table, are judged by what is at these places in both
@@ -78,10 +78,12 @@ fn unpaired(identity: &Identity, other: impl Fn(u32) -> Option<u32>) -> Vec<u32>
 }
 
 fn same(old: &Identity, new: &Identity, pairs: &Pairs<'_>, moved: &Moved<'_>, a: u32, b: u32) -> bool {
-    let old = &old.module.functions[a as usize].body;
-    let new = &new.module.functions[b as usize].body;
-    let mut slots = old.slots.iter().zip(&new.slots);
-    old.shape == new.shape && slots.all(|(&a, &b): (&Slot, &Slot)| moved.same(pairs, a, b))
+    let (old, new) = (&old.module, &new.module);
+    let (a, b) = (&old.functions[a as usize].body, &new.functions[b as usize].body);
+    let same = |(index, (&a_slot, &b_slot)): (usize, (&Slot, &Slot))| {
+        moved.same(pairs, a_slot, b_slot) || old.is_line(&a.slots, index) && new.is_line(&b.slots, index)
+    };
+    a.shape == b.shape && a.slots.iter().zip(&b.slots).enumerate().all(same)
 }
 
 impl Diff {

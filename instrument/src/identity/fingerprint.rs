@@ -70,8 +70,9 @@ impl Reader<'_> {
     fn function(&self, shape: &Hash, slots: &[Slot]) -> Hash {
         let mut bytes = Vec::with_capacity(slots.len() * 9);
         let mut unknown = BTreeMap::new();
-        for &Slot { kind, value } in slots {
+        for (index, &Slot { kind, value }) in slots.iter().enumerate() {
             match kind {
+                SlotKind::Word if self.module.is_line(slots, index) => {}
                 SlotKind::Number => plain(&mut bytes, value),
                 SlotKind::Word | SlotKind::Address | SlotKind::Offset => self.word(&mut bytes, value, &mut unknown),
                 SlotKind::Place => match self.module.table.get(&value) {
@@ -120,11 +121,14 @@ impl Reader<'_> {
         let mut content = memory.read(value, memory.extent(value).min(CONTENT_BYTES_MAX));
         let word = memory.word as usize;
         let skip = (value.next_multiple_of(memory.word) - value) as usize;
-        for chunk in content.get_mut(skip..).unwrap_or_default().chunks_exact_mut(word) {
+        let words = content.get_mut(skip..).unwrap_or_default().chunks_exact_mut(word);
+        for (at, chunk) in (value + skip as u64..).step_by(word).zip(words) {
             let pointed = number(chunk);
             // Pointers and functions' places move; what is small may be a place.
             if memory.objects().contains(&pointed) || self.module.table.contains_key(&pointed) {
                 chunk.fill(0xff);
+            } else if memory.is_line(at) {
+                chunk[..4].fill(0xff);
             }
         }
         let length = content.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);

@@ -10,6 +10,9 @@ pub(super) const EXTENT_MAX: u64 = 1 << 16;
 /// stay below a hundredth of it.
 const COMPARED_BYTES_MAX: u64 = 1 << 28;
 
+/// The longest path of a source file, in bytes.
+const PATH_BYTES_MAX: u64 = 1 << 12;
+
 /// How deep pointers in data are followed.
 const DEPTH_MAX: u32 = 4;
 
@@ -93,6 +96,31 @@ impl Memory {
         out
     }
 
+    /// Whether Rust's `core::panic::Location` is at an address: where in the source code something panics.
+    ///
+    /// ```text
+    /// +0 pointer to "src/lib.rs", +4 its length, +8 line, +12 column (4 bytes each; pointer and length as wide as a word)
+    /// ```
+    fn is_location(&self, address: u64) -> bool {
+        if address % self.word != 0 || !self.objects().contains(&address) {
+            return false;
+        }
+        let words = self.read(address, 2 * self.word);
+        let (pointer, length) = words.split_at(self.word as usize);
+        let (pointer, length) = (number(pointer), number(length));
+        if !self.objects().contains(&pointer) || !(4..PATH_BYTES_MAX).contains(&length) {
+            return false;
+        }
+        // The length may include a zero at the end.
+        let end = self.read(pointer + length - 4, 4);
+        end.ends_with(b".rs") || end.starts_with(b".rs\0")
+    }
+
+    /// Whether a number in data is the line of a location: it changes with every line that is put before.
+    pub(super) fn is_line(&self, address: u64) -> bool {
+        address.checked_sub(2 * self.word).is_some_and(|start| self.is_location(start))
+    }
+
     /// Whether the object at an address can be told from others by its content.
     pub(super) fn is_telling(&self, address: u64) -> bool {
         let length = self.extent(address).min(256);
@@ -120,7 +148,7 @@ impl<'a, F: Fn(u64, u64) -> bool> Comparison<'a, F> {
     }
 
     /// Whether the same object is at `old` and at `new`: the same bytes, but for pointers, which must point to the same
-    /// objects, and for functions' places in the table.
+    /// objects, functions' places in the table, and line numbers.
     ///
     /// Where an object ends is known in each module only from what starts behind it. So the longer of both extents
     /// counts; its tail may be zeros instead, which are padding.
@@ -155,8 +183,19 @@ impl<'a, F: Fn(u64, u64) -> bool> Comparison<'a, F> {
         let skip = ((old.next_multiple_of(word) - old) as usize).min(a.len());
         let ((head, a), (other_head, b)) = (a.split_at(skip), b.split_at(skip));
         let (a, b) = (a.chunks(word as usize), b.chunks(word as usize));
+        let mut words = (skip as u64..).step_by(word as usize).zip(a.zip(b));
         head == other_head
-            && a.zip(b).all(|(a, b)| a == b || a.len() == word as usize && self.same_word(number(a), number(b), depth))
+            && words.all(|(at, (a, b))| {
+                let whole = a.len() == word as usize;
+                a == b
+                    || whole
+                        && (self.same_word(number(a), number(b), depth) || self.are_lines(old + at, new + at, a, b))
+            })
+    }
+
+    fn are_lines(&self, old: u64, new: u64, a: &[u8], b: &[u8]) -> bool {
+        // Where words are wide, the column is in the same one.
+        a[4..] == b[4..] && self.old.is_line(old) && self.new.is_line(new)
     }
 
     fn same_word(&self, a: u64, b: u64, depth: u32) -> bool {
@@ -210,6 +249,20 @@ mod tests {
         assert!(Comparison::new(&old, &new, |_, _| false).same(100, 100));
         let longer = memory(&[(100, b"abc\0more")], &[100]);
         assert!(!Comparison::new(&old, &longer, |_, _| false).same(100, 100));
+    }
+
+    #[test]
+    fn the_line_of_a_location_does_not_count_but_its_column_does() {
+        let location = |path: &[u8], line: u8, column: u8| {
+            let words = [112, path.len() as u8, line, column].map(|word| [word, 0, 0, 0]).concat();
+            memory(&[(96, &words), (112, path)], &[96])
+        };
+        let same = |old: &Memory, new: &Memory| Comparison::new(old, new, |_, _| false).same(96, 96);
+        let old = location(b"src/lib.rs", 7, 5);
+        assert!(same(&old, &location(b"src/lib.rs", 9, 5)));
+        assert!(!same(&old, &location(b"src/lib.rs", 7, 6)));
+        assert!(same(&location(b"src/lib.rs\0", 7, 5), &location(b"src/lib.rs\0", 9, 5)));
+        assert!(!same(&location(b"src/lib.c", 7, 5), &location(b"src/lib.c", 9, 5)));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use wasmparser::{
     NameSectionReader, Operator, Parser, Payload, TypeRef,
 };
 
-use super::body::{Body, Context, SlotKind, read_body};
+use super::body::{Body, Context, Slot, SlotKind, read_body};
 use super::hash::{Hash, hash};
 use super::memory::Memory;
 use super::plain::plain_name;
@@ -31,6 +31,42 @@ pub(super) struct Module {
     pub(super) elements: Vec<Vec<Option<u32>>>,
     /// By index of the data segment: hash of its content.
     pub(super) data: Vec<Hash>,
+}
+
+/// How names of source files end.
+const SOURCES: [&str; 12] = [".c", ".h", ".cc", ".hh", ".cpp", ".hpp", ".cxx", ".inc", ".m", ".mm", ".d", ".zig"];
+
+/// The longest name of a source file, in bytes.
+const SOURCE_BYTES_MAX: u64 = 1 << 10;
+
+impl Module {
+    /// Whether a slot of a function is a line or a column in the source code, which changes with what is put before.
+    ///
+    /// In C, a line is what follows the name of a source file: `assert` calls `__assert_fail("x > 0", "a.c", 17, "f")`,
+    /// and other macros do the like. In AssemblyScript, it is an argument of `abort(message, file, line, column)`.
+    pub(super) fn is_line(&self, slots: &[Slot], slot: usize) -> bool {
+        let is_word = |slot: usize| slots.get(slot).is_some_and(|slot| slot.kind == SlotKind::Word);
+        let is_abort = |slot: usize| match slots.get(slot) {
+            Some(Slot { kind: SlotKind::Function, value }) => {
+                self.functions.get(*value as usize).is_some_and(|callee| callee.name.as_deref() == Some("env.abort"))
+            }
+            _ => false,
+        };
+        is_word(slot)
+            && (slot > 0 && is_word(slot - 1) && self.is_source(slots[slot - 1].value)
+                || is_abort(slot + 1)
+                || is_word(slot + 1) && is_abort(slot + 2))
+    }
+
+    /// Whether the name of a source file is at an address, with a zero at its end.
+    fn is_source(&self, address: u64) -> bool {
+        if !self.memory.objects().contains(&address) {
+            return false;
+        }
+        let text = self.memory.read(address, SOURCE_BYTES_MAX);
+        let text = text.split(|&byte| byte == 0).next().and_then(|text| str::from_utf8(text).ok());
+        text.is_some_and(|text| SOURCES.iter().any(|end| text.len() > end.len() && text.ends_with(end)))
+    }
 }
 
 /// A function as far as the next build has to know it.

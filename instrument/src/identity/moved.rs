@@ -133,10 +133,17 @@ impl<'a> Moved<'a> {
         match (a == b, evidence.same) {
             (true, true) => true,
             // Either a number, or something that changed where it is. If what was there moved away, it is a number.
-            (true, false) => !evidence.certain && self.around(a).iter().all(|&moved| moved.is_some_and(|by| by != 0)),
+            (true, false) => !evidence.certain && self.moved_away(a),
             (false, true) => evidence.telling || self.moved_with_others(a, b, evidence),
             (false, false) => false,
         }
+    }
+
+    /// Whether what is at an address in the old build is elsewhere in the new one.
+    fn moved_away(&self, address: u64) -> bool {
+        let around = self.around(address);
+        self.anchors.get(&address).is_some_and(|&new| new != address)
+            || around != [None, None] && around.into_iter().flatten().all(|by| by != 0)
     }
 
     /// How far the nearest things known by their content moved, below and above an address.

@@ -44,17 +44,44 @@ fn without_suffix<'a>(name: &'a str, mark: &str, kind: impl Fn(char) -> bool) ->
     }
 }
 
-/// Takes the crates' hashes out of a name in Rust's second mangling: `Cs`, digits of base 62, `_`.
-fn without_disambiguators(mut name: &str) -> String {
+/// Takes the numbers out of a name in Rust's second mangling that change with code elsewhere: hashes of crates, which
+/// `impl` of a module and which closure of a function it is, and references back to an offset in the name.
+///
+/// Identifiers, which have their lengths before them, stay as they are.
+fn without_disambiguators(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
-    while let Some(at) = name.find("Cs") {
-        let (before, rest) = name.split_at(at + 1);
-        out.push_str(before);
-        let digits = rest[1..].find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len() - 1);
-        let end = 1 + digits;
-        name = if rest[end..].starts_with('_') { &rest[end + 1..] } else { rest };
+    let mut rest = name;
+    while let Some(first) = rest.chars().next() {
+        let kept = match first {
+            '0'..='9' => identifier(rest),
+            's' | 'B' if number(&rest[1..]) > 0 => {
+                out.push_str(if first == 'B' { "B_" } else { "" });
+                rest = &rest[1 + number(&rest[1..])..];
+                continue;
+            }
+            'K' => rest.find('_').map_or(1, |end| end + 1),
+            first => first.len_utf8(),
+        };
+        out.push_str(&rest[..kept]);
+        rest = &rest[kept..];
     }
-    out + name
+    out
+}
+
+/// The length of a number to the base of 62 with its end, `_`; 0 if there is none.
+fn number(text: &str) -> usize {
+    match text.find(|c: char| !c.is_ascii_alphanumeric()) {
+        Some(end) if text[end..].starts_with('_') => end + 1,
+        _ => 0,
+    }
+}
+
+/// The length of an identifier with its length; if it is cut off, that of all there is.
+fn identifier(text: &str) -> usize {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let length: usize = text[..digits].parse().unwrap_or_default();
+    let start = digits + usize::from(text[digits..].starts_with('_'));
+    text.floor_char_boundary(start.saturating_add(length).min(text.len()))
 }
 
 #[cfg(test)]
@@ -68,14 +95,20 @@ mod tests {
         assert_eq!(plain_name("core::fmt::write::h0123456789abcdef"), "core::fmt::write");
         assert_eq!(plain_name("_RNvCs1234_7mycrate3foo"), "_RNvC7mycrate3foo");
         assert_eq!(plain_name("_RINvCsAz_1aNtCs_1bE"), "_RINvC1aNtC1bE");
+        assert_eq!(
+            plain_name("_RNvXs0_NtCs3j_6shapes5shapeNtB5_4LineNtB5_5Shape4area"),
+            plain_name("_RNvXs1b_NtCs3j_6shapes5shapeNtB7_4LineNtB7_5Shape4area")
+        );
+        assert_eq!(plain_name("_RNvC1a6Bs0_s_x"), "_RNvC1a6Bs0_s_x");
         assert_eq!(plain_name("quick.llvm.1234"), "quick");
     }
 
     #[test]
     fn what_only_looks_like_a_hash_stays() {
-        for name in
-            ["", "_R", "_RCs", "_RCs1", "_RCsé", "main", "a.llvm.", "a.llvm.x", "a::h12", "::h", "_ZN17h", "_ZN17hé"]
-        {
+        for name in [
+            "", "_R", "_RCs", "_RCs1", "_RCsé", "_R99é", "_R1é", "_RK", "_R5_ab", "main", "a.llvm.", "a.llvm.x",
+            "a::h12", "::h", "_ZN17h", "_ZN17hé",
+        ] {
             assert_eq!(plain_name(name), name);
         }
         let sixteen = "_ZN17h0123456789abcdef";
