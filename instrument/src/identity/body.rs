@@ -43,6 +43,7 @@ pub(super) enum SlotKind {
 }
 
 /// What a body is besides its index and what it refers to.
+#[derive(PartialEq, Eq)]
 pub(super) struct Body {
     /// Hash of signature, operators, types and control flow: everything but the slots' values.
     pub(super) shape: Hash,

@@ -66,7 +66,7 @@ pub fn diff(old: &Identity, new: &Identity) -> Diff {
 }
 
 fn build(identity: &Identity) -> Build<'_> {
-    Build { module: &identity.module, fingerprints: &identity.fingerprints }
+    Build { module: &identity.module, fingerprints: &identity.bare }
 }
 
 fn unpaired(identity: &Identity, other: impl Fn(u32) -> Option<u32>) -> Vec<u32> {

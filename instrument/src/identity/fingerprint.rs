@@ -7,7 +7,7 @@ use std::fmt;
 use super::body::{Slot, SlotKind};
 use super::hash::{Hash, hash};
 use super::memory::number;
-use super::module::Module;
+use super::module::{Function, Module};
 
 /// How many bytes of an object count; the rest is left to comparing two builds.
 const CONTENT_BYTES_MAX: u64 = 64;
@@ -30,9 +30,18 @@ impl fmt::Debug for Fingerprint {
     }
 }
 
+/// How a call says whom it calls.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Callees {
+    /// By name, else by shape.
+    Named,
+    /// By shape: then a module without its names has the same fingerprints.
+    Shapes,
+}
+
 /// The fingerprints of all functions, by index.
-pub(super) fn fingerprints(module: &Module) -> Vec<Fingerprint> {
-    let reader = Reader { module, end: objects_end(module), callees: callees(module) };
+pub(super) fn fingerprints(module: &Module, callees: Callees) -> Vec<Fingerprint> {
+    let reader = Reader { module, end: objects_end(module), callees: tokens(module, callees) };
     module
         .functions
         .iter()
@@ -40,14 +49,14 @@ pub(super) fn fingerprints(module: &Module) -> Vec<Fingerprint> {
         .collect()
 }
 
-/// How a call says whom it calls: by name, else by the callee's shape. The shape doesn't say whom the callee calls in
-/// turn, so that a change doesn't spread further than to direct callers, and recursion is no matter.
-fn callees(module: &Module) -> Vec<Hash> {
-    let callee = |function: &super::module::Function| match &function.plain {
-        Some(name) => hash(&[b"name", name.as_bytes()]),
-        None => hash(&[b"shape", &function.body.shape]),
+/// What stands for each function in its callers. A shape doesn't say whom the function calls in turn, so that a change
+/// spreads no further than to direct callers, and recursion is no matter.
+fn tokens(module: &Module, callees: Callees) -> Vec<Hash> {
+    let token = |function: &Function| match &function.plain {
+        Some(name) if callees == Callees::Named || function.imported => hash(&[b"name", name.as_bytes()]),
+        _ => hash(&[b"shape", &function.body.shape]),
     };
-    module.functions.iter().map(callee).collect()
+    module.functions.iter().map(token).collect()
 }
 
 /// Where objects end, for all that one module tells: behind the last segment, or behind the last address that is

@@ -102,7 +102,7 @@ impl Memory {
     /// +0 pointer to "src/lib.rs", +4 its length, +8 line, +12 column (4 bytes each; pointer and length as wide as a word)
     /// ```
     fn is_location(&self, address: u64) -> bool {
-        if address % self.word != 0 || !self.objects().contains(&address) {
+        if !address.is_multiple_of(self.word) || !self.objects().contains(&address) {
             return false;
         }
         let words = self.read(address, 2 * self.word);
@@ -182,20 +182,22 @@ impl<'a, F: Fn(u64, u64) -> bool> Comparison<'a, F> {
         }
         let skip = ((old.next_multiple_of(word) - old) as usize).min(a.len());
         let ((head, a), (other_head, b)) = (a.split_at(skip), b.split_at(skip));
-        let (a, b) = (a.chunks(word as usize), b.chunks(word as usize));
-        let mut words = (skip as u64..).step_by(word as usize).zip(a.zip(b));
+        let words = a.chunks(word as usize).zip(b.chunks(word as usize));
+        let mut words = (skip as u64..).step_by(word as usize).zip(words);
+        // The last word may be cut where a number in code only looks like the address of something else.
+        let whole = |memory: &Memory, address| number(&memory.read(address, word));
         head == other_head
             && words.all(|(at, (a, b))| {
-                let whole = a.len() == word as usize;
+                let (old, new) = (old + at, new + at);
                 a == b
-                    || whole
-                        && (self.same_word(number(a), number(b), depth) || self.are_lines(old + at, new + at, a, b))
+                    || self.same_word(whole(self.old, old), whole(self.new, new), depth)
+                    || self.are_lines(old, new, a, b)
             })
     }
 
     fn are_lines(&self, old: u64, new: u64, a: &[u8], b: &[u8]) -> bool {
         // Where words are wide, the column is in the same one.
-        a[4..] == b[4..] && self.old.is_line(old) && self.new.is_line(new)
+        a.get(4..) == b.get(4..) && self.old.is_line(old) && self.new.is_line(new)
     }
 
     fn same_word(&self, a: u64, b: u64, depth: u32) -> bool {

@@ -40,6 +40,8 @@ use anyhow::Result;
 pub use diff::{Diff, Pair, diff};
 pub use fingerprint::Fingerprint;
 
+use fingerprint::Callees;
+
 use crate::plan::plan;
 use crate::survey::survey;
 
@@ -47,7 +49,8 @@ use crate::survey::survey;
 pub struct Identity {
     functions: Vec<FunctionIdentity>,
     module: module::Module,
-    fingerprints: Vec<Fingerprint>,
+    /// Fingerprints that don't depend on names, by function index.
+    bare: Vec<Fingerprint>,
     /// By edge number: the function.
     edge_functions: Vec<u32>,
 }
@@ -90,7 +93,8 @@ impl Identity {
         let (survey, bodies) = survey(wasm)?;
         let plan = plan(&survey, bodies)?;
         let module = module::read_module(&survey)?;
-        let fingerprints = fingerprint::fingerprints(&module);
+        let fingerprints = fingerprint::fingerprints(&module, Callees::Named);
+        let bare = fingerprint::fingerprints(&module, Callees::Shapes);
         let edge_functions: Vec<u32> = plan.edges.iter().map(|edge| edge.function).collect();
         let mut copies: BTreeMap<Fingerprint, u32> = BTreeMap::new();
         let mut functions = Vec::with_capacity(module.functions.len());
@@ -102,7 +106,7 @@ impl Identity {
             functions.push(FunctionIdentity { name, imported, fingerprint, copy: *copy, edges: first..end });
             *copy += 1;
         }
-        Ok(Identity { functions, module, fingerprints, edge_functions })
+        Ok(Identity { functions, module, bare, edge_functions })
     }
 
     /// All functions by their indices, imported ones first.

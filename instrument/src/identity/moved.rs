@@ -66,7 +66,7 @@ impl<'a> Moved<'a> {
             SlotKind::Word => self.same_address(a, b) || a != b && self.same_place(pairs, a, b),
             SlotKind::Address | SlotKind::Offset => self.same_address(a, b),
             SlotKind::Place => self.same_place(pairs, a, b),
-            SlotKind::Function => pairs.new_of(a as u32) == Some(b as u32),
+            SlotKind::Function => self.same_function(pairs, a, b),
             SlotKind::Global => self.same_global(pairs, a, b),
             SlotKind::Data => self.old.data.get(a as usize) == self.new.data.get(b as usize),
             SlotKind::Element => self.same_element(pairs, a, b),
@@ -169,6 +169,20 @@ impl<'a> Moved<'a> {
                 [Some(near), None] | [None, Some(near)] => near != 0 && (by - near).abs() <= ALIGNMENT_MAX,
                 [None, None] => false,
             }
+    }
+
+    fn same_function(&self, pairs: &Pairs<'_>, a: u64, b: u64) -> bool {
+        let new = |index: u64| self.new.functions.get(index as usize);
+        match (pairs.new_of(a as u32), new(b)) {
+            (Some(paired), Some(_)) if u64::from(paired) == b => true,
+            // Copies that have no names are no different from each other.
+            (Some(paired), Some(called)) => {
+                let paired = new(u64::from(paired));
+                called.plain.is_none()
+                    && paired.is_some_and(|paired| paired.plain.is_none() && paired.body == called.body)
+            }
+            _ => false,
+        }
     }
 
     fn same_place(&self, pairs: &Pairs<'_>, a: u64, b: u64) -> bool {

@@ -17,6 +17,7 @@ const ROUNDS_MAX: usize = 8;
 #[derive(Clone, Copy)]
 pub(super) struct Build<'a> {
     pub(super) module: &'a Module,
+    /// That don't depend on names.
     pub(super) fingerprints: &'a [Fingerprint],
 }
 
@@ -57,16 +58,12 @@ impl<'a> Pairs<'a> {
         let mut pairs = Pairs { old, new, to_new, to_old };
         pairs.by_name(|function| function.name.as_deref());
         pairs.by_name(|function| function.plain.as_deref());
-        pairs.by(When::Equal, |build, index| Some(build.fingerprints[index as usize]));
+        let fingerprint = |build: Build<'a>, index: u32| Some(build.fingerprints[index as usize]);
+        pairs.by(When::Single, fingerprint);
         pairs.by(When::Single, |build, index| Some(build.function(index).body.shape));
-        for _ in 0..ROUNDS_MAX {
-            let before = pairs.count();
-            pairs.by_callers();
-            pairs.by_place();
-            if pairs.count() == before {
-                break;
-            }
-        }
+        pairs.by_neighbours();
+        pairs.by(When::Equal, fingerprint);
+        pairs.by_neighbours();
         pairs
     }
 
@@ -97,6 +94,18 @@ impl<'a> Pairs<'a> {
     pub(super) fn part(&mut self, old: u32, new: u32) {
         self.to_new[old as usize] = None;
         self.to_old[new as usize] = None;
+    }
+
+    /// Pairs by callers and by place, until nothing new is found.
+    fn by_neighbours(&mut self) {
+        for _ in 0..ROUNDS_MAX {
+            let before = self.count();
+            self.by_callers();
+            self.by_place();
+            if self.count() == before {
+                break;
+            }
+        }
     }
 
     fn pair(&mut self, old: u32, new: u32) {
