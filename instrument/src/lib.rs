@@ -12,13 +12,15 @@
 //! new module back to the original, [`StateExports`] names all state that an execution can change.
 //!
 //! Beside the passes stands `cfg`: [`Cfg`] is the graph of what a function can do, with the numbers of the edge map on
-//! its edges, and the answers about dominators, loops and control dependence.
+//! its edges, and the answers about dominators, loops and control dependence. [`identity`] says which functions of two
+//! builds are the same.
 //!
 //! What this crate does not do: it runs nothing, and knows no engine. It refuses by name what it can't rewrite.
 
 mod cfg;
 mod edges;
 mod floats;
+pub mod identity;
 mod instrument;
 pub mod layout;
 mod legacy;

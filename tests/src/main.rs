@@ -24,6 +24,8 @@ enum Task {
     },
     /// Write a guest's ten valid documents into target/guests/seeds and print the folder's path
     Seeds { guest: String },
+    /// Build tests/guests/recompile, every edit once, and put the modules where they are committed
+    Recompile,
 }
 
 fn main() -> ExitCode {
@@ -42,6 +44,10 @@ fn run(task: Task) -> Result<()> {
         Task::Guests { names, bless } => build_guests(&names, bless),
         Task::Seeds { guest } => {
             println!("{}", seeds::folder(&guest)?.display());
+            Ok(())
+        }
+        Task::Recompile => {
+            guests::recompile()?.iter().for_each(|module| println!("{} is new", module.display()));
             Ok(())
         }
     }

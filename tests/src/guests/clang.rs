@@ -12,10 +12,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const CLANG: &str = "clang-22";
+pub(super) const CLANG: &str = "clang-22";
 const PACKAGES: &[&str] = &["clang-22", "lld-22", "wasi-libc", "libclang-rt-22-dev-wasm32"];
 /// Debian's C library lives under this older name of `wasm32-wasip1`, which clang would like to see replaced.
-const TARGET: &[&str] = &["--target=wasm32-wasi", "-Wno-deprecated"];
+pub(super) const TARGET: &[&str] = &["--target=wasm32-wasi", "-Wno-deprecated"];
 
 /// Makes sure that compiler, linker, C library and compiler support are there; installs them if that is possible.
 pub(super) fn provide() -> Result<()> {

@@ -16,11 +16,13 @@ mod clang;
 mod debian;
 mod module;
 mod recipe;
+mod recompile;
 mod tool;
 mod wheel;
 
 pub use module::code_sections;
 pub use recipe::{EXAMPLES, OUTSIDE};
+pub use recompile::recompile;
 
 use crate::{cache, workspace};
 use anyhow::{Context as _, Result, bail};

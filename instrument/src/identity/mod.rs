@@ -1,0 +1,123 @@
+//! Who a function is, in this build and the next.
+//!
+//! A linker gives everything numbers: functions, types, globals, places in the table, addresses of strings and
+//! variables. One new function, and they are other numbers in code that nobody touched. So code is read as it was
+//! before linking:
+//!
+//! ```wat
+//! (func $greet (param i32)          ;; shape: takes an i32, reads a byte, calls, ...
+//!   local.get 0
+//!   i32.load8_u offset=4            ;; 4: a number
+//!   i32.const 1048632               ;; what is there: "hello"
+//!   call 17)                        ;; whom it calls: `puts`
+//! ```
+//!
+//! 1. `module` and `body` take a module apart: each body into its *shape*, the hash of all that no linker touches, and
+//!    its *slots*, the numbers;
+//! 2. `fingerprint` replaces each slot by what it stands for, as far as one module tells, and hashes that;
+//! 3. `pairs` finds out which function of an old build is which of a new one;
+//! 4. `moved` finds out which address of the old build is which of the new one, from what all pairs say together;
+//! 5. `diff` judges each pair.
+//!
+//! The fingerprint is good for looking things up without the old build at hand; [`diff`] knows both and errs less.
+
+mod body;
+mod diff;
+mod fingerprint;
+mod hash;
+mod memory;
+mod module;
+mod moved;
+mod pairs;
+mod plain;
+mod types;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use anyhow::Result;
+
+pub use diff::{Diff, Pair, diff};
+pub use fingerprint::Fingerprint;
+
+use fingerprint::Callees;
+
+use crate::plan::plan;
+use crate::survey::survey;
+
+/// Who the functions of one build are.
+pub struct Identity {
+    functions: Vec<FunctionIdentity>,
+    module: module::Module,
+    /// Fingerprints that don't depend on names, by function index.
+    bare: Vec<Fingerprint>,
+    /// By edge number: the function.
+    edge_functions: Vec<u32>,
+}
+
+/// Who a function is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FunctionIdentity {
+    /// Its name as in [`EdgeMap::functions`](crate::EdgeMap::functions).
+    pub name: Option<String>,
+    /// Whether it is imported. Then its fingerprint is that of its name and type.
+    pub imported: bool,
+    /// What it is.
+    pub fingerprint: Fingerprint,
+    /// How many functions with the same fingerprint come before it.
+    pub copy: u32,
+    /// The numbers of its edges: those in [`EdgeMap::edges`](crate::EdgeMap::edges).
+    pub edges: Range<u32>,
+}
+
+/// An edge's name across builds. Edges are numbered in the order of their offsets within the function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct EdgeKey {
+    /// The function's fingerprint.
+    pub fingerprint: Fingerprint,
+    /// Which of the functions with this fingerprint.
+    pub copy: u32,
+    /// The edge's number within the function.
+    pub ordinal: u32,
+}
+
+impl Identity {
+    /// Finds out who the functions of a module are.
+    ///
+    /// Takes a few times as much memory as the module, and keeps its data and the numbers in its code, for [`diff`].
+    ///
+    /// # Errors
+    ///
+    /// As [`instrument`](crate::instrument): the message says what the module is or has.
+    pub fn of(wasm: &[u8]) -> Result<Identity> {
+        let (survey, bodies) = survey(wasm)?;
+        let plan = plan(&survey, bodies)?;
+        let module = module::read_module(&survey)?;
+        let fingerprints = fingerprint::fingerprints(&module, Callees::Named);
+        let bare = fingerprint::fingerprints(&module, Callees::Shapes);
+        let edge_functions: Vec<u32> = plan.edges.iter().map(|edge| edge.function).collect();
+        let mut copies: BTreeMap<Fingerprint, u32> = BTreeMap::new();
+        let mut functions = Vec::with_capacity(module.functions.len());
+        for ((index, function), &fingerprint) in (0u32..).zip(&module.functions).zip(&fingerprints) {
+            let first = edge_functions.partition_point(|&other| other < index) as u32;
+            let end = edge_functions.partition_point(|&other| other <= index) as u32;
+            let copy = copies.entry(fingerprint).or_default();
+            let (name, imported) = (survey.names[index as usize].clone(), function.imported);
+            functions.push(FunctionIdentity { name, imported, fingerprint, copy: *copy, edges: first..end });
+            *copy += 1;
+        }
+        Ok(Identity { functions, module, bare, edge_functions })
+    }
+
+    /// All functions by their indices, imported ones first.
+    pub fn functions(&self) -> &[FunctionIdentity] {
+        &self.functions
+    }
+
+    /// An edge's name across builds, by its number in [`EdgeMap::edges`](crate::EdgeMap::edges).
+    pub fn edge_key(&self, edge: u32) -> Option<EdgeKey> {
+        let function = self.functions.get(*self.edge_functions.get(edge as usize)? as usize)?;
+        let ordinal = edge - function.edges.start;
+        Some(EdgeKey { fingerprint: function.fingerprint, copy: function.copy, ordinal })
+    }
+}
