@@ -28,7 +28,9 @@ mod render;
 use std::ops::Range;
 
 use anyhow::{Context, Result, bail, ensure};
-use wasmparser::{FuncToValidate, FuncValidatorAllocations, FunctionBody, OperatorsReader, ValidatorResources};
+use wasmparser::{
+    FuncToValidate, FuncValidatorAllocations, FunctionBody, Operator, OperatorsReader, ValidatorResources,
+};
 
 pub use dependence::ControlDependence;
 pub use dominators::DominatorTree;
@@ -276,7 +278,8 @@ impl<'a> Cfgs<'a> {
     ///
     /// # Errors
     ///
-    /// Those of [`instrument`](crate::instrument) as far as it has read then.
+    /// Those of [`instrument`](crate::instrument) as far as it has read then. Functions with legacy exceptions have no graph
+    /// here: they have one in the module that [`translate_legacy_exceptions`](crate::translate_legacy_exceptions) makes.
     pub fn new(wasm: &'a [u8]) -> Result<Cfgs<'a>> {
         let (survey, bodies) = survey(wasm)?;
         let allocations = FuncValidatorAllocations::default();
@@ -323,6 +326,9 @@ impl<'a> Cfgs<'a> {
             let at = operators.original_position();
             let operator = operators.read()?;
             validator.op(at, &operator)?;
+            if is_legacy(&operator) {
+                bail!("has legacy exceptions in function {index}, whose graph is that of the translated module");
+            }
             builder.operator(&operator, offset(at)?, offset(operators.original_position())?)?;
         }
         operators.finish()?;
@@ -345,6 +351,12 @@ impl Iterator for Cfgs<'_> {
         }
         Some(cfg)
     }
+}
+
+/// Whether the operator is of the exceptions that are translated before a module is rewritten.
+fn is_legacy(operator: &Operator<'_>) -> bool {
+    use Operator as O;
+    matches!(operator, O::Try { .. } | O::Catch { .. } | O::CatchAll | O::Rethrow { .. } | O::Delegate { .. })
 }
 
 fn offset(position: u64) -> Result<u32> {
