@@ -109,6 +109,13 @@ fn a_guest_that_leaves_everything_behind() {
 }
 
 #[test]
+fn a_guest_with_objects_gets_a_new_instance() {
+    let wat = Path::new(env!("CARGO_MANIFEST_DIR")).join("guests/misbehave/objects.wat");
+    let kinds = check(&wat, &[b"short".to_vec(), vec![7; 40]], 20_000);
+    assert_eq!(kinds.into_keys().collect::<Vec<_>>(), ["ok"]);
+}
+
+#[test]
 fn first_bug() {
     check(&example("first-bug"), &[b"FUZ".to_vec(), vec![0; 40]], 1_000_000);
 }
