@@ -133,7 +133,7 @@ impl Instrumented {
 /// # Errors
 ///
 /// The message says what the module is or has, as in `is a component; only core modules can be rewritten`: no core
-/// module; invalid, with the validator's message and offset; using what [`features`] doesn't have; or beyond a limit
+/// module; invalid, with the validator's message and offset; using what [`features`](crate::features) doesn't have; or beyond a limit
 /// when rewritten (memories, types, exports, locals, body size, counters).
 pub fn instrument(wasm: &[u8], options: &Options) -> Result<Instrumented> {
     match instrument_current(wasm, options) {
