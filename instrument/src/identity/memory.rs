@@ -10,6 +10,9 @@ pub(super) const EXTENT_MAX: u64 = 1 << 16;
 /// stay below a hundredth of it.
 const COMPARED_BYTES_MAX: u64 = 1 << 28;
 
+/// Where the first object is if all start as zero, so that there are no segments: linkers keep what is below free.
+const LOWEST_OBJECT: u64 = 1 << 10;
+
 /// The longest path of a source file, in bytes.
 const PATH_BYTES_MAX: u64 = 1 << 12;
 
@@ -50,7 +53,8 @@ impl Memory {
 
     /// Where addresses of objects can be: from the first segment to the end of the memory.
     pub(super) fn objects(&self) -> Range<u64> {
-        self.segments.first().map_or(0..0, |&(start, _)| start..self.bytes.max(start))
+        let start = self.segments.first().map_or(LOWEST_OBJECT, |&(start, _)| start);
+        start..self.bytes.max(start)
     }
 
     /// Where the segments end.
