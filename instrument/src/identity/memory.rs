@@ -189,12 +189,15 @@ impl<'a, F: Fn(u64, u64) -> bool> Comparison<'a, F> {
         let words = a.chunks(word as usize).zip(b.chunks(word as usize));
         let mut words = (skip as u64..).step_by(word as usize).zip(words);
         // The last word may be cut where a number in code only looks like the address of something else.
-        let whole = |memory: &Memory, address| number(&memory.read(address, word));
+        let whole = |memory: &Memory, address, part: &[u8]| match part.len() as u64 == word {
+            true => number(part),
+            false => number(&memory.read(address, word)),
+        };
         head == other_head
             && words.all(|(at, (a, b))| {
                 let (old, new) = (old + at, new + at);
                 a == b
-                    || self.same_word(whole(self.old, old), whole(self.new, new), depth)
+                    || self.same_word(whole(self.old, old, a), whole(self.new, new, b), depth)
                     || self.are_lines(old, new, a, b)
             })
     }

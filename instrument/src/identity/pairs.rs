@@ -4,7 +4,7 @@
 //! who calls it, and by where it stands; pairs of differently named functions are guesses, which hold only if both are
 //! the same in everything else.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::body::{Slot, SlotKind};
 use super::fingerprint::Fingerprint;
@@ -262,15 +262,15 @@ impl<'a> Pairs<'a> {
     }
 
     fn pair_runs(&self, old: &[u32], new: &[u32], found: &mut Vec<(u32, u32)>) {
-        let signatures: BTreeSet<_> = old.iter().map(|&old| self.old.function(old).body.signature).collect();
-        for signature in signatures {
-            let old = old.iter().filter(|&&old| self.old.function(old).body.signature == signature);
-            let new = new.iter().filter(|&&new| self.new.function(new).body.signature == signature);
-            if old.clone().count() == new.clone().count() {
-                found.extend(
-                    old.zip(new).map(|(&old, &new)| (old, new)).filter(|&(old, new)| !self.is_renamed(old, new)),
-                );
-            }
+        let mut groups: BTreeMap<Hash, (Vec<u32>, Vec<u32>)> = BTreeMap::new();
+        for &old in old {
+            groups.entry(self.old.function(old).body.signature).or_default().0.push(old);
+        }
+        for &new in new {
+            groups.entry(self.new.function(new).body.signature).or_default().1.push(new);
+        }
+        for (old, new) in groups.into_values().filter(|(old, new)| old.len() == new.len()) {
+            found.extend(old.into_iter().zip(new).filter(|&(old, new)| !self.is_renamed(old, new)));
         }
     }
 }
