@@ -2,6 +2,7 @@
 
 mod link;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +13,11 @@ use link::{Layout, Program, Random, relink};
 
 fn identity(wasm: &[u8]) -> Identity {
     Identity::of(wasm).unwrap()
+}
+
+/// Seeds of random programs: as many as `FUZZBOX_IDENTITY_PROGRAMS` says.
+fn seeds() -> std::ops::Range<u64> {
+    0..std::env::var("FUZZBOX_IDENTITY_PROGRAMS").map_or(200, |number| number.parse().unwrap())
 }
 
 /// The programs that were compiled for another test, with names.
@@ -30,46 +36,55 @@ fn assert_all_same(diff: &Diff, functions: usize, to_new: impl Fn(u32) -> u32, w
     }
 }
 
-#[test]
-fn a_program_linked_in_another_way_is_the_same() {
-    for seed in 0..200 {
+/// Asserts something for random programs. Their code is full of numbers that could be addresses, in layouts where all
+/// moved at random: one program in a thousand may be misread.
+fn for_programs(holds: impl Fn(&Program, &mut Random, bool) -> bool) {
+    let seeds = seeds();
+    let mut failed = Vec::new();
+    for seed in seeds.clone() {
         let random = &mut Random::new(seed);
         let program = Program::random(random);
-        for names in [true, false] {
-            let (old, new) = (Layout::random(&program, random, names), Layout::random(&program, random, names));
-            let (a, b) = (identity(&program.link(&old)), identity(&program.link(&new)));
-            let to_new = |index: u32| new.index_of(old.function_at(index));
-            let diff = diff(&a, &b);
-            assert_all_same(&diff, program.functions.len(), to_new, &format!("seed {seed}, names {names}"));
-            let mut edges = diff.edges(&a, &b);
-            assert!(edges.iter().all(Option::is_some), "seed {seed}");
-            edges.sort();
-            edges.dedup();
-            assert_eq!(edges.len(), b.functions().iter().map(|function| function.edges.len()).sum::<usize>());
+        if ![true, false].into_iter().all(|names| holds(&program, random, names)) {
+            failed.push(seed);
         }
     }
+    println!("{} of {} programs misread: {failed:?}", failed.len(), seeds.end);
+    assert!(failed.len() as u64 * 1000 <= seeds.end, "misread: {failed:?}");
+}
+
+#[test]
+fn a_program_linked_in_another_way_is_the_same() {
+    for_programs(|program, random, names| {
+        let (old, new) = (Layout::random(program, random, names), Layout::random(program, random, names));
+        let (a, b) = (identity(&program.link(&old)), identity(&program.link(&new)));
+        let diff = diff(&a, &b);
+        let edges = diff.edges(&a, &b);
+        let carried: BTreeSet<u32> = edges.iter().copied().flatten().collect();
+        diff.changed.is_empty()
+            && diff.added.is_empty()
+            && diff.removed.is_empty()
+            && diff.same.iter().all(|pair| pair.new == new.index_of(old.function_at(pair.old)))
+            && carried.len() == edges.len()
+            && carried.len() == b.functions().iter().map(|function| function.edges.len()).sum::<usize>()
+    });
 }
 
 #[test]
 fn one_changed_number_changes_one_function() {
-    for seed in 0..200 {
-        let random = &mut Random::new(seed);
-        let program = Program::random(random);
+    for_programs(|program, random, names| {
         let mut edited = program.clone();
         let function = edited.change_a_number(random);
-        for names in [true, false] {
-            let (old, new) = (Layout::random(&program, random, names), Layout::random(&program, random, names));
-            let diff = diff(&identity(&program.link(&old)), &identity(&edited.link(&new)));
-            let expected = Pair { old: old.index_of(function), new: new.index_of(function) };
-            assert_eq!(diff.changed, [expected], "seed {seed}, names {names}");
-            assert_eq!((&diff.added[..], &diff.removed[..]), (&[][..], &[][..]), "seed {seed}, names {names}");
-        }
-    }
+        let (old, new) = (Layout::random(program, random, names), Layout::random(program, random, names));
+        let diff = diff(&identity(&program.link(&old)), &identity(&edited.link(&new)));
+        let expected = Pair { old: old.index_of(function), new: new.index_of(function) };
+        assert!(!diff.same.iter().any(|pair| pair.old == expected.old), "the change went unnoticed");
+        diff.changed == [expected] && diff.added.is_empty() && diff.removed.is_empty()
+    });
 }
 
 #[test]
 fn one_changed_text_changes_the_functions_that_use_it() {
-    for seed in 0..200 {
+    for seed in seeds() {
         let random = &mut Random::new(seed);
         let program = Program::random(random);
         let mut edited = program.clone();

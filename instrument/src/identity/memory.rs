@@ -10,6 +10,9 @@ pub(super) const EXTENT_MAX: u64 = 1 << 16;
 /// stay below a hundredth of it.
 const COMPARED_BYTES_MAX: u64 = 1 << 28;
 
+/// Where the first object is if all start as zero, so that there are no segments: linkers keep what is below free.
+const LOWEST_OBJECT: u64 = 1 << 10;
+
 /// The longest path of a source file, in bytes.
 const PATH_BYTES_MAX: u64 = 1 << 12;
 
@@ -50,7 +53,8 @@ impl Memory {
 
     /// Where addresses of objects can be: from the first segment to the end of the memory.
     pub(super) fn objects(&self) -> Range<u64> {
-        self.segments.first().map_or(0..0, |&(start, _)| start..self.bytes.max(start))
+        let start = self.segments.first().map_or(LOWEST_OBJECT, |&(start, _)| start);
+        start..self.bytes.max(start)
     }
 
     /// Where the segments end.
@@ -185,12 +189,15 @@ impl<'a, F: Fn(u64, u64) -> bool> Comparison<'a, F> {
         let words = a.chunks(word as usize).zip(b.chunks(word as usize));
         let mut words = (skip as u64..).step_by(word as usize).zip(words);
         // The last word may be cut where a number in code only looks like the address of something else.
-        let whole = |memory: &Memory, address| number(&memory.read(address, word));
+        let whole = |memory: &Memory, address, part: &[u8]| match part.len() as u64 == word {
+            true => number(part),
+            false => number(&memory.read(address, word)),
+        };
         head == other_head
             && words.all(|(at, (a, b))| {
                 let (old, new) = (old + at, new + at);
                 a == b
-                    || self.same_word(whole(self.old, old), whole(self.new, new), depth)
+                    || self.same_word(whole(self.old, old, a), whole(self.new, new, b), depth)
                     || self.are_lines(old, new, a, b)
             })
     }

@@ -37,7 +37,7 @@ pub(super) struct Module {
 const SOURCES: [&str; 12] = [".c", ".h", ".cc", ".hh", ".cpp", ".hpp", ".cxx", ".inc", ".m", ".mm", ".d", ".zig"];
 
 /// The longest name of a source file, in bytes.
-const SOURCE_BYTES_MAX: u64 = 1 << 10;
+const SOURCE_BYTES_MAX: u64 = 1 << 8;
 
 impl Module {
     /// Whether a slot of a function is a line or a column in the source code, which changes with what is put before.

@@ -139,10 +139,12 @@ impl<'a> Moved<'a> {
         }
     }
 
-    /// Whether what is at an address in the old build is elsewhere in the new one.
+    /// Whether what is at an address in one build is elsewhere in the other.
     fn moved_away(&self, address: u64) -> bool {
         let around = self.around(address);
-        self.anchors.get(&address).is_some_and(|&new| new != address)
+        let is_data = |module: &Module| address < module.memory.segments_end();
+        is_data(self.old) != is_data(self.new)
+            || self.anchors.get(&address).is_some_and(|&new| new != address)
             || around != [None, None] && around.into_iter().flatten().all(|by| by != 0)
     }
 

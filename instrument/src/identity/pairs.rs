@@ -4,14 +4,18 @@
 //! who calls it, and by where it stands; pairs of differently named functions are guesses, which hold only if both are
 //! the same in everything else.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use super::body::SlotKind;
+use super::body::{Slot, SlotKind};
 use super::fingerprint::Fingerprint;
+use super::hash::Hash;
 use super::module::{Function, Module};
 
 /// How often what is known is used to find out more. Each round looks at all paired functions once.
 const ROUNDS_MAX: usize = 8;
+
+/// How many functions of one shape are compared with each other in all ways.
+const ALIKE_MAX: usize = 64;
 
 /// One build.
 #[derive(Clone, Copy)]
@@ -64,6 +68,8 @@ impl<'a> Pairs<'a> {
         pairs.by_neighbours();
         pairs.by(When::Equal, fingerprint);
         pairs.by_neighbours();
+        pairs.by_likeness();
+        pairs.by(When::Single, |build, index| Some(build.function(index).body.signature));
         pairs
     }
 
@@ -96,12 +102,13 @@ impl<'a> Pairs<'a> {
         self.to_old[new as usize] = None;
     }
 
-    /// Pairs by callers and by place, until nothing new is found.
+    /// Pairs by callers, by place, and by place in the table, until nothing new is found.
     fn by_neighbours(&mut self) {
         for _ in 0..ROUNDS_MAX {
             let before = self.count();
             self.by_callers();
             self.by_place();
+            self.by_table();
             if self.count() == before {
                 break;
             }
@@ -201,16 +208,69 @@ impl<'a> Pairs<'a> {
         found.into_iter().for_each(|(old, new)| self.pair(old, new));
     }
 
-    fn pair_runs(&self, old: &[u32], new: &[u32], found: &mut Vec<(u32, u32)>) {
-        let signatures: BTreeSet<_> = old.iter().map(|&old| self.old.function(old).body.signature).collect();
-        for signature in signatures {
-            let old = old.iter().filter(|&&old| self.old.function(old).body.signature == signature);
-            let new = new.iter().filter(|&&new| self.new.function(new).body.signature == signature);
-            if old.clone().count() == new.clone().count() {
-                found.extend(
-                    old.zip(new).map(|(&old, &new)| (old, new)).filter(|&(old, new)| !self.is_renamed(old, new)),
-                );
+    /// Pairs functions that have the same places in the table as long as shapes and numbers agree, from its start and from its end.
+    fn by_table(&mut self) {
+        let (old, new) = (&self.old.module.table, &self.new.module.table);
+        let forward: Vec<_> = old.values().copied().zip(new.values().copied()).collect();
+        let backward: Vec<_> = old.values().rev().copied().zip(new.values().rev().copied()).collect();
+        for run in [forward, backward] {
+            for (old, new) in run {
+                if self.unlike(old, new) != Some(0) {
+                    break;
+                }
+                if self.new_of(old).is_none() && self.old_of(new).is_none() && !self.is_renamed(old, new) {
+                    self.pair(old, new);
+                }
             }
+        }
+    }
+
+    /// In how many numbers functions of the same shape differ, not counting those that a linker may change.
+    fn unlike(&self, old: u32, new: u32) -> Option<usize> {
+        let (old, new) = (&self.old.function(old).body, &self.new.function(new).body);
+        let moves =
+            |module: &Module, value| module.memory.objects().contains(&value) || module.table.contains_key(&value);
+        let differs = |(old, new): &(&Slot, &Slot)| match old.kind {
+            SlotKind::Number => old != new,
+            SlotKind::Word => old != new && !(moves(self.old.module, old.value) && moves(self.new.module, new.value)),
+            _ => false,
+        };
+        (old.shape == new.shape).then(|| old.slots.iter().zip(&new.slots).filter(differs).count())
+    }
+
+    /// Pairs what is left over with the same shape, the most alike first.
+    fn by_likeness(&mut self) {
+        let mut groups: BTreeMap<Hash, (Vec<u32>, Vec<u32>)> = BTreeMap::new();
+        for old in self.old.indices().filter(|&old| self.new_of(old).is_none()) {
+            groups.entry(self.old.function(old).body.shape).or_default().0.push(old);
+        }
+        for new in self.new.indices().filter(|&new| self.old_of(new).is_none()) {
+            groups.entry(self.new.function(new).body.shape).or_default().1.push(new);
+        }
+        for (mut old, mut new) in groups.into_values() {
+            old.truncate(ALIKE_MAX);
+            new.truncate(ALIKE_MAX);
+            let all = old.iter().flat_map(|&old| new.iter().map(move |&new| (old, new)));
+            let mut all: Vec<_> = all.map(|(old, new)| (self.unlike(old, new), old, new)).collect();
+            all.sort_unstable();
+            for (_, old, new) in all {
+                if self.new_of(old).is_none() && self.old_of(new).is_none() {
+                    self.pair(old, new);
+                }
+            }
+        }
+    }
+
+    fn pair_runs(&self, old: &[u32], new: &[u32], found: &mut Vec<(u32, u32)>) {
+        let mut groups: BTreeMap<Hash, (Vec<u32>, Vec<u32>)> = BTreeMap::new();
+        for &old in old {
+            groups.entry(self.old.function(old).body.signature).or_default().0.push(old);
+        }
+        for &new in new {
+            groups.entry(self.new.function(new).body.signature).or_default().1.push(new);
+        }
+        for (old, new) in groups.into_values().filter(|(old, new)| old.len() == new.len()) {
+            found.extend(old.into_iter().zip(new).filter(|&(old, new)| !self.is_renamed(old, new)));
         }
     }
 }
