@@ -131,3 +131,71 @@ impl Frames {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NONE: Values = Values::Empty;
+
+    #[test]
+    fn branches_cross_the_labels_added_inside_their_target() {
+        let mut frames = Frames::new(NONE);
+        frames.push(Kind::Block, NONE, NONE, None, 0);
+        frames.push(Kind::Try(Some(0)), NONE, NONE, None, 3);
+        frames.push(Kind::Block, NONE, NONE, None, 0);
+        frames.push(Kind::Try(Some(1)), NONE, NONE, None, 2);
+        let moved: Vec<_> = (0..5).map(|depth| frames.moved(depth)).collect();
+        assert_eq!(moved, [0, 1 + 2, 2 + 2, 3 + 2 + 3, 4 + 2 + 3]);
+        frames.pop();
+        assert_eq!(frames.moved(2), 2 + 3);
+    }
+
+    #[test]
+    fn code_is_live_again_where_a_live_branch_joins() {
+        let mut frames = Frames::new(NONE);
+        frames.push(Kind::Block, NONE, NONE, None, 0);
+        frames.join(0);
+        frames.stop();
+        frames.push(Kind::Block, NONE, NONE, None, 0);
+        assert!(!frames.live());
+        frames.pop();
+        assert!(!frames.live());
+        frames.pop();
+        assert!(frames.live());
+    }
+
+    #[test]
+    fn a_branch_to_a_loop_does_not_join_its_end() {
+        let mut frames = Frames::new(NONE);
+        frames.push(Kind::Loop, NONE, NONE, Some(1), 0);
+        frames.join(0);
+        frames.stop();
+        assert_eq!((frames.site(), frames.is_back(0), frames.is_back(1)), (1, true, false));
+        frames.pop();
+        assert!(!frames.live());
+    }
+
+    #[test]
+    fn an_if_goes_on_if_one_of_its_ways_does() {
+        let mut frames = Frames::new(NONE);
+        frames.push(Kind::If(Some(7)), NONE, NONE, None, 0);
+        frames.stop();
+        assert_eq!(frames.switch(), Some(7));
+        assert!(frames.live());
+        frames.pop();
+        assert!(frames.live());
+
+        frames.push(Kind::If(Some(8)), NONE, NONE, None, 0);
+        frames.stop();
+        frames.pop();
+        assert!(frames.live(), "without else the other way goes on");
+
+        frames.push(Kind::If(Some(9)), NONE, NONE, None, 0);
+        frames.stop();
+        frames.switch();
+        frames.stop();
+        frames.pop();
+        assert!(!frames.live());
+    }
+}
