@@ -15,6 +15,37 @@ pub struct Edge {
     pub back: bool,
 }
 
+/// A set of edges, by their numbers in [`EdgeMap::edges`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EdgeSet {
+    /// One bit per edge.
+    words: Vec<u64>,
+}
+
+impl EdgeSet {
+    /// Whether the edge is in the set.
+    pub fn contains(&self, edge: u32) -> bool {
+        self.words.get(edge as usize / 64).is_some_and(|word| word >> (edge % 64) & 1 != 0)
+    }
+
+    /// Adds an edge.
+    pub fn insert(&mut self, edge: u32) {
+        let word = edge as usize / 64;
+        if word >= self.words.len() {
+            self.words.resize(word + 1, 0);
+        }
+        self.words[word] |= 1 << (edge % 64);
+    }
+}
+
+impl FromIterator<u32> for EdgeSet {
+    fn from_iter<I: IntoIterator<Item = u32>>(edges: I) -> EdgeSet {
+        let mut set = EdgeSet::default();
+        edges.into_iter().for_each(|edge| set.insert(edge));
+        set
+    }
+}
+
 /// Which way a branching operator went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EdgeKind {
@@ -39,6 +70,10 @@ pub enum EdgeKind {
     BrOnTaken,
     /// One of these fell through.
     BrOnNotTaken,
+    /// A `select` gave its first operand: the condition was not zero.
+    SelectFirst,
+    /// A `select` gave its second operand.
+    SelectSecond,
     /// A `try_table`, or a legacy `try`, caught an exception.
     Catch {
         /// The number of the clause; 0 if a `try` has none but delegates.
@@ -59,8 +94,15 @@ impl EdgeKind {
             EdgeKind::BackEdge => "back_edge",
             EdgeKind::BrOnTaken => "br_on_taken",
             EdgeKind::BrOnNotTaken => "br_on_not_taken",
+            EdgeKind::SelectFirst => "select_first",
+            EdgeKind::SelectSecond => "select_second",
             EdgeKind::Catch { .. } => "catch",
         }
+    }
+
+    /// Whether it is one of a `select`'s.
+    pub(crate) fn is_select(self) -> bool {
+        matches!(self, EdgeKind::SelectFirst | EdgeKind::SelectSecond)
     }
 
     /// The number of the arm or clause, where the operator has many.

@@ -1,27 +1,71 @@
 //! The entry function and what it gives.
 
-use anyhow::{Context, Result};
-use wasmparser::Validator;
+use std::sync::Arc;
 
-use crate::edges::EdgeMap;
+use anyhow::{Context, Result};
+use rayon::prelude::*;
+use wasmparser::{FuncValidatorAllocations, Parser, ValidPayload, Validator};
+
+use crate::counters::{CounterMap, Counters, Left, place};
+use crate::edges::{EdgeMap, EdgeSet};
 use crate::legacy::{UsesLegacy, translate_legacy_exceptions};
 use crate::offsets::OffsetMap;
 use crate::plan::plan;
 use crate::rewrite::rewrite;
 use crate::survey::{output_features, survey};
 
-/// How a module is rewritten.
+/// How a module is rewritten: what is put into it.
+///
+/// [`Options::full`], [`Options::fast`] and [`Options::traced`] are the three variants of a module that belong together:
+/// the same edges have the same numbers in all, and the same input does the same. [`Options::default`] is the plain
+/// one: a counter on every edge, and fuel.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
-    /// Fuel that a new instance starts with, until the host sets it: what a start function runs on, which runs before
-    /// the host gets hold of the instance. Default: 10,000,000,000 operators.
-    pub start_fuel: i64,
+    /// Which edges are counted.
+    pub counters: Counters,
+    /// Whether it is counted which operand a `select` gives. Its edges have numbers in any case.
+    pub selects: bool,
+    /// Whether code spends fuel and stops when it is used up, and how much a new instance starts with, until the host
+    /// sets it: what a start function runs on, which runs before the host gets hold of the instance.
+    pub fuel: Option<i64>,
+    /// Whether loops and tail calls load from a page that a watchdog can take away.
+    pub polls: bool,
+    /// Whether a function that the host may put into a table is called before `unreachable`.
+    pub traps: bool,
+    /// How often each edge was taken in the past, by its number: places where counting is cheap are chosen by it.
+    pub profile: Option<Arc<[u64]>>,
+}
+
+/// What a start function may run on: 10,000,000,000 units.
+const START_FUEL: i64 = 10_000_000_000;
+
+impl Options {
+    /// Enough counters for the counts of all edges. Every endless execution passes a counter again and again.
+    pub fn full() -> Options {
+        let counters = Counters::Enough;
+        Options { counters, selects: true, fuel: None, polls: false, traps: true, profile: None }
+    }
+
+    /// Counters for some edges only: those that can still tell something new. Loops poll.
+    pub fn fast(interesting: EdgeSet) -> Options {
+        Options { counters: Counters::Only(interesting), polls: true, ..Options::full() }
+    }
+
+    /// Everything that is known to be asked about an execution.
+    pub fn traced() -> Options {
+        Options { counters: Counters::Every, fuel: Some(START_FUEL), traps: false, ..Options::full() }
+    }
+
+    /// For who doesn't write code at all.
+    pub(crate) fn counting() -> Options {
+        Options { counters: Counters::Every, selects: false, fuel: None, polls: false, traps: false, profile: None }
+    }
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { start_fuel: 10_000_000_000 }
+        Options { counters: Counters::Every, fuel: Some(START_FUEL), traps: false, ..Options::full() }
     }
 }
 
@@ -30,14 +74,18 @@ impl Default for Options {
 pub struct Instrumented {
     /// The module. It validates with [`output_features`], and has no custom sections.
     pub wasm: Vec<u8>,
-    /// What each counter counts.
+    /// What each edge is.
     pub edges: EdgeMap,
+    /// Which counters there are, and how the edges' counts follow from them.
+    pub counters: CounterMap,
     /// The added memory.
     pub injected: Injected,
     /// Where all state of the module can be reached.
     pub state: StateExports,
     /// The way back from offsets in `wasm` to the original module.
     pub offsets: OffsetMap,
+    /// The way back to what was planned, if that isn't the original.
+    planned: Option<OffsetMap>,
 }
 
 /// The added memory: 32-bit, not shared, its size fixed, the last of the memory index space. The module itself has no
@@ -48,6 +96,10 @@ pub struct Injected {
     pub memory_export: String,
     /// Its size in pages of 64 KiB, the least and the most.
     pub pages: u64,
+    /// The name of the table, if there is one, whose only element is a function without parameters and results that is
+    /// called before each `unreachable`. At first it does nothing; a host can put one there that fails at less cost than
+    /// the trap.
+    pub trap_table_export: Option<String>,
 }
 
 /// Names of the exports that were added so that the host can save and restore all state of an instance: all memories
@@ -60,6 +112,11 @@ pub struct StateExports {
     pub tables: Vec<String>,
     /// The mutable globals.
     pub globals: Vec<String>,
+    /// A function without parameters and results that saves the values of all mutable globals within the instance, and
+    /// one that gives them back. `None` if there are no mutable globals.
+    pub save_globals: Option<String>,
+    /// See `save_globals`; to be called only after it.
+    pub restore_globals: Option<String>,
     /// Why the state can't be restored by setting these to values they had, if so: then an instance is good for one
     /// execution. (What *may* happen and can't be undone, as dropping a segment, has a flag in
     /// [`layout`](crate::layout) instead.)
@@ -67,13 +124,28 @@ pub struct StateExports {
 }
 
 impl Instrumented {
+    /// The count of each edge, modulo 2^32, from the values of all counters.
+    ///
+    /// `left` are the frames that a trap or the host ended, in any order; without exceptions, none of them is one that
+    /// returned. The frame of a function that overflowed the stack when it was entered is not among them. If a frame is
+    /// missing, edges that lead to where it was may be missing from the counts, and others be wrong.
+    ///
+    /// An edge whose count isn't known has 0: with [`Counters::Only`] all but those of the set, and those of `select` if
+    /// [`Options::selects`] is off.
+    pub fn edge_counts(&self, counters: &[u32], left: &[Left]) -> Vec<u32> {
+        let offsets = self.planned.as_ref().unwrap_or(&self.offsets);
+        let planned = left.iter().filter_map(|left| Some((left.function, offsets.original(left.offset)?)));
+        self.counters.edge_counts(&self.edges, counters, &planned.collect::<Vec<_>>())
+    }
+
     /// Puts in terms of an original what is in terms of a module that was made of it; `offsets` is the way back.
     fn through(mut self, offsets: &OffsetMap) -> Instrumented {
         for edge in &mut self.edges.edges {
             // Every operator of the module was copied or belongs to one.
             edge.offset = offsets.original(edge.offset).unwrap_or(edge.offset);
         }
-        self.offsets = self.offsets.then(offsets);
+        let whole = self.offsets.then(offsets);
+        self.planned = Some(std::mem::replace(&mut self.offsets, whole));
         self
     }
 }
@@ -149,17 +221,38 @@ pub fn instrument(wasm: &[u8], options: &Options) -> Result<Instrumented> {
 /// Rewrites a module without legacy exceptions.
 fn instrument_current(wasm: &[u8], options: &Options) -> Result<Instrumented> {
     let (survey, bodies) = survey(wasm)?;
-    let plan = plan(&survey, bodies)?;
-    let rewritten = rewrite(&survey, &plan, options)?;
+    let plan = plan(&survey, bodies, options)?;
+    let placements = place(&plan, options);
+    let rewritten = rewrite(&survey, &plan, &placements, options)?;
     // Everything was in order before, so what fails here is a limit: the validator knows them all, and names them.
-    Validator::new_with_features(output_features())
-        .validate_all(&rewritten.wasm)
-        .context("is beyond what engines accept when it is rewritten")?;
+    validate(&rewritten.wasm).context("is beyond what engines accept when it is rewritten")?;
     Ok(Instrumented {
+        edges: EdgeMap { edges: plan.edges(), functions: survey.names },
+        counters: CounterMap::new(&plan, placements),
         wasm: rewritten.wasm,
-        edges: EdgeMap { edges: plan.edges, functions: survey.names },
         injected: rewritten.injected,
         state: rewritten.state,
         offsets: rewritten.offsets,
+        planned: None,
     })
+}
+
+/// Validates a module, its functions in parallel.
+pub(crate) fn validate(wasm: &[u8]) -> Result<()> {
+    let mut validator = Validator::new_with_features(output_features());
+    let mut functions = Vec::new();
+    for payload in Parser::new(0).parse_all(wasm) {
+        if let ValidPayload::Func(function, body) = validator.payload(&payload?)? {
+            functions.push((function, body));
+        }
+    }
+    let results = functions.into_par_iter().map_init(FuncValidatorAllocations::default, |allocations, (function, body)| {
+        let mut validator = function.into_validator(std::mem::take(allocations));
+        let result = validator.validate(&body);
+        *allocations = validator.into_allocations();
+        result
+    });
+    // The first error in the module is the one to tell.
+    let results: Vec<_> = results.collect();
+    Ok(results.into_iter().collect::<Result<(), _>>()?)
 }

@@ -1,14 +1,17 @@
 //! Where things are in the injected memory, in bytes from its start; all values are little-endian.
 //!
 //! ```text
-//! 0        8 9 10 11 12      64
-//! | fuel   |o|w|g|d|m|   0   | counter 0 | counter 1 | ...
-//!   i64     u8 flags           u32         u32
+//! 0        8 9 10 11 12        64 KiB         68 KiB
+//! | fuel   |o|w|g|d|m|    0    | polls        | counter 0 | counter 1 | ...
+//!   i64     u8 flags             u8 each        u32         u32
 //! ```
+//!
+//! All from [`POLLS`] on can be taken away by a watchdog: each endless execution of a module with polls, or with enough
+//! counters, touches it.
 
 /// Fuel left, an `i64`: each function entry and each loop head takes from it what the code there costs, and execution
 /// stops with a trap when it becomes negative. The host sets it before each execution; a new instance starts with
-/// [`Options::start_fuel`](crate::Options::start_fuel), which is what a start function runs on.
+/// [`Options::fuel`](crate::Options::start_fuel), which is what a start function runs on.
 pub const FUEL: u32 = 0;
 
 /// Bytes, as a power of two, that bulk memory operators handle for a unit of fuel.
@@ -35,8 +38,14 @@ pub const FLAG_SEGMENT_DROP: u32 = 11;
 /// A `memory.grow` was reached, whether it succeeded or not.
 pub const FLAG_MEMORY_GROW: u32 = 12;
 
-/// The first counter: edge i counts in the `u32` at `COUNTERS + 4 * i`, wrapping.
-pub const COUNTERS: u32 = 64;
+/// The first address that polls load from. It starts a page of whatever size a machine has.
+pub const POLLS: u32 = 1 << 16;
+
+/// How many addresses polls have.
+pub const POLL_BYTES: u32 = 1 << 12;
+
+/// The first counter: counter i is the `u32` at `COUNTERS + 4 * i`, and wraps.
+pub const COUNTERS: u32 = POLLS + POLL_BYTES;
 
 /// The most edges that a module may have: 256 MiB of counters.
 pub const EDGES_MAX: u32 = 1 << 26;
@@ -44,14 +53,14 @@ pub const EDGES_MAX: u32 = 1 << 26;
 /// Size of a page of the injected memory.
 pub const PAGE_BYTES: u64 = 1 << 16;
 
-/// How many pages hold `edges` counters and what lies before them.
-pub(crate) fn pages(edges: usize) -> u64 {
-    (u64::from(COUNTERS) + 4 * edges as u64).div_ceil(PAGE_BYTES)
+/// How many pages hold so many counters and what lies before them.
+pub(crate) fn pages(counters: u32) -> u64 {
+    counter(counters).div_ceil(PAGE_BYTES)
 }
 
-/// Where an edge's counter is.
-pub(crate) fn counter(edge: u32) -> u64 {
-    u64::from(COUNTERS) + 4 * u64::from(edge)
+/// Where a counter is.
+pub(crate) fn counter(counter: u32) -> u64 {
+    u64::from(COUNTERS) + 4 * u64::from(counter)
 }
 
 #[cfg(test)]
@@ -60,9 +69,9 @@ mod tests {
 
     #[test]
     fn pages_hold_exactly_what_they_must() {
-        assert_eq!(pages(0), 1);
-        assert_eq!(pages((65_536 - 64) / 4), 1);
-        assert_eq!(pages((65_536 - 64) / 4 + 1), 2);
-        assert_eq!(pages(EDGES_MAX as usize), 4097);
+        assert_eq!(pages(0), 2);
+        assert_eq!(pages((65_536 - 4_096) / 4), 2);
+        assert_eq!(pages((65_536 - 4_096) / 4 + 1), 3);
+        assert_eq!(pages(EDGES_MAX), 4098);
     }
 }

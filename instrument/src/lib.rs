@@ -17,7 +17,10 @@
 //!
 //! What this crate does not do: it runs nothing, and knows no engine. It refuses by name what it can't rewrite.
 
+mod added;
 mod cfg;
+mod code;
+mod counters;
 mod edges;
 mod floats;
 pub mod identity;
@@ -27,13 +30,15 @@ mod legacy;
 mod names;
 mod offsets;
 mod plan;
+mod probes;
 mod rewrite;
 mod sections;
 mod survey;
 mod types;
 
 pub use cfg::{Block, BlockKind, Cfg, Cfgs, ControlDependence, DominatorTree, Flow, FlowKind, Loops};
-pub use edges::{Edge, EdgeKind, EdgeMap};
+pub use counters::{CounterMap, Counters, FunctionCounters, Left};
+pub use edges::{Edge, EdgeKind, EdgeMap, EdgeSet};
 pub use floats::shows_float_bits;
 pub use instrument::{Injected, Instrumented, Options, StateExports, instrument};
 pub use legacy::{Translated, translate_legacy_exceptions};

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use wasmparser::types::{CoreTypeId, Types};
 use wasmparser::{
     CompositeInnerType, ExternalKind, FuncToValidate, FuncType, FunctionBody, Parser, Payload, TypeRef, ValidPayload,
-    Validator, ValidatorResources, WasmFeatures,
+    ValType, Validator, ValidatorResources, WasmFeatures,
 };
 
 use crate::names::Names;
@@ -53,8 +53,10 @@ pub(crate) struct Survey<'a> {
     pub(crate) memories: u32,
     /// Size of the table index space.
     pub(crate) tables: u32,
-    /// Indices of the mutable globals.
-    pub(crate) mutable_globals: Vec<u32>,
+    /// Size of the global index space.
+    pub(crate) globals: u32,
+    /// Indices of the mutable globals, and the types of their values as the module would write them.
+    pub(crate) mutable_globals: Vec<(u32, ValType)>,
     /// Names by function index.
     pub(crate) names: Vec<Option<String>>,
     /// How names start that are free for exports: `fuzzbox:`.
@@ -76,7 +78,7 @@ pub(crate) fn survey(wasm: &[u8]) -> Result<(Survey<'_>, Bodies<'_>)> {
             ValidPayload::Ok => {}
             ValidPayload::Func(function, body) => reader.bodies.push((function, body)),
             ValidPayload::Parser(_) => bail!("has a module inside; only core modules can be rewritten"),
-            ValidPayload::End(types) => return Ok(reader.finish(wasm, &types)),
+            ValidPayload::End(types) => return reader.finish(wasm, &types),
         }
     }
     bail!("is not a wasm module: it has no end")
@@ -133,7 +135,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn finish(self, wasm: &'a [u8], types: &Types) -> (Survey<'a>, Bodies<'a>) {
+    fn finish(self, wasm: &'a [u8], types: &Types) -> Result<(Survey<'a>, Bodies<'a>)> {
         let types = types.as_ref();
         let mut names = Names::new(wasm, self.imports.len() + self.bodies.len());
         for (index, name) in self.exports {
@@ -146,18 +148,25 @@ impl<'a> Reader<'a> {
         debug_assert_eq!(type_count as usize, self.types.len());
         let type_indices: BTreeMap<_, _> =
             (0..type_count).rev().map(|index| (types.core_type_at_in_module(index), index)).collect();
-        let survey = Survey {
+        let mutable = (0..types.global_count()).filter(|&index| types.global_at(index).mutable);
+        let mutable_globals: Vec<_> = mutable.map(|index| (index, types.global_at(index).content_type)).collect();
+        let mut survey = Survey {
             wasm,
             types: self.types,
             tags: (0..types.tag_count()).map(|index| type_indices[&types.tag_at(index)]).collect(),
             type_indices,
             memories: types.memory_count(),
             tables: types.table_count(),
-            mutable_globals: (0..types.global_count()).filter(|&index| types.global_at(index).mutable).collect(),
+            globals: types.global_count(),
+            mutable_globals: Vec::new(),
             names: names.into_vec(),
             export_prefix: free_prefix(&self.taken),
         };
-        (survey, self.bodies)
+        let written = |(index, ty)| {
+            Ok((index, if let ValType::Ref(ty) = ty { ValType::Ref(survey.written(ty)?) } else { ty }))
+        };
+        survey.mutable_globals = mutable_globals.into_iter().map(written).collect::<Result<_>>()?;
+        Ok((survey, self.bodies))
     }
 }
 

@@ -78,6 +78,11 @@ impl AddedTypes {
         }
     }
 
+    /// The index of a function type with these parameters and results, which is added unless it was.
+    pub(crate) fn plain(&mut self, params: &[ValType], results: &[ValType]) -> Result<u32> {
+        self.function_type(params.to_vec(), results.to_vec())
+    }
+
     /// The types in the order of their indices.
     pub(crate) fn as_slice(&self) -> &[FuncType] {
         &self.types
@@ -117,7 +122,7 @@ impl AddedTypes {
 
 impl Survey<'_> {
     /// The value types that `values` stands for, as they were written.
-    fn values(&self, values: Values) -> Result<Vec<ValType>> {
+    pub(crate) fn values(&self, values: Values) -> Result<Vec<ValType>> {
         let function = |index: u32| {
             let ty = self.types.get(index as usize).and_then(Option::as_ref);
             ty.with_context(|| format!("uses type {index} as a block's, which is not a function type"))
@@ -129,6 +134,17 @@ impl Survey<'_> {
             Values::Results(index) => function(index)?.results().to_vec(),
             Values::ParamsAndExn(index) => [function(index)?.params(), &[ValType::EXNREF]].concat(),
         })
+    }
+
+    /// Whether `values` stands for no types at all.
+    pub(crate) fn is_empty(&self, values: Values) -> bool {
+        let function = |index: u32| self.types.get(index as usize).and_then(Option::as_ref);
+        match values {
+            Values::Empty => true,
+            Values::One(_) | Values::ParamsAndExn(_) => false,
+            Values::Params(index) => function(index).is_some_and(|ty| ty.params().is_empty()),
+            Values::Results(index) => function(index).is_some_and(|ty| ty.results().is_empty()),
+        }
     }
 
     /// A type as the module would write it, for one that the validator gave: it has its own numbers for types.

@@ -75,7 +75,7 @@ fn check(wasm: &[u8]) -> usize {
 
 /// An edge of the map is the one in the graph: same kind, at the last operator of its block.
 fn check_edge(cfg: &Cfg, number: u32, edge: &Edge) {
-    let &Flow { from, to, kind, edge: own, back } = cfg.flow(number).unwrap();
+    let &Flow { from, to, kind, edge: own, back, .. } = cfg.flow(number).unwrap();
     assert_eq!((own, kind, back), (Some(number), FlowKind::Counted(edge.kind), edge.back));
     let at = |block: u32| cfg.blocks()[block as usize];
     match edge.kind {

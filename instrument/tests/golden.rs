@@ -1,4 +1,5 @@
-//! Modules beside what becomes of them: `tests/golden/*.wat` and `*.expected`.
+//! Modules beside what becomes of them: `tests/golden/*.wat`, and `*.expected` with a counter on every edge and fuel,
+//! `*.full` with enough counters and cheap traps.
 //!
 //! `BLESS=1 cargo test -p fuzzbox-instrument --test golden` rewrites the expected files. In them, each counter and
 //! each taking of fuel is folded into one line, unless the module's first line is `;; unfolded`.
@@ -19,12 +20,14 @@ fn golden_modules_become_what_is_expected() {
     for path in modules {
         let text = std::fs::read_to_string(&path).unwrap();
         let original = wat::parse_str(&text).unwrap();
-        let found = describe(&original, &instrument(&original, &Options::default()).unwrap(), &text);
-        let expected = path.with_extension("expected");
-        if std::env::var_os("BLESS").is_some() {
-            std::fs::write(&expected, found).unwrap();
-        } else if std::fs::read_to_string(&expected).ok() != Some(found) {
-            wrong.push(path);
+        for (extension, options) in [("expected", Options::default()), ("full", Options::full())] {
+            let found = describe(&original, &instrument(&original, &options).unwrap(), &text);
+            let expected = path.with_extension(extension);
+            if std::env::var_os("BLESS").is_some() {
+                std::fs::write(&expected, found).unwrap();
+            } else if std::fs::read_to_string(&expected).ok() != Some(found) {
+                wrong.push(expected);
+            }
         }
     }
     assert!(wrong.is_empty(), "not as expected (BLESS=1 rewrites): {wrong:?}");
@@ -86,6 +89,7 @@ const SPEND_LENGTH: &[&str] = &[
     "i64.store*",
     "local.get*",
 ];
+const TRAP: &[&str] = &["i32.const 0", "call_indirect*"];
 const FLAG: &[&str] = &["i32.const 0", "i32.const 1", "i32.store8*"];
 
 /// Writes each counter, each taking of fuel and each flag as one line.
@@ -114,6 +118,9 @@ fn fold(printed: &str) -> String {
         } else if matches(COUNT) && offset(2).is_some() && offset(2) == offset(5) {
             writeln!(out, "{indent};; count {}", (offset(2).unwrap() - layout::COUNTERS) / 4).unwrap();
             at += COUNT.len();
+        } else if matches(TRAP) {
+            writeln!(out, "{indent};; call the trap function").unwrap();
+            at += TRAP.len();
         } else if matches(FLAG) && offset(2).is_some_and(|offset| offset < layout::COUNTERS) {
             writeln!(out, "{indent};; flag {}", offset(2).unwrap()).unwrap();
             at += FLAG.len();

@@ -240,14 +240,14 @@ fn nothing_endless_escapes_the_fuel() {
 fn a_start_function_runs_on_the_fuel_it_is_given() {
     let wasm = wat::parse_str("(module (memory 1) (data \"x\") (func $f loop br 0 end) (start $f))").unwrap();
     let mut options = Options::default();
-    options.start_fuel = 1_000_000;
+    options.fuel = Some(1_000_000);
     let new = instrument(&wasm, &options).unwrap();
     let engine = engine(OptLevel::Speed, |_| {});
     let module = Module::new(&engine, &new.wasm).unwrap();
     let error = Instance::new(&mut Store::new(&engine, ()), &module, &[]).unwrap_err();
     assert_eq!(error.downcast_ref::<Trap>(), Some(&Trap::UnreachableCodeReached));
     let mut run = Run::golden("start");
-    assert_eq!(run.fuel(), Options::default().start_fuel - 5);
+    assert_eq!(run.fuel(), Options::default().fuel.unwrap() - 5);
     let own = run.instance.get_memory(&mut run.store, &run.new.state.memories[0]).unwrap();
     assert_eq!(&own.data(&run.store)[..12], b"def\0\0\0\0\0abc\0");
 }

@@ -1,13 +1,15 @@
-//! Generated modules through the rewriter: the original and the rewritten one must do the same.
+//! Generated modules through the rewriter: the original and the rewritten ones must do the same, and all ways to count
+//! must give the same counts, also after traps and exceptions.
 //!
-//! `FUZZBOX_SMITH_MODULES=100000 cargo test -p fuzzbox-tests --test rewriter_smith` tries more of them.
+//! `FUZZBOX_SMITH_MODULES=100000 cargo test --workspace --test rewriter_smith` tries more of them,
+//! `FUZZBOX_SMITH_FIRST=5000` begins with another.
 
 mod rewriter;
 
 use std::collections::BTreeMap;
 
 use arbitrary::Unstructured;
-use fuzzbox_instrument::{Options, instrument};
+use fuzzbox_instrument::{EdgeSet, Instrumented, Left, Options, instrument, layout};
 use rewriter::{Offsets, Origins, Random, describe, describe_all, engine};
 use wasm_smith::InstructionKind::{Aggregate, Control, Parametric, Reference, Table, Variable};
 use wasm_smith::{Config, InstructionKinds};
@@ -25,7 +27,8 @@ fn generated_modules_do_the_same_when_they_are_rewritten() {
     let ways = [(OptLevel::None, Offsets::Calls), (OptLevel::Speed, Offsets::None)];
     let engines = ways.map(|(level, offsets)| (engine(level, adjust), offsets));
     let mut total = Total::default();
-    for seed in 0..modules {
+    let first = std::env::var("FUZZBOX_SMITH_FIRST").map_or(0, |number| number.parse().unwrap());
+    for seed in first..first + modules {
         let (engine, offsets) = &engines[seed as usize % 2];
         compare(engine, *offsets, seed, &mut total);
     }
@@ -34,7 +37,9 @@ fn generated_modules_do_the_same_when_they_are_rewritten() {
     assert!(total.instantiated * 2 > modules, "{total:?}");
     assert!(total.returned * 3 > modules, "{total:?}");
     assert!(total.trapped > modules, "{total:?}");
-    assert!(total.overflowed * 10 < modules, "{total:?}");
+    assert!(total.overflowed * 20 < modules, "{total:?}");
+    assert!(total.counted > modules * 10, "{total:?}");
+    assert!(total.left > modules, "{total:?}");
 }
 
 #[derive(Debug, Default)]
@@ -47,7 +52,13 @@ struct Total {
     trapped: u64,
     /// Modules whose comparison ended with a stack overflow, which depends on the size of frames.
     overflowed: u64,
-    /// Edges that have a counter, by kind.
+    /// Frames that traps left.
+    left: u64,
+    /// Counts other than 0 that were compared.
+    counted: u64,
+    /// Counters on every edge, and where there are just enough.
+    counters: [u64; 2],
+    /// Edges, by kind.
     edges: BTreeMap<&'static str, u64>,
 }
 
@@ -57,7 +68,7 @@ fn generate(random: &mut Random) -> Option<Vec<u8>> {
         export_everything: true,
         compact_imports_enabled: false, // unknown to wasmtime 48
         custom_page_sizes_enabled: true,
-        threads_enabled: false, // waiting would block
+        threads_enabled: random.below(4) == 0,
         allow_start_export: random.below(4) == 0,
         disallow_traps: random.below(2) == 0,
         allowed_instructions: match random.below(2) {
@@ -86,59 +97,129 @@ fn generate(random: &mut Random) -> Option<Vec<u8>> {
     let bytes: Vec<u8> = (0..2_000 + random.below(30_000)).map(|_| random.next() as u8).collect();
     let mut module = wasm_smith::Module::new(config, &mut Unstructured::new(&bytes)).ok()?;
     module.ensure_termination(STEPS_MAX).ok()?;
-    Some(module.to_bytes())
+    Some(module.to_bytes()).filter(|wasm| !waits(wasm))
+}
+
+/// Whether a module may wait for a notification, which nobody sends.
+fn waits(wasm: &[u8]) -> bool {
+    use wasmparser::Operator::{MemoryAtomicWait32, MemoryAtomicWait64};
+    wasmparser::Parser::new(0).parse_all(wasm).any(|payload| match payload.unwrap() {
+        wasmparser::Payload::CodeSectionEntry(body) => {
+            let mut operators = body.get_operators_reader().unwrap().into_iter();
+            operators.any(|operator| matches!(operator.unwrap(), MemoryAtomicWait32 { .. } | MemoryAtomicWait64 { .. }))
+        }
+        _ => false,
+    })
+}
+
+/// What an execution showed.
+struct Ran {
+    /// How all that was done came out.
+    log: Vec<String>,
+    /// The values of all counters.
+    counters: Vec<u32>,
+    /// The frames that traps left.
+    left: Vec<Left>,
 }
 
 fn compare(engine: &Engine, offsets: Offsets, seed: u64, total: &mut Total) {
     let Some(wasm) = generate(&mut Random(seed)) else { return };
     // What wasmtime refuses, as too many fields in a struct, is not compared.
     let Ok(original) = Module::new(engine, &wasm) else { return };
-    let new = instrument(&wasm, &Options::default()).unwrap_or_else(|error| panic!("seed {seed}: {error:#}"));
-    let rewritten = Module::new(engine, &new.wasm).unwrap_or_else(|error| panic!("seed {seed}: {error:?}"));
-    for edge in &new.edges.edges {
+    let left = run(engine, &original, &original, None, &Origins::new(offsets), seed);
+    let rewrite = |options: &Options| {
+        instrument(&wasm, options).unwrap_or_else(|error| panic!("seed {seed}: {error:#}"))
+    };
+    let every = rewrite(&Options::default());
+    for edge in &every.edges.edges {
         *total.edges.entry(edge.kind.name()).or_default() += 1;
     }
-    let mut origins = Origins::new(offsets);
-    let left = run(engine, &original, &original, &origins, seed);
-    origins.add(rewritten.clone(), new.offsets);
-    let right = run(engine, &rewritten, &original, &origins, seed);
-    for (left, right) in left.iter().zip(&right) {
-        if left.contains("StackOverflow") || right.contains("StackOverflow") {
-            total.overflowed += 1;
-            return;
+    let mut random = Random(seed ^ 0x5eed);
+    let share = random.below(5);
+    let some: EdgeSet = (0..every.edges.edges.len() as u32).filter(|_| random.below(5) < share).collect();
+    let variants = [every, rewrite(&Options::full()), rewrite(&Options::fast(some.clone())), rewrite(&Options::traced())];
+    total.counters[0] += u64::from(variants[0].counters.len());
+    total.counters[1] += u64::from(variants[1].counters.len());
+    let mut counts: Vec<Vec<u32>> = Vec::new();
+    for new in &variants {
+        let module = Module::new(engine, &new.wasm).unwrap_or_else(|error| panic!("seed {seed}: {error:?}"));
+        let mut origins = Origins::new(offsets);
+        origins.add(module.clone(), new.offsets.clone());
+        let right = run(engine, &module, &original, Some(new), &origins, seed);
+        for (left, right) in left.log.iter().zip(&right.log) {
+            if left.contains("StackOverflow") || right.contains("StackOverflow") {
+                total.overflowed += 1;
+                return;
+            }
+            assert_eq!(left, right, "seed {seed}");
         }
-        assert_eq!(left, right, "seed {seed}");
-        total.instantiated += u64::from(left == "instantiated");
-        total.returned += u64::from(left.starts_with("returned"));
-        total.trapped += u64::from(left.starts_with("trap") || left == "exception");
+        assert_eq!(left.log.len(), right.log.len(), "seed {seed}");
+        total.left += right.left.len() as u64;
+        if !right.counters.is_empty() {
+            counts.push(new.edge_counts(&right.counters, &right.left));
+        }
     }
-    assert_eq!(left.len(), right.len(), "seed {seed}");
+    for outcome in &left.log {
+        total.instantiated += u64::from(outcome == "instantiated");
+        total.returned += u64::from(outcome.starts_with("returned"));
+        total.trapped += u64::from(outcome.starts_with("trap") || outcome == "exception");
+    }
+    let [every, full, fast, traced] = &counts[..] else { return };
+    let edges = &variants[0].edges.edges;
+    for (number, edge) in (0..).zip(edges) {
+        let count = every[number as usize];
+        total.counted += u64::from(count > 0);
+        assert_eq!(full[number as usize], count, "seed {seed}, full, edge {number}: {edge:?}");
+        assert_eq!(traced[number as usize], count, "seed {seed}, traced, edge {number}: {edge:?}");
+        if some.contains(number) {
+            assert_eq!(fast[number as usize], count, "seed {seed}, fast, edge {number}: {edge:?}");
+        }
+    }
 }
 
-/// Instantiates a module, calls all that `interface` exports, and says how that and all state came out.
-fn run(engine: &Engine, module: &Module, interface: &Module, origins: &Origins, seed: u64) -> Vec<String> {
+/// Instantiates a module, calls all that `interface` exports, and says how that and all state came out. `new` is what the
+/// module is, if it was rewritten.
+fn run(
+    engine: &Engine,
+    module: &Module,
+    interface: &Module,
+    new: Option<&Instrumented>,
+    origins: &Origins,
+    seed: u64,
+) -> Ran {
     let mut random = Random(!seed);
+    let mut ran = Ran { log: Vec::new(), counters: Vec::new(), left: Vec::new() };
     let limits = StoreLimitsBuilder::new().memory_size(64 << 20).table_elements(20_000).instances(10).build();
     let mut store = Store::new(engine, limits);
     store.limiter(|limits| limits);
     let mut linker = Linker::new(engine);
     if linker.define_unknown_imports_as_default_values(&mut store, interface).is_err() {
-        return vec!["can't be linked".to_owned()];
+        ran.log.push("can't be linked".to_owned());
+        return ran;
     }
     let instance = match linker.instantiate(&mut store, module) {
         Ok(instance) => instance,
-        Err(error) => return vec![origins.failure(&error)],
+        Err(error) => {
+            ran.log.push(origins.failure(&error));
+            return ran;
+        }
     };
-    let mut log = vec!["instantiated".to_owned()];
+    if let Some(table) = new.and_then(|new| new.injected.trap_table_export.as_ref()) {
+        let table = instance.get_table(&mut store, table).unwrap();
+        let trap = Func::wrap(&mut store, || -> Result<()> { Err(Trap::UnreachableCodeReached.into()) });
+        table.set(&mut store, 0, Ref::Func(Some(trap))).unwrap();
+    }
+    ran.log.push("instantiated".to_owned());
     for export in interface.exports() {
         if let ExternType::Func(ty) = export.ty() {
             let function = instance.get_func(&mut store, export.name()).unwrap();
             let Some(arguments) = arguments(&ty, &mut random) else { continue };
             let mut results = vec![Val::I32(0); ty.results().len()];
-            log.push(match function.call(&mut store, &arguments, &mut results) {
+            ran.log.push(match function.call(&mut store, &arguments, &mut results) {
                 Ok(()) => format!("returned {}", describe_all(&mut store, &results)),
                 Err(error) => {
                     store.take_pending_exception();
+                    ran.left.extend(left_frames(&error));
                     origins.failure(&error)
                 }
             });
@@ -146,9 +227,25 @@ fn run(engine: &Engine, module: &Module, interface: &Module, origins: &Origins, 
     }
     for export in interface.exports() {
         let value = instance.get_export(&mut store, export.name()).unwrap();
-        log.push(format!("{}: {}", export.name(), state(&mut store, value)));
+        ran.log.push(format!("{}: {}", export.name(), state(&mut store, value)));
     }
-    log
+    if let Some(new) = new {
+        let memory = instance.get_memory(&mut store, &new.injected.memory_export).unwrap();
+        let counters = &memory.data(&store)[layout::COUNTERS as usize..][..4 * new.counters.len() as usize];
+        ran.counters = counters.chunks_exact(4).map(|count| u32::from_le_bytes(count.try_into().unwrap())).collect();
+        // So that a function without counters is none that was not run.
+        ran.counters.push(0);
+    }
+    ran
+}
+
+/// The frames that a trap has left. Those that an exception has left are no business of ours.
+fn left_frames(error: &Error) -> Vec<Left> {
+    let (Some(_), Some(backtrace)) = (error.downcast_ref::<Trap>(), error.downcast_ref::<WasmBacktrace>()) else {
+        return Vec::new();
+    };
+    let left = |frame: &FrameInfo| Left { function: frame.func_index(), offset: frame.module_offset().unwrap() as u32 };
+    backtrace.frames().iter().map(left).collect()
 }
 
 /// Arguments for a call; `None` if there is a type of which we have no value.

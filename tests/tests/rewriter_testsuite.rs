@@ -1,5 +1,5 @@
-//! The official test suite through the rewriter: each script runs twice, with its modules as they are and rewritten,
-//! and each directive must come out the same, down to the offsets of trapping operators.
+//! The official test suite through the rewriter: each script runs with its modules as they are, and rewritten in each
+//! variant, and each directive must come out the same, down to the offsets of trapping operators.
 
 mod rewriter;
 
@@ -14,16 +14,31 @@ use wast::token::Id;
 use wast::{QuoteWat, Wast, WastArg, WastDirective, WastExecute, WastInvoke};
 
 #[test]
-fn scripts_run_the_same_when_their_modules_are_rewritten() {
-    run_all(OptLevel::None, Offsets::All);
+fn scripts_run_the_same_with_a_counter_on_every_edge() {
+    run_all(OptLevel::None, Offsets::All, &Options::default());
 }
 
 #[test]
 fn scripts_run_the_same_when_they_are_optimised_too() {
-    run_all(OptLevel::Speed, Offsets::None);
+    run_all(OptLevel::Speed, Offsets::None, &Options::default());
 }
 
-fn run_all(opt_level: OptLevel, offsets: Offsets) {
+#[test]
+fn scripts_run_the_same_in_the_full_variant() {
+    run_all(OptLevel::None, Offsets::All, &Options::full());
+}
+
+#[test]
+fn scripts_run_the_same_in_the_fast_variant() {
+    run_all(OptLevel::Speed, Offsets::None, &Options::fast((0..u32::from(u16::MAX)).step_by(3).collect()));
+}
+
+#[test]
+fn scripts_run_the_same_in_the_traced_variant() {
+    run_all(OptLevel::None, Offsets::All, &Options::traced());
+}
+
+fn run_all(opt_level: OptLevel, offsets: Offsets, options: &Options) {
     let engine = engine(opt_level, |config| {
         config.max_wasm_stack(1 << 20).memory_reservation(1 << 24).memory_guard_size(1 << 16);
     });
@@ -33,7 +48,7 @@ fn run_all(opt_level: OptLevel, offsets: Offsets) {
     let proposals = Proposal::all().iter().flat_map(|&name| proposal(name));
     for file in specs.chain(proposals) {
         if seen.insert(file.raw()) {
-            compare(&engine, offsets, &file, &mut total);
+            compare(&engine, offsets, options, &file, &mut total);
         }
     }
     let Total { files, modules, returned, trapped, refused, without_fuel, differences } = &total;
@@ -67,10 +82,11 @@ struct Total {
     differences: Vec<String>,
 }
 
-fn compare(engine: &Engine, offsets: Offsets, file: &TestFile<'_>, total: &mut Total) {
+fn compare(engine: &Engine, offsets: Offsets, options: &Options, file: &TestFile<'_>, total: &mut Total) {
     let run = |rewrite| Script::run(engine, offsets, file.raw(), rewrite);
+    let fueled = options.fuel.is_some();
     // Scripts of proposals that the parser doesn't know are left out.
-    let (Some(original), Some(rewritten)) = (run(false), run(true)) else { return };
+    let (Some(original), Some(rewritten)) = (run(None), run(Some(options))) else { return };
     total.files += 1;
     assert_eq!(original.len(), rewritten.len());
     let mut failed_on_the_way = false;
@@ -84,7 +100,7 @@ fn compare(engine: &Engine, offsets: Offsets, file: &TestFile<'_>, total: &mut T
         let place = format!("{}/{}:{}", file.parent(), file.name(), line + 1);
         if outcome == new || outcome == "refused" && new == "refused by the rewriter" {
             continue;
-        } else if failed_on_the_way && outcome.starts_with("returned") && new.starts_with("trap Unreachable") {
+        } else if fueled && failed_on_the_way && outcome.starts_with("returned") && new.starts_with("trap Unreachable") {
             total.without_fuel.push(place);
         } else {
             total.differences.push(format!("{place}: {outcome} / {new}"));
@@ -103,7 +119,7 @@ struct Step {
 
 struct Script<'e> {
     engine: &'e Engine,
-    rewrite: bool,
+    rewrite: Option<&'e Options>,
     store: Store<()>,
     linker: Linker<()>,
     origins: Origins,
@@ -113,7 +129,7 @@ struct Script<'e> {
 
 impl<'e> Script<'e> {
     /// Runs a script; `None` if it can't be parsed.
-    fn run(engine: &'e Engine, offsets: Offsets, text: &str, rewrite: bool) -> Option<Vec<Step>> {
+    fn run(engine: &'e Engine, offsets: Offsets, text: &str, rewrite: Option<&'e Options>) -> Option<Vec<Step>> {
         let mut lexer = wast::lexer::Lexer::new(text);
         lexer.allow_confusing_unicode(true);
         let buffer = wast::parser::ParseBuffer::new_with_lexer(lexer).ok()?;
@@ -196,10 +212,10 @@ impl<'e> Script<'e> {
     /// Compiles a module, rewritten if that is what is tested, or says who refused it. `None` if it isn't wasm text.
     fn module(&mut self, mut module: QuoteWat<'_>) -> Option<Result<Module, String>> {
         let wasm = module.encode().ok()?;
-        if !self.rewrite {
+        let Some(options) = self.rewrite else {
             return Some(Module::new(self.engine, &wasm).map_err(|_| "refused".to_owned()));
-        }
-        let rewritten = match instrument(&wasm, &Options::default()) {
+        };
+        let rewritten = match instrument(&wasm, options) {
             Ok(rewritten) => rewritten,
             Err(_) => return Some(Err("refused by the rewriter".to_owned())),
         };

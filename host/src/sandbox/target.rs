@@ -55,7 +55,8 @@ impl Target {
     pub(super) fn compile(bytes: &[u8], settings: Settings) -> Result<Self> {
         let bytes = assemble(bytes)?;
         let options = options();
-        let Instrumented { wasm, edges, injected, state, offsets } = fuzzbox_instrument::instrument(&bytes, &options)?;
+        let Instrumented { wasm, edges, injected, state, offsets, .. } =
+            fuzzbox_instrument::instrument(&bytes, &options)?;
         let memories = Arc::new(Memories::default());
         let engine = Engine::new(&config(&bytes, &memories)?).map_err(anyhow::Error::from)?;
         let module = Module::new(&engine, &wasm)
@@ -120,7 +121,7 @@ impl Target {
 /// How modules are rewritten.
 pub(crate) fn options() -> fuzzbox_instrument::Options {
     let mut options = fuzzbox_instrument::Options::default();
-    options.start_fuel = INIT_FUEL_MAX.cast_signed();
+    options.fuel = Some(INIT_FUEL_MAX.cast_signed());
     options
 }
 

@@ -32,12 +32,35 @@ enum Label {
     If(Option<u32>),
 }
 
+/// Which calls end a block, with an edge for the exceptions that come out of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Calls {
+    /// Those inside of a `try_table`: what passes through this function only is not in the graph.
+    Caught,
+    /// All of them.
+    All,
+}
+
+/// A function's graph, as it was built.
+#[derive(Default)]
+pub(crate) struct Parts {
+    pub(crate) blocks: Vec<Block>,
+    pub(crate) flows: Vec<Flow>,
+    /// Per block: how many loops are around its start.
+    pub(crate) depths: Vec<u32>,
+}
+
 /// The graph as far as it is known.
-pub(super) struct Builder {
+pub(crate) struct Builder {
     blocks: Vec<Block>,
     flows: Vec<Flow>,
-    counted: Vec<u32>,
-    first_edge: u32,
+    /// Per block: how many loops were open where it starts.
+    depths: Vec<u32>,
+    /// How many loops are open.
+    depth: u32,
+    calls: Calls,
+    /// The number of the next edge that is counted.
+    edge: u32,
     frames: Vec<Frame>,
     /// The block that the current operator belongs to; `None` where code is dead.
     current: Option<u32>,
@@ -48,14 +71,16 @@ pub(super) struct Builder {
 
 impl Builder {
     /// Starts a function whose first operator is at `start`; its entry is edge `first_edge`.
-    pub(super) fn new(start: u32, end: u32, first_edge: u32) -> Builder {
+    pub(crate) fn new(start: u32, end: u32, first_edge: u32, calls: Calls) -> Builder {
         let virtual_block = |kind, at| Block { kind, start: at, end: at };
         let frame = Frame { label: Label::Function, handler: None, pending: Vec::new() };
         let mut builder = Builder {
             blocks: vec![virtual_block(BlockKind::Entry, start), virtual_block(BlockKind::Exit, end)],
             flows: Vec::new(),
-            counted: Vec::new(),
-            first_edge,
+            depths: vec![0; 2],
+            depth: 0,
+            calls,
+            edge: first_edge,
             frames: vec![frame],
             current: None,
             at: start,
@@ -68,7 +93,7 @@ impl Builder {
     }
 
     /// Takes the next operator, from `at` to `end`. Operators come from a body that validates.
-    pub(super) fn operator(&mut self, operator: &Operator<'_>, at: u32, end: u32) -> wasmparser::Result<()> {
+    pub(crate) fn operator(&mut self, operator: &Operator<'_>, at: u32, end: u32) -> wasmparser::Result<()> {
         use Operator as O;
         (self.at, self.end) = (at, end);
         match operator {
@@ -106,16 +131,31 @@ impl Builder {
                 }
             }
             O::Call { .. } | O::CallIndirect { .. } | O::CallRef { .. } => self.call(),
+            O::Select | O::TypedSelect { .. } | O::TypedSelectMulti { .. } => self.select(),
             _ => {}
         }
         Ok(())
     }
 
+    /// Whether the next operator can be reached.
+    pub(crate) fn live(&self) -> bool {
+        self.current.is_some()
+    }
+
+    /// The block that the next operator belongs to, if it can be reached.
+    pub(crate) fn block_now(&self) -> Option<u32> {
+        self.current
+    }
+
+    /// How many edges there are so far; those of an operator come one after the other.
+    pub(crate) fn flows(&self) -> u32 {
+        number(self.flows.len())
+    }
+
     /// Gives the graph, after the last operator.
-    pub(super) fn finish(self, function: u32, name: Option<String>) -> Cfg {
+    pub(crate) fn finish(self) -> Parts {
         debug_assert!(self.flows.iter().all(|flow| flow.to != UNKNOWN));
-        let Builder { blocks, flows, counted, first_edge, .. } = self;
-        Cfg { function, name, blocks, flows, counted, first_edge }
+        Parts { blocks: self.blocks, flows: self.flows, depths: self.depths }
     }
 
     fn handler(&self) -> Option<u32> {
@@ -128,7 +168,9 @@ impl Builder {
 
     /// A `loop` is the last operator of the block before it: branches to it don't execute it again.
     fn begin_loop(&mut self) {
-        let head = self.stop().map(|before| {
+        let before = self.stop();
+        self.depth += 1;
+        let head = before.map(|before| {
             let head = self.block(BlockKind::Code, self.end);
             self.flow(before, head, FlowKind::Next);
             head
@@ -189,7 +231,10 @@ impl Builder {
         let Some(Frame { label, mut pending, .. }) = self.frames.pop() else { return };
         match label {
             Label::Function => return self.leave(FlowKind::Return),
-            Label::Loop(_) => return,
+            Label::Loop(_) => {
+                self.depth -= 1;
+                return;
+            }
             Label::Block => {}
             Label::If(not_taken) => pending.extend(not_taken),
         }
@@ -221,13 +266,25 @@ impl Builder {
         self.current = Some(next);
     }
 
-    /// A call ends a block only where this function has something to catch what it may throw.
+    /// A call ends a block where what it may throw is in the graph.
     fn call(&mut self) {
-        let Some(handler) = self.handler() else { return };
+        let handler = match (self.calls, self.handler()) {
+            (Calls::Caught, None) => return,
+            (_, handler) => handler.unwrap_or(Cfg::EXIT),
+        };
         let Some(from) = self.stop() else { return };
         let next = self.block(BlockKind::Code, self.end);
         self.flow(from, next, FlowKind::Next);
         self.flow(from, handler, FlowKind::Throw);
+        self.current = Some(next);
+    }
+
+    /// A `select` ends a block with two edges to the next, as the `if` would that it was in the source.
+    fn select(&mut self) {
+        let Some(from) = self.stop() else { return };
+        let next = self.block(BlockKind::Code, self.end);
+        self.flow(from, next, FlowKind::Counted(EdgeKind::SelectFirst));
+        self.flow(from, next, FlowKind::Counted(EdgeKind::SelectSecond));
         self.current = Some(next);
     }
 
@@ -249,6 +306,7 @@ impl Builder {
     fn block(&mut self, kind: BlockKind, start: u32) -> u32 {
         let block = number(self.blocks.len());
         self.blocks.push(Block { kind, start, end: start });
+        self.depths.push(self.depth);
         block
     }
 
@@ -285,11 +343,9 @@ impl Builder {
     /// Adds an edge and, if it is counted, gives it the next number.
     fn flow(&mut self, from: u32, to: u32, kind: FlowKind) -> u32 {
         let index = number(self.flows.len());
-        let edge = matches!(kind, FlowKind::Counted(_)).then(|| {
-            self.counted.push(index);
-            self.first_edge + number(self.counted.len() - 1)
-        });
-        self.flows.push(Flow { from, to, kind, edge, back: false });
+        let edge = matches!(kind, FlowKind::Counted(_)).then_some(self.edge);
+        self.edge += u32::from(edge.is_some());
+        self.flows.push(Flow { from, to, at: self.at, kind, edge, back: false });
         index
     }
 }

@@ -38,7 +38,7 @@ pub use loops::Loops;
 
 use crate::edges::EdgeKind;
 use crate::survey::{INVALID, survey};
-use build::Builder;
+pub(crate) use build::{Builder, Calls, Parts};
 use graph::Graph;
 
 /// The control-flow graph of one function, in terms of the original module.
@@ -53,7 +53,7 @@ use graph::Graph;
 ///
 /// **Exceptions:** a `try_table` has a block of kind [`BlockKind::Catch`] without code. To it lead all calls and throws
 /// directly inside; from it one edge per clause, and one to the next such block outside, or to the exit, unless a
-/// clause catches all. A call inside a `try_table` ends its block, other calls don't: what passes through this function
+/// clause catches all. A `select` is a branch with two edges to the same block. A call inside a `try_table` ends its block, other calls don't: what passes through this function
 /// only is not in the graph, and neither are traps other than `unreachable`. If nothing inside can throw, the clauses'
 /// edges are still there, but nothing leads to them: a few blocks may not be reachable from the entry.
 ///
@@ -124,6 +124,8 @@ pub struct Flow {
     pub from: u32,
     /// The block that it leads to.
     pub to: u32,
+    /// Byte offset of the operator in the original module that makes it: the branch, or where two ways join.
+    pub at: u32,
     /// Which way out of `from` it is.
     pub kind: FlowKind,
     /// Its number in [`EdgeMap::edges`](crate::EdgeMap::edges), if it is there.
@@ -151,6 +153,8 @@ pub enum FlowKind {
     Throw,
     /// An exception that no clause of a `try_table` catches.
     Uncaught,
+    /// An exception that never comes, because what is called can't throw. Only the rewriter's own graphs have it.
+    Never,
 }
 
 impl FlowKind {
@@ -165,6 +169,15 @@ impl FlowKind {
             FlowKind::Trap => "trap",
             FlowKind::Throw => "throw",
             FlowKind::Uncaught => "uncaught",
+            FlowKind::Never => "never",
+        }
+    }
+
+    /// What the edge map calls it, if it is there.
+    pub(crate) fn counted(self) -> Option<EdgeKind> {
+        match self {
+            FlowKind::Counted(kind) => Some(kind),
+            _ => None,
         }
     }
 }
@@ -321,7 +334,7 @@ impl<'a> Cfgs<'a> {
         validator.read_locals(&mut reader)?;
         let mut operators = OperatorsReader::new(reader);
         let start = offset(operators.original_position())?;
-        let mut builder = Builder::new(start, offset(body.range().end)?, self.edges);
+        let mut builder = Builder::new(start, offset(body.range().end)?, self.edges, Calls::Caught);
         while !operators.eof() {
             let at = operators.original_position();
             let operator = operators.read()?;
@@ -334,7 +347,10 @@ impl<'a> Cfgs<'a> {
         operators.finish()?;
         self.allocations = validator.into_allocations();
         let name = self.names.get(index as usize).cloned().flatten();
-        let cfg = builder.finish(index, name);
+        let first_edge = self.edges;
+        let Parts { blocks, flows, .. } = builder.finish();
+        let counted = (0..).zip(&flows).filter(|(_, flow)| flow.edge.is_some()).map(|(index, _)| index).collect();
+        let cfg = Cfg { function: index, name, blocks, flows, counted, first_edge };
         self.edges = cfg.edges().end;
         Ok(cfg)
     }

@@ -147,7 +147,7 @@ impl Cfg {
 }
 
 fn push_flow(json: &mut String, flow: &Flow) {
-    let Flow { from, to, kind, edge, back } = flow;
+    let Flow { from, to, kind, edge, back, .. } = flow;
     let number = match kind {
         FlowKind::Counted(kind) => kind.number().map_or(String::new(), |number| format!(",\"number\":{number}")),
         _ => String::new(),

@@ -42,7 +42,7 @@ pub use fingerprint::Fingerprint;
 
 use fingerprint::Callees;
 
-use crate::plan::plan;
+use crate::plan::edges;
 use crate::survey::survey;
 
 /// Who the functions of one build are.
@@ -91,11 +91,11 @@ impl Identity {
     /// As [`instrument`](crate::instrument): the message says what the module is or has.
     pub fn of(wasm: &[u8]) -> Result<Identity> {
         let (survey, bodies) = survey(wasm)?;
-        let plan = plan(&survey, bodies)?;
+        let edges = edges(&survey, bodies)?;
         let module = module::read_module(&survey)?;
         let fingerprints = fingerprint::fingerprints(&module, Callees::Named);
         let bare = fingerprint::fingerprints(&module, Callees::Shapes);
-        let edge_functions: Vec<u32> = plan.edges.iter().map(|edge| edge.function).collect();
+        let edge_functions: Vec<u32> = edges.iter().map(|edge| edge.function).collect();
         let mut copies: BTreeMap<Fingerprint, u32> = BTreeMap::new();
         let mut functions = Vec::with_capacity(module.functions.len());
         for ((index, function), &fingerprint) in (0u32..).zip(&module.functions).zip(&fingerprints) {

@@ -16,7 +16,8 @@ use wasmparser::{FuncValidatorAllocations, Validator};
 
 use crate::names::is_name_section;
 use crate::offsets::OffsetMap;
-use crate::rewrite::{BODY_BYTES_MAX, added_types, extended};
+use crate::added::extended;
+use crate::rewrite::{BODY_BYTES_MAX, added_types};
 use crate::sections::sections;
 use crate::survey::{Bodies, INVALID, Survey, output_features, survey};
 use crate::types::AddedTypes;

@@ -11,12 +11,12 @@ pub(crate) enum Kind {
     Block,
     /// `loop`: its label is its head.
     Loop,
-    /// `if`, up to its `else`; the edge is that of the other branch, if it is counted.
+    /// `if`, up to its `else`; the flow is that of the other branch, if it can be reached.
     If(Option<u32>),
     /// `else`.
     Else,
     /// `try_table`, with its number in the plan if it is wrapped.
-    Try(Option<usize>),
+    Try(Option<u32>),
 }
 
 /// A block that the operator is in.
@@ -24,22 +24,11 @@ pub(crate) struct Frame {
     pub(crate) kind: Kind,
     /// What a branch to it takes.
     pub(crate) label: Values,
-    /// Which fuel cost counts the operators in here.
-    pub(crate) site: usize,
-    /// Whether its start can be reached.
-    entered: bool,
-    /// Whether the current operator, or a nested block's end, can be reached.
-    live: bool,
-    /// Whether a reachable branch, or the reachable end of an `if`'s first part, leads to its end.
-    joined: bool,
     /// How many labels were added around this frame and all frames around it.
     added: u32,
 }
 
 /// The frames, outermost first. Never empty before the function's end.
-///
-/// Code is dead after an operator that never goes on, up to where a reachable branch joins. That is finer than the
-/// validator's notion, so whatever is live here has known types there.
 pub(crate) struct Frames {
     frames: Vec<Frame>,
 }
@@ -47,57 +36,32 @@ pub(crate) struct Frames {
 impl Frames {
     /// Starts a function whose results are `results`.
     pub(crate) fn new(results: Values) -> Frames {
-        let frame =
-            Frame { kind: Kind::Function, label: results, site: 0, entered: true, live: true, joined: false, added: 0 };
-        Frames { frames: vec![frame] }
+        Frames { frames: vec![Frame { kind: Kind::Function, label: results, added: 0 }] }
     }
 
-    /// Whether the current operator can be reached.
-    pub(crate) fn live(&self) -> bool {
-        self.frames.last().is_some_and(|frame| frame.live)
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.frames.len()
     }
 
-    /// The current operator never goes on to the next.
-    pub(crate) fn stop(&mut self) {
-        if let Some(frame) = self.frames.last_mut() {
-            frame.live = false;
-        }
-    }
-
-    /// Which fuel cost counts the current operator.
-    pub(crate) fn site(&self) -> usize {
-        self.frames.last().map_or(0, |frame| frame.site)
-    }
-
-    /// Opens a block with `wrappers` added blocks around it. `site` is its own fuel cost, if it has one.
-    pub(crate) fn push(&mut self, kind: Kind, params: Values, results: Values, site: Option<usize>, wrappers: u32) {
-        let live = self.live();
+    /// Opens a block with `wrappers` added blocks around it.
+    pub(crate) fn push(&mut self, kind: Kind, params: Values, results: Values, wrappers: u32) {
         let label = if kind == Kind::Loop { params } else { results };
-        let site = site.unwrap_or_else(|| self.site());
         let added = self.frames.last().map_or(0, |frame| frame.added) + wrappers;
-        self.frames.push(Frame { kind, label, site, entered: live, live, joined: false, added });
+        self.frames.push(Frame { kind, label, added });
     }
 
-    /// Goes from the first to the second part of an `if`; gives the second's edge.
+    /// Goes from the first to the second part of an `if`; gives the second's flow.
     pub(crate) fn switch(&mut self) -> Option<u32> {
-        let frame = self.frames.last_mut()?;
-        frame.joined |= frame.live;
-        frame.live = frame.entered;
-        match std::mem::replace(&mut frame.kind, Kind::Else) {
-            Kind::If(edge) => edge,
+        match std::mem::replace(&mut self.frames.last_mut()?.kind, Kind::Else) {
+            Kind::If(flow) => flow,
             _ => None,
         }
     }
 
     /// Closes the innermost block.
     pub(crate) fn pop(&mut self) -> Option<Frame> {
-        let frame = self.frames.pop()?;
-        let falls_through = frame.live || matches!(frame.kind, Kind::If(_)) && frame.entered;
-        let live = falls_through || frame.joined && frame.kind != Kind::Loop;
-        if let Some(outer) = self.frames.last_mut() {
-            outer.live = live;
-        }
-        Some(frame)
+        self.frames.pop()
     }
 
     /// The frame that a branch of the given depth in the original body goes to.
@@ -110,24 +74,12 @@ impl Frames {
         self.index(depth).map_or(Values::Empty, |index| self.frames[index].label)
     }
 
-    /// Whether a branch of this depth goes back to the head of a loop.
-    pub(crate) fn is_back(&self, depth: u32) -> bool {
-        self.index(depth).is_some_and(|index| self.frames[index].kind == Kind::Loop)
-    }
-
     /// The depth in the rewritten body of a branch of the given depth in the original: it crosses the labels that were
     /// added around the frames inside its target.
     pub(crate) fn moved(&self, depth: u32) -> u32 {
         match (self.frames.last(), self.index(depth)) {
             (Some(innermost), Some(index)) => depth + innermost.added - self.frames[index].added,
             _ => depth,
-        }
-    }
-
-    /// A reachable branch of the given depth.
-    pub(crate) fn join(&mut self, depth: u32) {
-        if let Some(index) = self.index(depth) {
-            self.frames[index].joined = true;
         }
     }
 }
@@ -141,10 +93,10 @@ mod tests {
     #[test]
     fn branches_cross_the_labels_added_inside_their_target() {
         let mut frames = Frames::new(NONE);
-        frames.push(Kind::Block, NONE, NONE, None, 0);
-        frames.push(Kind::Try(Some(0)), NONE, NONE, None, 3);
-        frames.push(Kind::Block, NONE, NONE, None, 0);
-        frames.push(Kind::Try(Some(1)), NONE, NONE, None, 2);
+        frames.push(Kind::Block, NONE, NONE, 0);
+        frames.push(Kind::Try(Some(0)), NONE, NONE, 3);
+        frames.push(Kind::Block, NONE, NONE, 0);
+        frames.push(Kind::Try(Some(1)), NONE, NONE, 2);
         let moved: Vec<_> = (0..5).map(|depth| frames.moved(depth)).collect();
         assert_eq!(moved, [0, 1 + 2, 2 + 2, 3 + 2 + 3, 4 + 2 + 3]);
         frames.pop();
@@ -152,50 +104,9 @@ mod tests {
     }
 
     #[test]
-    fn code_is_live_again_where_a_live_branch_joins() {
+    fn the_second_part_of_an_if_has_its_flow_once() {
         let mut frames = Frames::new(NONE);
-        frames.push(Kind::Block, NONE, NONE, None, 0);
-        frames.join(0);
-        frames.stop();
-        frames.push(Kind::Block, NONE, NONE, None, 0);
-        assert!(!frames.live());
-        frames.pop();
-        assert!(!frames.live());
-        frames.pop();
-        assert!(frames.live());
-    }
-
-    #[test]
-    fn a_branch_to_a_loop_does_not_join_its_end() {
-        let mut frames = Frames::new(NONE);
-        frames.push(Kind::Loop, NONE, NONE, Some(1), 0);
-        frames.join(0);
-        frames.stop();
-        assert_eq!((frames.site(), frames.is_back(0), frames.is_back(1)), (1, true, false));
-        frames.pop();
-        assert!(!frames.live());
-    }
-
-    #[test]
-    fn an_if_goes_on_if_one_of_its_ways_does() {
-        let mut frames = Frames::new(NONE);
-        frames.push(Kind::If(Some(7)), NONE, NONE, None, 0);
-        frames.stop();
-        assert_eq!(frames.switch(), Some(7));
-        assert!(frames.live());
-        frames.pop();
-        assert!(frames.live());
-
-        frames.push(Kind::If(Some(8)), NONE, NONE, None, 0);
-        frames.stop();
-        frames.pop();
-        assert!(frames.live(), "without else the other way goes on");
-
-        frames.push(Kind::If(Some(9)), NONE, NONE, None, 0);
-        frames.stop();
-        frames.switch();
-        frames.stop();
-        frames.pop();
-        assert!(!frames.live());
+        frames.push(Kind::If(Some(7)), NONE, NONE, 0);
+        assert_eq!((frames.switch(), frames.switch(), frames.len()), (Some(7), None, 2));
     }
 }

@@ -1,20 +1,35 @@
-//! Second pass: validates function bodies and decides what is put where, without writing a byte.
+//! Second pass: validates function bodies and decides what is put where, without writing a byte of the new module.
 //!
 //! A body's plan is a list of edits in the order of their offsets. What no edit touches is copied as it is, which is
 //! possible because no index changes its meaning: only depths of branches do, where an edit put a block around code
 //! that is branched out of.
+//!
+//! There are two kinds of edits. Those for counting name a flow of the function's graph, and become code only if the
+//! flow gets a counter, which `counters` decides when the graph is known. All others are `probes`' code, which is there
+//! already.
+//!
+//! Functions are planned in parallel, each by itself; then `throws` and the numbers of edges and types are settled in
+//! their order.
 
 mod frames;
+mod throws;
 mod walk;
 
+pub(crate) use frames::Frames;
+pub(crate) use walk::Draft;
+
 use anyhow::{Result, ensure};
+use rayon::prelude::*;
 use wasm_encoder::BlockType;
 use wasmparser::{Catch, FuncValidatorAllocations, RefType, ValType};
 
-use crate::edges::{Edge, EdgeKind};
+use crate::cfg::{Calls, Flow, Parts};
+use crate::edges::Edge;
+use crate::instrument::Options;
 use crate::layout;
+use crate::added::Added;
 use crate::survey::{Bodies, INVALID, Survey};
-use crate::types::AddedTypes;
+use crate::types::{AddedTypes, Signature};
 
 /// Everything that is decided about a module.
 pub(crate) struct Plan {
@@ -22,8 +37,8 @@ pub(crate) struct Plan {
     pub(crate) functions: Vec<FunctionPlan>,
     /// Function types to append.
     pub(crate) types: AddedTypes,
-    /// What each counter counts.
-    pub(crate) edges: Vec<Edge>,
+    /// How many edges there are.
+    pub(crate) edges: u32,
     /// Whether some code allocates or changes objects on the collected heap.
     pub(crate) changes_objects: bool,
 }
@@ -44,8 +59,28 @@ pub(crate) struct FunctionPlan {
     pub(crate) code_start: u32,
     /// In the order of their offsets.
     pub(crate) edits: Vec<Edit>,
+    /// The probes' code, to which edits refer.
+    pub(crate) inserted: Vec<u8>,
+    /// Where in `inserted` a block's type is to be filled in, as a padded number, and which of `signatures` it has.
+    pub(crate) typed_blocks: Vec<(u32, u32)>,
     /// The `try_table`s that are wrapped.
     pub(crate) tries: Vec<TryPlan>,
+    /// The `br_table`s.
+    pub(crate) tables: Vec<TablePlan>,
+    /// The types that added blocks have.
+    pub(crate) signatures: Vec<Signature>,
+    /// The same, as they are encoded. Known after all functions were walked.
+    pub(crate) block_types: Vec<BlockType>,
+    /// The function's graph.
+    pub(crate) graph: Parts,
+    /// What may throw in here.
+    pub(crate) throws: throws::Throws,
+    /// The number of the function's first edge.
+    pub(crate) first_edge: u32,
+    /// How many edges it has.
+    pub(crate) edges: u32,
+    /// Whether it allocates or changes objects on the collected heap.
+    pub(crate) changes_objects: bool,
 }
 
 /// A change at one operator.
@@ -57,55 +92,52 @@ pub(crate) struct Edit {
     pub(crate) change: Change,
 }
 
-/// What is changed. All depths are those in the rewritten body.
+/// What is changed. All depths are those in the rewritten body; a flow is counted only if it has a counter.
 pub(crate) enum Change {
     // Inserted before the operator, which stays for the next edit or is copied.
-    /// Count and spend fuel: the start of the body.
-    Enter { edge: u32, cost: u32 },
-    /// Count a branch that is always taken.
-    CountBefore { edge: u32 },
+    /// A part of [`FunctionPlan::inserted`].
+    InsertBefore { start: u32, end: u32 },
+    /// Count a flow that is always taken from here.
+    CountBefore { flow: u32 },
     /// Give an `if` its `else` branch, which counts.
-    AddElse { edge: u32 },
-    /// Count the arm which the index on the stack chooses among `arms`, the default included, at `edge` and following.
-    /// The scratch locals take the index and the counter's address.
-    CountArm { edge: u32, arms: u32, index: u32, address: u32 },
+    AddElse { flow: u32 },
     /// Count if the test on the reference on the stack says so. The scratch local takes the reference.
-    CountIf { edge: u32, local: u32, test: Test },
-    /// Set a flag, at this offset of the injected memory.
-    Flag { flag: u32 },
-    /// Spend fuel for the length on the stack, `2^shift` to the unit. The scratch local takes the length, an `i64` if it
-    /// is wide.
-    SpendLength { local: u32, wide: bool, shift: u32 },
-    /// Have a `memory.atomic.wait` time out at once.
-    WaitNoTime,
+    CountIf { flow: u32, local: u32, test: Test },
+    /// Count which operand a `select` gives by the condition on the stack, which the scratch local takes. The second
+    /// operand's flow is the next one.
+    CountSelect { flow: u32, local: u32 },
 
     // Written instead of the operator.
-    /// `br_if` with both ways counted: `edge` is taken, the next one is not.
-    BrIf { depth: u32, block_type: BlockType, edge: u32 },
+    /// `br_if`; `flow` is taken, the next one is not. The signature is that of a block which carries its values.
+    BrIf { depth: u32, signature: u32, flow: u32 },
     /// `br` to a new depth.
     Br { depth: u32 },
-    /// `br_if` to a new depth, not counted.
-    BrIfUncounted { depth: u32 },
-    /// `br_table` to new depths, the last of which is the default.
-    BrTable { depths: Box<[u32]> },
+    /// `br_if` to a new depth, which is never reached.
+    BrIfDead { depth: u32 },
+    /// `br_table` to new depths, the last of which is the default, which is never reached.
+    BrTableDead { depths: Box<[u32]> },
+    /// The `br_table` with this number in [`FunctionPlan::tables`].
+    BrTable { number: u32 },
     /// `br_on_null` to a new depth.
     BrOnNull { depth: u32 },
     /// `br_on_non_null` to a new depth.
     BrOnNonNull { depth: u32 },
     /// `br_on_cast`, or `br_on_cast_fail`, to a new depth.
     BrOnCast { depth: u32, from: RefType, to: RefType, fail: bool },
-    /// `try_table` with clauses that go to new depths, not counted.
+    /// `try_table` with clauses that go to new depths, which is never reached.
     TryTable { block_type: wasmparser::BlockType, catches: Box<[Catch]> },
     /// The `try_table` with this number in [`FunctionPlan::tries`], in blocks of its own.
-    TryWrapped { number: usize },
+    TryWrapped { number: u32 },
 
     // Inserted after the operator, which is copied unless an edit wrote it.
-    /// Spend fuel: the head of a loop.
-    SpendAfter { cost: u32 },
+    /// A part of [`FunctionPlan::inserted`].
+    InsertAfter { start: u32, end: u32 },
     /// Count what comes after.
-    CountAfter { edge: u32 },
+    CountAfter { flow: u32 },
+    /// Count a block that starts here, to which several flows lead.
+    CountBlock { block: u32 },
     /// Close the blocks around a `try_table`, each with its handler.
-    Handlers { number: usize },
+    Handlers { number: u32 },
 }
 
 /// When a `br_on_*` branches.
@@ -115,6 +147,29 @@ pub(crate) enum Test {
     NonNull,
     Is(RefType),
     IsNot(RefType),
+}
+
+/// A `br_table` that can be reached.
+pub(crate) struct TablePlan {
+    /// Where each arm goes, the default last.
+    pub(crate) depths: Box<[u32]>,
+    /// The first arm's flow; the others' follow.
+    pub(crate) flow: u32,
+    /// Takes the index.
+    pub(crate) index: u32,
+    /// How arms are counted.
+    pub(crate) way: ArmsWay,
+}
+
+/// How a `br_table` counts its arms.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ArmsWay {
+    /// Each arm that has a counter goes to a block of its own, which counts and branches on.
+    Blocks,
+    /// The counter's address is computed from the index, and kept in this scratch local: all arms have counters or none.
+    Address(u32),
+    /// There is one arm.
+    Single,
 }
 
 /// A `try_table` with a block around it for each clause.
@@ -128,22 +183,22 @@ pub(crate) struct TryPlan {
 /// What happens when a clause has caught.
 pub(crate) struct Handler {
     pub(crate) catch: Catch,
-    /// The type of the block that the exception's values leave.
-    pub(crate) block_type: BlockType,
-    pub(crate) edge: u32,
+    /// The type of the block that the exception's values leave, a number in [`FunctionPlan::signatures`].
+    pub(crate) signature: u32,
+    pub(crate) flow: u32,
+    /// The probes' code, a part of [`FunctionPlan::inserted`].
+    pub(crate) inserted: (u32, u32),
     /// Where the clause went, as a depth behind the handler's block.
     pub(crate) depth: u32,
 }
 
-/// Plans the whole module, function by function.
-pub(crate) fn plan(survey: &Survey<'_>, bodies: Bodies<'_>) -> Result<Plan> {
-    let types = AddedTypes::new(survey);
-    let mut plan = Plan { functions: Vec::new(), types, edges: Vec::new(), changes_objects: false };
-    let mut allocations = FuncValidatorAllocations::default();
-    for (function, body) in bodies {
+/// Plans the whole module.
+pub(crate) fn plan(survey: &Survey<'_>, bodies: Bodies<'_>, options: &Options) -> Result<Plan> {
+    let calls = if survey.tags.is_empty() { Calls::Caught } else { Calls::All };
+    let functions = bodies.into_par_iter().map_init(FuncValidatorAllocations::default, |allocations, (function, body)| {
         let index = function.index;
-        let mut validator = function.into_validator(allocations);
-        let function = walk::walk(survey, &mut plan, &mut validator, &body).map_err(|error| {
+        let mut validator = function.into_validator(std::mem::take(allocations));
+        let function = walk::walk(survey, options, calls, &mut validator, &body).map_err(|error| {
             // The validator's message has an offset, which says more than the function.
             let invalid = error.is::<wasmparser::Error>();
             error.context(if invalid {
@@ -151,21 +206,61 @@ pub(crate) fn plan(survey: &Survey<'_>, bodies: Bodies<'_>) -> Result<Plan> {
             } else {
                 format!("has function {index}, which can't be rewritten")
             })
-        })?;
-        plan.functions.push(function);
-        allocations = validator.into_allocations();
+        });
+        *allocations = validator.into_allocations();
+        function
+    });
+    // The first error in the module is the one to tell, whichever was found first.
+    let functions: Vec<Result<FunctionPlan>> = functions.collect();
+    let mut plan = Plan {
+        functions: functions.into_iter().collect::<Result<_>>()?,
+        types: AddedTypes::new(survey),
+        edges: 0,
+        changes_objects: false,
+    };
+    if Added::new(survey, options).functions() > 0 {
+        plan.types.plain(&[], &[])?;
     }
+    plan.settle(survey)?;
+    throws::settle(survey, &mut plan.functions);
     Ok(plan)
 }
 
 impl Plan {
-    /// Adds an edge; its number is its counter's.
-    fn edge(&mut self, function: u32, offset: u32, kind: EdgeKind, back: bool) -> Result<u32> {
-        let number = self.edges.len() as u32;
-        ensure!(number < layout::EDGES_MAX, "would need more than {} counters", layout::EDGES_MAX);
-        self.edges.push(Edge { function, offset, kind, back });
-        Ok(number)
+    /// Gives edges their numbers, and added blocks their types.
+    fn settle(&mut self, survey: &Survey<'_>) -> Result<()> {
+        for function in &mut self.functions {
+            function.first_edge = self.edges;
+            self.edges += function.edges;
+            ensure!(self.edges <= layout::EDGES_MAX, "would need more than {} counters", layout::EDGES_MAX);
+            self.changes_objects |= function.changes_objects;
+            let signatures = function.signatures.iter();
+            let types = signatures.map(|&signature| self.types.block_type(survey, signature));
+            function.block_types = types.collect::<Result<_>>()?;
+        }
+        Ok(())
     }
+
+    /// What each edge is, by its number.
+    pub(crate) fn edges(&self) -> Vec<Edge> {
+        let mut edges = Vec::with_capacity(self.edges as usize);
+        for function in &self.functions {
+            edges.extend(function.graph.flows.iter().filter_map(|flow| function.edge(flow)));
+        }
+        edges
+    }
+}
+
+impl FunctionPlan {
+    fn edge(&self, flow: &Flow) -> Option<Edge> {
+        let kind = flow.kind.counted()?;
+        Some(Edge { function: self.index, offset: flow.at, kind, back: flow.back })
+    }
+}
+
+/// Plans without probes: for who wants to know the edges only.
+pub(crate) fn edges(survey: &Survey<'_>, bodies: Bodies<'_>) -> Result<Vec<Edge>> {
+    Ok(plan(survey, bodies, &Options::counting())?.edges())
 }
 
 /// Where a clause goes.
@@ -193,6 +288,6 @@ mod tests {
 
     #[test]
     fn an_edit_is_small() {
-        assert!(size_of::<Edit>() <= 40, "{}", size_of::<Edit>());
+        assert!(size_of::<Edit>() <= 32, "{}", size_of::<Edit>());
     }
 }

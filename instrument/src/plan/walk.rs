@@ -1,24 +1,30 @@
-//! Plans one function: walks its operators once, with the validator and the frames.
+//! Plans one function: walks its operators once, with the validator, the frames, the graph and the probes.
 
 use std::collections::BTreeMap;
 
 use anyhow::{Result, bail, ensure};
 use wasmparser::{
-    BinaryReader, BlockType, BrTable, FuncValidator, FunctionBody, Operator, TryTable, ValType, ValidatorResources,
+    BinaryReader, BrTable, FuncValidator, FunctionBody, Operator, TryTable, ValType, ValidatorResources,
 };
 
 use super::frames::{Frames, Kind};
-use super::{Change, Edit, FunctionPlan, Handler, Plan, Test, TryPlan, label, with_label};
-use crate::edges::EdgeKind;
-use crate::layout;
+use super::{ArmsWay, Change, Edit, FunctionPlan, Handler, TablePlan, Test, TryPlan, label, with_label};
+use crate::cfg::{Builder, Calls};
+use crate::counters::Counters;
+use crate::instrument::Options;
 use crate::legacy::UsesLegacy;
+use crate::probes::{Place, Probes, Site};
 use crate::survey::{LOCALS_MAX, Survey};
 use crate::types::{Signature, Values};
+
+/// A `br_table` with more arms than these counts them by address.
+const ARM_BLOCKS_MAX: usize = 128;
 
 /// Validates a body and plans what is done to it.
 pub(super) fn walk(
     survey: &Survey<'_>,
-    plan: &mut Plan,
+    options: &Options,
+    calls: Calls,
     validator: &mut FuncValidator<ValidatorResources>,
     body: &FunctionBody<'_>,
 ) -> Result<FunctionPlan> {
@@ -28,22 +34,23 @@ pub(super) fn walk(
     let mut operators = wasmparser::OperatorsReader::new(reader);
     let code_start = offset(operators.original_position());
     let range = body.range();
+    let (start, end) = (offset(range.start), offset(range.end));
     let out = FunctionPlan {
         index: validator.index(),
-        start: offset(range.start),
-        end: offset(range.end),
+        start,
+        end,
         locals: validator.len_locals(),
         code_start,
         ..FunctionPlan::default()
     };
     let mut walk = Walk {
         survey,
-        plan,
-        out,
+        options,
         frames: Frames::new(results),
-        costs: Vec::new(),
-        scratch: BTreeMap::new(),
-        address: None,
+        graph: Builder::new(code_start, end, 0, calls),
+        probes: Probes::new(survey, options),
+        draft: Draft { out, scratch: BTreeMap::new(), signatures: BTreeMap::new() },
+        results,
         at: code_start,
         end: code_start,
     };
@@ -52,10 +59,10 @@ pub(super) fn walk(
         walk.at = offset(operators.original_position());
         let operator = operators.read()?;
         walk.end = offset(operators.original_position());
-        // The validator knows the operand's type only before it has seen the operator.
-        let operand = validator.get_operand_type(0).flatten();
+        // The validator knows the operands' types only before it has seen the operator.
+        let operands = [0, 1].map(|depth| validator.get_operand_type(depth).flatten());
         validator.op(u64::from(walk.at), &operator)?;
-        walk.operator(&operator, operand)?;
+        walk.operator(&operator, operands)?;
     }
     operators.finish()?;
     walk.finish()
@@ -65,270 +72,262 @@ fn offset(position: u64) -> u32 {
     u32::try_from(position).expect("the survey limits the module's size")
 }
 
-/// A site that spends fuel.
-struct Cost {
-    /// Its edit.
-    edit: usize,
-    /// How many operators lie directly in the body or loop.
-    operators: u32,
-}
-
 struct Walk<'p, 's> {
     survey: &'p Survey<'s>,
-    plan: &'p mut Plan,
-    out: FunctionPlan,
+    options: &'p Options,
     frames: Frames,
-    costs: Vec<Cost>,
-    /// The scratch locals that take an operand, by type.
-    scratch: BTreeMap<ValType, u32>,
-    /// The scratch local for the address of a `br_table`'s counter.
-    address: Option<u32>,
+    graph: Builder,
+    probes: Probes,
+    draft: Draft,
+    results: Values,
     /// Where the current operator is.
     at: u32,
     /// Where the next one is.
     end: u32,
 }
 
+/// The plan as far as it is made, and what to find in it again.
+pub(crate) struct Draft {
+    pub(crate) out: FunctionPlan,
+    /// The scratch locals that take an operand, by type, and which of them.
+    scratch: BTreeMap<(ValType, u32), u32>,
+    signatures: BTreeMap<Signature, u32>,
+}
+
+impl Draft {
+    /// A local that takes an operand of this type for a moment. Those with different numbers are different.
+    pub(crate) fn scratch(&mut self, ty: ValType, number: u32) -> Result<u32> {
+        if let Some(&known) = self.scratch.get(&(ty, number)) {
+            return Ok(known);
+        }
+        let local = self.local(ty)?;
+        self.scratch.insert((ty, number), local);
+        Ok(local)
+    }
+
+    /// A new local.
+    pub(crate) fn local(&mut self, ty: ValType) -> Result<u32> {
+        let local = self.out.locals + self.out.scratch.len() as u32;
+        ensure!(local < LOCALS_MAX, "needs more than {LOCALS_MAX} locals to be instrumented");
+        self.out.scratch.push(ty);
+        Ok(local)
+    }
+
+    /// The number of a signature for added blocks.
+    pub(crate) fn signature(&mut self, signature: Signature) -> u32 {
+        *self.signatures.entry(signature).or_insert_with(|| {
+            self.out.signatures.push(signature);
+            self.out.signatures.len() as u32 - 1
+        })
+    }
+}
+
 impl Walk<'_, '_> {
     fn enter(&mut self) -> Result<()> {
-        let edge = self.edge(EdgeKind::Entry, false)?;
-        self.costs.push(Cost { edit: 0, operators: 0 });
-        self.edit(Change::Enter { edge, cost: 0 });
-        Ok(())
+        self.edit(Change::CountBefore { flow: 0 });
+        self.probe(Place::Before, |probes, site| probes.enter(site))
     }
 
     /// Plans the current operator, which the validator has accepted.
-    fn operator(&mut self, operator: &Operator<'_>, operand: Option<ValType>) -> Result<()> {
+    fn operator(&mut self, operator: &Operator<'_>, operands: [Option<ValType>; 2]) -> Result<()> {
+        let live = self.graph.live();
+        self.probe_at(Place::Before, live, operands, |probes, site| probes.before(operator, site))?;
+        let flow = self.graph.flows();
+        let block = self.graph.block_now();
+        self.graph.operator(operator, self.at, self.end)?;
+        self.count(operator, flow, live, operands[0])?;
+        if let (Operator::Loop { .. } | Operator::End, Some(new)) = (operator, self.graph.block_now())
+            && block != Some(new)
+        {
+            self.edit(Change::CountBlock { block: new });
+        }
+        if live {
+            self.changes_objects(operator);
+        }
+        if live && self.frames.len() > 0 {
+            self.probe_at(Place::After, live, [None; 2], |probes, site| probes.after(operator, site))?;
+        }
+        Ok(())
+    }
+
+    /// Plans how the current operator's flows are counted; the first of them is `flow`.
+    fn count(&mut self, operator: &Operator<'_>, flow: u32, live: bool, operand: Option<ValType>) -> Result<()> {
         use Operator as O;
-        let site = self.frames.site();
-        self.costs[site].operators += 1;
+        let made = self.graph.flows() > flow;
         match operator {
             O::Block { blockty } => {
-                self.frames.push(Kind::Block, Values::params(*blockty), Values::results(*blockty), None, 0)
+                self.frames.push(Kind::Block, Values::params(*blockty), Values::results(*blockty), 0);
             }
-            O::Loop { blockty } => self.begin_loop(*blockty),
-            O::If { blockty } => self.begin_if(*blockty)?,
-            O::Else => self.begin_else(),
-            O::End => self.end(),
-            O::TryTable { try_table } => self.begin_try(try_table)?,
-            O::Br { relative_depth } => self.br(*relative_depth)?,
-            O::BrIf { relative_depth } => self.br_if(*relative_depth)?,
-            O::BrTable { targets } => self.br_table(targets)?,
+            O::Loop { blockty } => {
+                if made {
+                    self.edit(Change::CountBefore { flow });
+                }
+                self.frames.push(Kind::Loop, Values::params(*blockty), Values::results(*blockty), 0);
+            }
+            O::If { blockty } => {
+                if live {
+                    self.edit(Change::CountAfter { flow });
+                }
+                let other = live.then_some(flow + 1);
+                self.frames.push(Kind::If(other), Values::params(*blockty), Values::results(*blockty), 0);
+            }
+            O::Else => {
+                if made {
+                    self.edit(Change::CountBefore { flow });
+                }
+                if let Some(flow) = self.frames.switch() {
+                    self.edit(Change::CountAfter { flow });
+                }
+            }
+            O::End => self.end(made.then_some(flow)),
+            O::TryTable { try_table } => self.begin_try(try_table, flow, live)?,
+            O::Br { relative_depth } => {
+                if live {
+                    self.edit(Change::CountBefore { flow });
+                }
+                let moved = self.frames.moved(*relative_depth);
+                if moved != *relative_depth {
+                    self.edit(Change::Br { depth: moved });
+                }
+            }
+            O::BrIf { relative_depth } => self.br_if(*relative_depth, flow, live),
+            O::BrTable { targets } => self.br_table(targets, flow, live)?,
             O::BrOnNull { .. } | O::BrOnNonNull { .. } | O::BrOnCast { .. } | O::BrOnCastFail { .. } => {
-                self.br_on(operator, operand)?;
+                self.br_on(operator, operand, flow, live)?;
             }
-            O::Return
-            | O::Unreachable
-            | O::Throw { .. }
-            | O::ThrowRef
-            | O::ReturnCall { .. }
-            | O::ReturnCallIndirect { .. }
-            | O::ReturnCallRef { .. } => self.frames.stop(),
+            O::Select | O::TypedSelect { .. } | O::TypedSelectMulti { .. } if live && self.options.selects => {
+                let local = self.draft.scratch(ValType::I32, 0)?;
+                self.edit(Change::CountSelect { flow, local });
+            }
+            O::Return if live => self.edit(Change::CountBefore { flow }),
+            O::Throw { .. } | O::ThrowRef => self.draft.out.throws.itself |= live,
+            O::Call { function_index } if live => self.call(Some(*function_index), flow, made),
+            O::CallIndirect { .. } | O::CallRef { .. } if live => self.call(None, flow, made),
+            O::ReturnCall { function_index } if live => {
+                self.draft.out.throws.calls.push((Some(*function_index), None));
+            }
+            O::ReturnCallIndirect { .. } | O::ReturnCallRef { .. } if live => {
+                self.draft.out.throws.calls.push((None, None));
+            }
             O::Try { .. } | O::Catch { .. } | O::CatchAll | O::Rethrow { .. } | O::Delegate { .. } => bail!(UsesLegacy),
-            _ if self.frames.live() => {
-                self.state_change(operator);
-                self.bulk(operator, operand)?;
-            }
             _ => {}
         }
         Ok(())
     }
 
-    /// Plans what the host has to know about how an operator changes state.
-    fn state_change(&mut self, operator: &Operator<'_>) {
+    /// Notes whether the operator changes objects, which no snapshot holds.
+    fn changes_objects(&mut self, operator: &Operator<'_>) {
         use Operator as O;
-        let flag = match operator {
-            O::TableSet { .. } | O::TableFill { .. } | O::TableCopy { .. } | O::TableInit { .. } => {
-                layout::FLAG_TABLE_WRITE
-            }
-            O::TableGrow { .. } => layout::FLAG_TABLE_GROW,
-            O::DataDrop { .. } | O::ElemDrop { .. } => layout::FLAG_SEGMENT_DROP,
-            O::MemoryGrow { .. } => layout::FLAG_MEMORY_GROW,
-            O::MemoryAtomicWait32 { .. } | O::MemoryAtomicWait64 { .. } => return self.edit(Change::WaitNoTime),
+        self.draft.out.changes_objects |= matches!(
+            operator,
             O::StructNew { .. }
-            | O::StructNewDefault { .. }
-            | O::StructSet { .. }
-            | O::ArrayNew { .. }
-            | O::ArrayNewDefault { .. }
-            | O::ArrayNewFixed { .. }
-            | O::ArrayNewData { .. }
-            | O::ArrayNewElem { .. }
-            | O::ArraySet { .. }
-            | O::ArrayFill { .. }
-            | O::ArrayCopy { .. }
-            | O::ArrayInitData { .. }
-            | O::ArrayInitElem { .. } => {
-                self.plan.changes_objects = true;
-                return;
-            }
-            _ => return,
-        };
-        self.edit(Change::Flag { flag });
+                | O::StructNewDefault { .. }
+                | O::StructSet { .. }
+                | O::ArrayNew { .. }
+                | O::ArrayNewDefault { .. }
+                | O::ArrayNewFixed { .. }
+                | O::ArrayNewData { .. }
+                | O::ArrayNewElem { .. }
+                | O::ArraySet { .. }
+                | O::ArrayFill { .. }
+                | O::ArrayCopy { .. }
+                | O::ArrayInitData { .. }
+                | O::ArrayInitElem { .. }
+        );
     }
 
-    /// Plans what an operator costs that does as much as its last operand says: without that, a loop of such operators
-    /// could be bounded by fuel and still take for ever.
-    fn bulk(&mut self, operator: &Operator<'_>, operand: Option<ValType>) -> Result<()> {
-        use Operator as O;
-        let shift = match operator {
-            O::MemoryFill { .. } | O::MemoryCopy { .. } | O::MemoryInit { .. } => layout::FUEL_BYTES_LOG2,
-            O::TableFill { .. }
-            | O::TableCopy { .. }
-            | O::TableInit { .. }
-            | O::ArrayNew { .. }
-            | O::ArrayNewDefault { .. }
-            | O::ArrayNewData { .. }
-            | O::ArrayNewElem { .. }
-            | O::ArrayFill { .. }
-            | O::ArrayCopy { .. }
-            | O::ArrayInitData { .. }
-            | O::ArrayInitElem { .. } => 0,
-            _ => return Ok(()),
-        };
-        if let Some(ty @ (ValType::I32 | ValType::I64)) = operand {
-            let local = self.scratch(ty)?;
-            self.edit(Change::SpendLength { local, wide: ty == ValType::I64, shift });
-        }
-        Ok(())
-    }
-
-    fn begin_loop(&mut self, ty: BlockType) {
-        let site = self.frames.live().then(|| {
-            self.costs.push(Cost { edit: self.out.edits.len(), operators: 0 });
-            self.edit(Change::SpendAfter { cost: 0 });
-            self.costs.len() - 1
-        });
-        self.frames.push(Kind::Loop, Values::params(ty), Values::results(ty), site, 0);
-    }
-
-    fn begin_if(&mut self, ty: BlockType) -> Result<()> {
-        let mut other = None;
-        if self.frames.live() {
-            let edge = self.edge(EdgeKind::IfTaken, false)?;
-            other = Some(self.edge(EdgeKind::IfNotTaken, false)?);
-            self.edit(Change::CountAfter { edge });
-        }
-        self.frames.push(Kind::If(other), Values::params(ty), Values::results(ty), None, 0);
-        Ok(())
-    }
-
-    fn begin_else(&mut self) {
-        if let Some(edge) = self.frames.switch() {
-            self.edit(Change::CountAfter { edge });
+    /// A call: if it ends a block, its two flows are that it returns, and that it throws.
+    fn call(&mut self, callee: Option<u32>, flow: u32, ends_block: bool) {
+        self.draft.out.throws.calls.push((callee, ends_block.then_some(flow + 1)));
+        if ends_block {
+            self.edit(Change::CountAfter { flow });
         }
     }
 
-    fn end(&mut self) {
+    /// The end of a block; `flow` is how it goes on from there, if code before it can be reached and something else
+    /// leads there, or out of the function.
+    fn end(&mut self, flow: Option<u32>) {
+        if let Some(flow) = flow {
+            self.edit(Change::CountBefore { flow });
+        }
         match self.frames.pop().map(|frame| frame.kind) {
-            Some(Kind::If(Some(edge))) => self.edit(Change::AddElse { edge }),
+            Some(Kind::If(Some(flow))) => self.edit(Change::AddElse { flow }),
             Some(Kind::Try(Some(number))) => self.edit(Change::Handlers { number }),
             _ => {}
         }
     }
 
-    fn begin_try(&mut self, try_table: &TryTable) -> Result<()> {
+    fn begin_try(&mut self, try_table: &TryTable, flow: u32, live: bool) -> Result<()> {
         let TryTable { ty, catches } = try_table;
-        if !self.frames.live() || catches.is_empty() {
+        let (params, results) = (Values::params(*ty), Values::results(*ty));
+        if !live || catches.is_empty() {
             let moved: Vec<_> =
                 catches.iter().map(|&catch| with_label(catch, self.frames.moved(label(catch)))).collect();
             if moved != *catches {
                 self.edit(Change::TryTable { block_type: *ty, catches: moved.into() });
             }
-            self.frames.push(Kind::Try(None), Values::params(*ty), Values::results(*ty), None, 0);
+            self.frames.push(Kind::Try(None), params, results, 0);
             return Ok(());
         }
         let mut handlers = Vec::with_capacity(catches.len());
         for (clause, &catch) in (0..).zip(catches) {
             let label = label(catch);
-            let edge = self.edge(EdgeKind::Catch { clause }, self.frames.is_back(label))?;
-            let signature = Signature { params: Values::params(*ty), results: self.frames.label(label) };
-            let block_type = self.plan.types.block_type(self.survey, signature)?;
+            let signature = self.draft.signature(Signature { params, results: self.frames.label(label) });
             // Behind the handler's block there are still those of the clauses after it, and the outermost.
             let around = catches.len() as u32 - clause;
-            handlers.push(Handler { catch, block_type, edge, depth: self.frames.moved(label) + around });
-            self.frames.join(label);
+            let depth = self.frames.moved(label) + around;
+            let before = self.draft.out.inserted.len() as u32;
+            let mut site = Site::new(self.survey, &mut self.draft, &self.frames, self.results, self.at);
+            self.probes.caught(&mut site)?;
+            let inserted = (before, self.draft.out.inserted.len() as u32);
+            handlers.push(Handler { catch, signature, flow: flow + clause, inserted, depth });
         }
-        let number = self.out.tries.len();
+        let number = self.draft.out.tries.len() as u32;
         let wrappers = handlers.len() as u32 + 1;
-        self.out.tries.push(TryPlan { at: self.at, block_type: *ty, handlers });
+        self.draft.out.tries.push(TryPlan { at: self.at, block_type: *ty, handlers });
         self.edit(Change::TryWrapped { number });
-        self.frames.push(Kind::Try(Some(number)), Values::params(*ty), Values::results(*ty), None, wrappers);
+        self.frames.push(Kind::Try(Some(number)), params, results, wrappers);
         Ok(())
     }
 
-    fn br(&mut self, depth: u32) -> Result<()> {
-        if self.frames.live() {
-            if self.frames.is_back(depth) {
-                let edge = self.edge(EdgeKind::BackEdge, true)?;
-                self.edit(Change::CountBefore { edge });
-            }
-            self.frames.join(depth);
-        }
+    fn br_if(&mut self, depth: u32, flow: u32, live: bool) {
         let moved = self.frames.moved(depth);
-        if moved != depth {
-            self.edit(Change::Br { depth: moved });
-        }
-        self.frames.stop();
-        Ok(())
-    }
-
-    fn br_if(&mut self, depth: u32) -> Result<()> {
-        let moved = self.frames.moved(depth);
-        if self.frames.live() {
+        if live {
             let values = self.frames.label(depth);
-            let signature = Signature { params: values, results: values };
-            let block_type = self.plan.types.block_type(self.survey, signature)?;
-            let edge = self.edge(EdgeKind::BrIfTaken, self.frames.is_back(depth))?;
-            self.edge(EdgeKind::BrIfNotTaken, false)?;
-            self.edit(Change::BrIf { depth: moved, block_type, edge });
-            self.frames.join(depth);
+            let signature = self.draft.signature(Signature { params: values, results: values });
+            self.edit(Change::BrIf { depth: moved, signature, flow });
         } else if moved != depth {
-            self.edit(Change::BrIfUncounted { depth: moved });
+            self.edit(Change::BrIfDead { depth: moved });
         }
-        Ok(())
     }
 
-    fn br_table(&mut self, table: &BrTable<'_>) -> Result<()> {
-        let live = self.frames.live();
-        let first = self.plan.edges.len() as u32;
+    fn br_table(&mut self, table: &BrTable<'_>, flow: u32, live: bool) -> Result<()> {
         let mut depths = Vec::with_capacity(table.len() as usize + 1);
-        let mut changed = false;
-        for (arm, depth) in (0..).zip(table.targets().chain([Ok(table.default())])) {
+        let (mut changed, mut plain) = (false, true);
+        for depth in table.targets().chain([Ok(table.default())]) {
             let depth = depth?;
             let moved = self.frames.moved(depth);
             changed |= moved != depth;
+            plain &= self.survey.is_empty(self.frames.label(depth));
             depths.push(moved);
-            if live {
-                self.edge(EdgeKind::BrTable { arm }, self.frames.is_back(depth))?;
-                self.frames.join(depth);
-            }
         }
         if live {
-            self.count_arm(first, depths.len() as u32)?;
+            let way = match depths.len() {
+                1 => ArmsWay::Single,
+                2..=ARM_BLOCKS_MAX if plain && !matches!(self.options.counters, Counters::Every) => ArmsWay::Blocks,
+                _ => ArmsWay::Address(self.draft.scratch(ValType::I32, 1)?),
+            };
+            let index = if way == ArmsWay::Single { 0 } else { self.draft.scratch(ValType::I32, 0)? };
+            let number = self.draft.out.tables.len() as u32;
+            self.draft.out.tables.push(TablePlan { depths: depths.into(), flow, index, way });
+            self.edit(Change::BrTable { number });
+        } else if changed {
+            self.edit(Change::BrTableDead { depths: depths.into() });
         }
-        if changed {
-            self.edit(Change::BrTable { depths: depths.into() });
-        }
-        self.frames.stop();
         Ok(())
     }
 
-    fn count_arm(&mut self, edge: u32, arms: u32) -> Result<()> {
-        if arms == 1 {
-            self.edit(Change::CountBefore { edge });
-            return Ok(());
-        }
-        let index = self.scratch(ValType::I32)?;
-        let address = match self.address {
-            Some(known) => known,
-            None => self.local(ValType::I32)?,
-        };
-        self.address = Some(address);
-        self.edit(Change::CountArm { edge, arms, index, address });
-        Ok(())
-    }
-
-    fn br_on(&mut self, operator: &Operator<'_>, operand: Option<ValType>) -> Result<()> {
+    fn br_on(&mut self, operator: &Operator<'_>, operand: Option<ValType>, flow: u32, live: bool) -> Result<()> {
         // The scratch local's type is that of the operand as the operator takes it: so it fits before and after.
         let (depth, ty, test) = match (operator, operand) {
             (&Operator::BrOnNull { relative_depth }, Some(ValType::Ref(ty))) => (relative_depth, Some(ty), Test::Null),
@@ -345,13 +344,9 @@ impl Walk<'_, '_> {
             }
             _ => return Ok(()),
         };
-        let mut not_taken = None;
-        if let (true, Some(ty)) = (self.frames.live(), ty) {
-            let local = self.scratch(ValType::Ref(self.survey.written(ty)?))?;
-            let edge = self.edge(EdgeKind::BrOnTaken, self.frames.is_back(depth))?;
-            not_taken = Some(self.edge(EdgeKind::BrOnNotTaken, false)?);
-            self.edit(Change::CountIf { edge, local, test });
-            self.frames.join(depth);
+        if let (true, Some(ty)) = (live, ty) {
+            let local = self.draft.scratch(ValType::Ref(self.survey.written(ty)?), 0)?;
+            self.edit(Change::CountIf { flow, local, test });
         }
         let moved = self.frames.moved(depth);
         if moved != depth {
@@ -362,45 +357,55 @@ impl Walk<'_, '_> {
                 (Test::IsNot(to), from) => Change::BrOnCast { depth: moved, from: from.unwrap_or(to), to, fail: true },
             });
         }
-        if let Some(edge) = not_taken {
-            self.edit(Change::CountAfter { edge });
+        if live {
+            self.edit(Change::CountAfter { flow: flow + 1 });
         }
         Ok(())
     }
 
-    /// A local that takes an operand of this type for a moment.
-    fn scratch(&mut self, ty: ValType) -> Result<u32> {
-        if let Some(&known) = self.scratch.get(&ty) {
-            return Ok(known);
+    fn probe(
+        &mut self,
+        place: Place,
+        probe: impl FnOnce(&mut Probes, &mut Site<'_, '_>) -> Result<()>,
+    ) -> Result<()> {
+        self.probe_at(place, true, [None; 2], probe)
+    }
+
+    /// Lets the probes insert code at the current operator.
+    fn probe_at(
+        &mut self,
+        place: Place,
+        live: bool,
+        operands: [Option<ValType>; 2],
+        probe: impl FnOnce(&mut Probes, &mut Site<'_, '_>) -> Result<()>,
+    ) -> Result<()> {
+        let start = self.draft.out.inserted.len() as u32;
+        let mut site = Site::new(self.survey, &mut self.draft, &self.frames, self.results, self.at);
+        (site.live, site.operands) = (live, operands);
+        probe(&mut self.probes, &mut site)?;
+        let end = self.draft.out.inserted.len() as u32;
+        if start < end {
+            self.edit(match place {
+                Place::Before => Change::InsertBefore { start, end },
+                Place::After => Change::InsertAfter { start, end },
+            });
         }
-        let local = self.local(ty)?;
-        self.scratch.insert(ty, local);
-        Ok(local)
-    }
-
-    fn local(&mut self, ty: ValType) -> Result<u32> {
-        let local = self.out.locals + self.out.scratch.len() as u32;
-        ensure!(local < LOCALS_MAX, "needs more than {LOCALS_MAX} locals to be counted");
-        self.out.scratch.push(ty);
-        Ok(local)
-    }
-
-    fn edge(&mut self, kind: EdgeKind, back: bool) -> Result<u32> {
-        self.plan.edge(self.out.index, self.at, kind, back)
+        Ok(())
     }
 
     fn edit(&mut self, change: Change) {
-        self.out.edits.push(Edit { at: self.at, end: self.end, change });
+        self.draft.out.edits.push(Edit { at: self.at, end: self.end, change });
     }
 
-    /// Fills in what is known only at the end: what each site costs.
     fn finish(mut self) -> Result<FunctionPlan> {
-        for &Cost { edit, operators } in &self.costs {
-            match &mut self.out.edits[edit].change {
-                Change::Enter { cost, .. } | Change::SpendAfter { cost } => *cost = operators.max(1),
-                _ => unreachable!("only these spend fuel"),
-            }
-        }
-        Ok(self.out)
+        self.probes.finish(&mut self.draft.out.inserted);
+        let mut out = self.draft.out;
+        out.graph = self.graph.finish();
+        out.edges = out.graph.flows.iter().filter(|flow| flow.edge.is_some()).count() as u32;
+        out.edits.shrink_to_fit();
+        out.inserted.shrink_to_fit();
+        out.graph.blocks.shrink_to_fit();
+        out.graph.flows.shrink_to_fit();
+        Ok(out)
     }
 }

@@ -1,43 +1,42 @@
 //! Rewrites function bodies: copies them, with the planned edits.
 
 use anyhow::{Context, Result, ensure};
-use wasm_encoder::{Encode, HeapType, InstructionSink};
+use wasm_encoder::{BlockType, Encode, HeapType, InstructionSink};
 use wasmparser::{BinaryReader, Catch, RefType};
 
 use super::BODY_BYTES_MAX;
-use super::code::Code;
+use crate::code::{Code, patch};
+use crate::counters::Placement;
 use crate::offsets::OffsetMap;
-use crate::plan::{Change, Edit, FunctionPlan, Test, TryPlan, with_label};
+use crate::plan::{ArmsWay, Change, Edit, FunctionPlan, TablePlan, Test, TryPlan, with_label};
 use crate::types::{encoded, encoded_block, encoded_ref};
 
-/// Appends a function's rewritten body, with its size before it.
+/// Writes a function's body; the runs of offsets start with it. `first_counter` is the number of its first counter.
 pub(super) fn body(
     wasm: &[u8],
     plan: &FunctionPlan,
+    placement: &Placement,
+    first_counter: u32,
     memory: u32,
-    code: &mut Vec<u8>,
-    offsets: &mut OffsetMap,
-) -> Result<()> {
-    let mut body = Body { wasm, plan, memory, bytes: Vec::new(), offsets: OffsetMap::default() };
+) -> Result<(Vec<u8>, OffsetMap)> {
+    let mut body =
+        Body { wasm, plan, placement, first_counter, memory, bytes: Vec::new(), offsets: OffsetMap::default() };
     body.locals()?;
     body.code()?;
-    let Body { bytes, offsets: runs, .. } = body;
+    let Body { bytes, offsets, .. } = body;
     ensure!(
         bytes.len() <= BODY_BYTES_MAX,
         "has {} bytes when it is rewritten, more than the {BODY_BYTES_MAX} that engines accept",
         bytes.len()
     );
-    bytes.len().encode(code);
-    let start = u32::try_from(code.len()).context("makes the module too large when it is rewritten")?;
-    code.extend_from_slice(&bytes);
-    offsets.append(runs, start);
-    offsets.outside(u32::try_from(code.len()).context("makes the module too large when it is rewritten")?);
-    Ok(())
+    Ok((bytes, offsets))
 }
 
 struct Body<'p> {
     wasm: &'p [u8],
     plan: &'p FunctionPlan,
+    placement: &'p Placement,
+    first_counter: u32,
     memory: u32,
     bytes: Vec<u8>,
     offsets: OffsetMap,
@@ -64,20 +63,39 @@ impl Body<'_> {
         let plan = self.plan;
         let mut at = plan.code_start;
         for edit in &plan.edits {
-            let copy_to = match edit.change.place() {
-                Place::Before | Place::Instead => edit.at,
-                Place::After => edit.end,
-            };
+            let place = edit.change.place();
+            if self.is_nothing(&edit.change) {
+                continue;
+            }
+            let copy_to = if place == Place::After { edit.end } else { edit.at };
             self.copy(at, copy_to);
             at = at.max(copy_to);
             self.offsets.inserted(self.bytes.len() as u32, self.owner(edit));
             self.change(edit)?;
-            if let Place::Instead = edit.change.place() {
+            if place == Place::Instead {
                 at = edit.end;
             }
         }
         self.copy(at, plan.end);
         Ok(())
+    }
+
+    /// The counter of a flow.
+    fn counter(&self, flow: u32) -> Option<u32> {
+        Some(self.first_counter + self.placement.counter(flow)?)
+    }
+
+    /// Whether a change changes nothing here, because what it would count has no counter.
+    fn is_nothing(&self, change: &Change) -> bool {
+        match *change {
+            Change::CountBefore { flow }
+            | Change::CountAfter { flow }
+            | Change::AddElse { flow }
+            | Change::CountIf { flow, .. } => self.counter(flow).is_none(),
+            Change::CountBlock { block } => self.placement.block_counter(block).is_none(),
+            Change::CountSelect { flow, .. } => self.counter(flow).or(self.counter(flow + 1)).is_none(),
+            _ => false,
+        }
     }
 
     /// Copies operators as they are.
@@ -88,52 +106,173 @@ impl Body<'_> {
         }
     }
 
-    /// The operator that inserted code belongs to.
+    /// The operator that inserted code belongs to. What a probe does after an operator belongs to the next: it may fail,
+    /// and then the block has been left that the operator ends.
     fn owner(&self, edit: &Edit) -> u32 {
         match edit.change {
-            Change::Handlers { number } => self.plan.tries[number].at,
+            Change::Handlers { number } => self.plan.tries[number as usize].at,
+            Change::InsertAfter { .. } => edit.end,
             _ => edit.at,
         }
     }
 
     fn change(&mut self, edit: &Edit) -> Result<()> {
-        let mut code = Code::new(&mut self.bytes, self.memory);
+        let plan = self.plan;
         match &edit.change {
-            &Change::Enter { edge, cost } => {
-                code.count(edge);
-                code.spend(cost);
+            &Change::InsertBefore { start, end } | &Change::InsertAfter { start, end } => self.insert(start, end),
+            &Change::CountBefore { flow } | &Change::CountAfter { flow } => self.count(flow),
+            &Change::CountBlock { block } => {
+                if let Some(counter) = self.placement.block_counter(block) {
+                    let counter = self.first_counter + counter;
+                    self.sink().count(counter);
+                }
             }
-            &Change::CountBefore { edge } | &Change::CountAfter { edge } => code.count(edge),
-            &Change::AddElse { edge } => {
-                code.else_();
-                code.count(edge);
+            &Change::AddElse { flow } => {
+                self.sink().else_();
+                self.count(flow);
             }
-            &Change::CountArm { edge, arms, index, address } => code.count_arm(edge, arms, index, address),
-            &Change::CountIf { edge, local, test } => {
+            &Change::CountIf { flow, local, test } => {
                 let test = test_code(test)?;
-                code.count_if(edge, local, test);
+                if let Some(counter) = self.counter(flow) {
+                    self.sink().count_if(counter, local, test);
+                }
             }
-            &Change::Flag { flag } => code.flag(flag),
-            &Change::SpendLength { local, wide, shift } => code.spend_length(local, wide, shift),
-            Change::WaitNoTime => {
-                code.drop().i64_const(0);
+            &Change::CountSelect { flow, local } => {
+                let (first, second) = (self.counter(flow), self.counter(flow + 1));
+                self.sink().count_select(first, second, local);
             }
-            &Change::BrIf { depth, block_type, edge } => {
-                code.if_(block_type);
-                code.count(edge);
-                code.br(depth + 1).end();
-                code.count(edge + 1);
-            }
-            &Change::SpendAfter { cost } => code.spend(cost),
-            Change::TryWrapped { number } => wrapped(&mut code, &self.plan.tries[*number])?,
-            Change::Handlers { number } => handlers(&mut code, &self.plan.tries[*number]),
-            branch => moved(&mut code, branch)?,
+            &Change::BrIf { depth, signature, flow } => self.br_if(depth, signature, flow),
+            Change::BrTable { number } => self.br_table(&plan.tables[*number as usize])?,
+            Change::TryWrapped { number } => self.wrapped(&plan.tries[*number as usize])?,
+            Change::Handlers { number } => self.handlers(&plan.tries[*number as usize]),
+            branch => moved(&mut self.sink(), branch)?,
         }
         Ok(())
+    }
+
+    fn sink(&mut self) -> Code<'_> {
+        Code::new(&mut self.bytes, self.memory)
+    }
+
+    /// Counts a flow, if it has a counter.
+    fn count(&mut self, flow: u32) {
+        if let Some(counter) = self.counter(flow) {
+            self.sink().count(counter);
+        }
+    }
+
+    /// Writes what probes have written, with the types of blocks filled in.
+    fn insert(&mut self, start: u32, end: u32) {
+        let at = self.bytes.len();
+        self.bytes.extend_from_slice(&self.plan.inserted[start as usize..end as usize]);
+        let first = self.plan.typed_blocks.partition_point(|&(position, _)| position < start);
+        for &(position, signature) in self.plan.typed_blocks[first..].iter().take_while(|&&(position, _)| position < end) {
+            if let BlockType::FunctionType(index) = self.plan.block_types[signature as usize] {
+                patch(&mut self.bytes, at + (position - start) as usize, index);
+            }
+        }
+    }
+
+    fn br_if(&mut self, depth: u32, signature: u32, flow: u32) {
+        if let Some(counter) = self.counter(flow) {
+            let block_type = self.plan.block_types[signature as usize];
+            let mut code = self.sink();
+            code.if_(block_type);
+            code.count(counter);
+            code.br(depth + 1).end();
+        } else {
+            self.sink().br_if(depth);
+        }
+        self.count(flow + 1);
+    }
+
+    fn br_table(&mut self, table: &TablePlan) -> Result<()> {
+        let arms = table.depths.len() as u32;
+        let counted: Vec<u32> = (0..arms).filter(|arm| self.counter(table.flow + arm).is_some()).collect();
+        match (table.way, self.counter(table.flow)) {
+            (ArmsWay::Single, _) => self.count(table.flow),
+            (ArmsWay::Address(address), Some(first)) => self.sink().count_arm(first, arms, table.index, address),
+            (ArmsWay::Blocks, _) if !counted.is_empty() => return self.arm_blocks(table, &counted),
+            _ => {}
+        }
+        br_table(&mut self.sink(), &table.depths)
+    }
+
+    /// Writes a `br_table` with a block for each arm that is counted:
+    ///
+    /// ```wat
+    /// local.set $index
+    /// block $b
+    ///   block $a
+    ///     local.get $index
+    ///     br_table $a $b ...
+    ///   end $a, count arm a, br to where it went
+    /// end $b, count arm b, br to where it went
+    /// ```
+    fn arm_blocks(&mut self, table: &TablePlan, counted: &[u32]) -> Result<()> {
+        let blocks = counted.len() as u32;
+        let mut depths: Vec<u32> = table.depths.iter().map(|depth| depth + blocks).collect();
+        for (block, &arm) in (0..).zip(counted) {
+            depths[arm as usize] = block;
+        }
+        let mut code = self.sink();
+        code.local_set(table.index);
+        for _ in counted {
+            code.block(BlockType::Empty);
+        }
+        code.local_get(table.index);
+        br_table(&mut code, &depths)?;
+        for (block, &arm) in (0..).zip(counted) {
+            self.sink().end();
+            self.count(table.flow + arm);
+            self.sink().br(table.depths[arm as usize] + blocks - 1 - block);
+        }
+        Ok(())
+    }
+
+    /// Opens the blocks around a `try_table`, the first clause's innermost, and the `try_table` itself:
+    ///
+    /// ```wat
+    /// block $out (type of the try_table)
+    ///   block $b (result values of clause b)
+    ///     block $a (result values of clause a)
+    ///       try_table (type of the try_table) (clause a $a) (clause b $b)
+    /// ```
+    fn wrapped(&mut self, plan: &TryPlan) -> Result<()> {
+        let block_type = encoded_block(plan.block_type)?;
+        let types = &self.plan.block_types;
+        let mut code = Code::new(&mut self.bytes, self.memory);
+        code.block(block_type);
+        for handler in plan.handlers.iter().rev() {
+            code.block(types[handler.signature as usize]);
+        }
+        let catches: Vec<_> = (0..).zip(&plan.handlers).map(|(depth, handler)| (depth, handler.catch)).collect();
+        code.try_table(block_type, catches.into_iter().map(|(depth, catch)| encoded_catch(with_label(catch, depth))));
+        Ok(())
+    }
+
+    /// Closes these blocks after the `try_table`'s end, which leaves by the outermost:
+    ///
+    /// ```wat
+    ///       br $out
+    ///     end $a, count clause a, br to where it went
+    ///   end $b, count clause b, br to where it went
+    /// end $out
+    /// ```
+    fn handlers(&mut self, plan: &TryPlan) {
+        self.sink().br(plan.handlers.len() as u32);
+        for handler in &plan.handlers {
+            self.sink().end();
+            self.count(handler.flow);
+            self.insert(handler.inserted.0, handler.inserted.1);
+            self.sink().br(handler.depth);
+        }
+        self.sink().end();
     }
 }
 
 /// Where an edit's code goes with respect to its operator.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Before,
     Instead,
@@ -143,37 +282,41 @@ enum Place {
 impl Change {
     fn place(&self) -> Place {
         match self {
-            Change::Enter { .. }
+            Change::InsertBefore { .. }
             | Change::CountBefore { .. }
             | Change::AddElse { .. }
-            | Change::CountArm { .. }
             | Change::CountIf { .. }
-            | Change::Flag { .. }
-            | Change::SpendLength { .. }
-            | Change::WaitNoTime => Place::Before,
+            | Change::CountSelect { .. } => Place::Before,
             Change::BrIf { .. }
             | Change::Br { .. }
-            | Change::BrIfUncounted { .. }
+            | Change::BrIfDead { .. }
             | Change::BrTable { .. }
+            | Change::BrTableDead { .. }
             | Change::BrOnNull { .. }
             | Change::BrOnNonNull { .. }
             | Change::BrOnCast { .. }
             | Change::TryTable { .. }
             | Change::TryWrapped { .. } => Place::Instead,
-            Change::SpendAfter { .. } | Change::CountAfter { .. } | Change::Handlers { .. } => Place::After,
+            Change::InsertAfter { .. }
+            | Change::CountAfter { .. }
+            | Change::CountBlock { .. }
+            | Change::Handlers { .. } => Place::After,
         }
     }
+}
+
+fn br_table(code: &mut InstructionSink<'_>, depths: &[u32]) -> Result<()> {
+    let (default, arms) = depths.split_last().context("has a branch table without a default")?;
+    code.br_table(arms.iter().copied(), *default);
+    Ok(())
 }
 
 /// A branch that only goes to a new depth.
 fn moved(code: &mut InstructionSink<'_>, change: &Change) -> Result<()> {
     match change {
         Change::Br { depth } => code.br(*depth),
-        Change::BrIfUncounted { depth } => code.br_if(*depth),
-        Change::BrTable { depths } => {
-            let (default, arms) = depths.split_last().context("has a branch table without a default")?;
-            code.br_table(arms.iter().copied(), *default)
-        }
+        Change::BrIfDead { depth } => code.br_if(*depth),
+        Change::BrTableDead { depths } => return br_table(code, depths),
         Change::BrOnNull { depth } => code.br_on_null(*depth),
         Change::BrOnNonNull { depth } => code.br_on_non_null(*depth),
         &Change::BrOnCast { depth, from, to, fail } => match fail {
@@ -210,43 +353,6 @@ fn test_code(test: Test) -> Result<impl FnOnce(&mut InstructionSink<'_>)> {
 
 fn ref_test<'c, 'b>(code: &'c mut InstructionSink<'b>, ty: HeapType, nullable: bool) -> &'c mut InstructionSink<'b> {
     if nullable { code.ref_test_nullable(ty) } else { code.ref_test_non_null(ty) }
-}
-
-/// Opens the blocks around a `try_table`, the first clause's innermost, and the `try_table` itself:
-///
-/// ```wat
-/// block $out (type of the try_table)
-///   block $b (result values of clause b)
-///     block $a (result values of clause a)
-///       try_table (type of the try_table) (clause a $a) (clause b $b)
-/// ```
-fn wrapped(code: &mut InstructionSink<'_>, plan: &TryPlan) -> Result<()> {
-    let block_type = encoded_block(plan.block_type)?;
-    code.block(block_type);
-    for handler in plan.handlers.iter().rev() {
-        code.block(handler.block_type);
-    }
-    let catches: Vec<_> = (0..).zip(&plan.handlers).map(|(depth, handler)| (depth, handler.catch)).collect();
-    code.try_table(block_type, catches.into_iter().map(|(depth, catch)| encoded_catch(with_label(catch, depth))));
-    Ok(())
-}
-
-/// Closes these blocks after the `try_table`'s end, which leaves by the outermost:
-///
-/// ```wat
-///       br $out
-///     end $a, count clause a, br to where it went
-///   end $b, count clause b, br to where it went
-/// end $out
-/// ```
-fn handlers(code: &mut Code<'_>, plan: &TryPlan) {
-    code.br(plan.handlers.len() as u32);
-    for handler in &plan.handlers {
-        code.end();
-        code.count(handler.edge);
-        code.br(handler.depth);
-    }
-    code.end();
 }
 
 fn encoded_catch(catch: Catch) -> wasm_encoder::Catch {

@@ -4,15 +4,17 @@
 //! no index changes. Only function bodies are written anew.
 
 mod body;
-mod code;
 
 use anyhow::{Context, Result};
+use rayon::prelude::*;
 use wasm_encoder::{
     ConstExpr, DataSection, Encode, ExportKind, ExportSection, MemorySection, MemoryType, Module, RawSection,
     Section as _, SectionId, TypeSection,
 };
 use wasmparser::BinaryReader;
 
+use crate::added::{Added, extended};
+use crate::counters::Placement;
 use crate::offsets::OffsetMap;
 use crate::plan::Plan;
 use crate::sections::sections;
@@ -46,7 +48,12 @@ pub(crate) struct Rewritten {
 }
 
 /// Writes the module as it was planned.
-pub(crate) fn rewrite(survey: &Survey<'_>, plan: &Plan, options: &Options) -> Result<Rewritten> {
+pub(crate) fn rewrite(
+    survey: &Survey<'_>,
+    plan: &Plan,
+    placements: &[Placement],
+    options: &Options,
+) -> Result<Rewritten> {
     let mut old = [const { None }; ORDER.len()];
     for section in sections(survey.wasm)? {
         let section = section?;
@@ -54,18 +61,25 @@ pub(crate) fn rewrite(survey: &Survey<'_>, plan: &Plan, options: &Options) -> Re
             old[place] = Some(section.bytes);
         }
     }
-    let memory_export = format!("{}injected", survey.export_prefix);
-    let injected = Injected { memory_export, pages: layout::pages(plan.edges.len()) };
-    let state = state_exports(survey, plan);
+    let added = Added::new(survey, options);
+    let counters = placements.iter().map(|placement| placement.len).sum();
+    let injected = injected(survey, &added, counters);
+    let state = state_exports(survey, plan, &added);
     let mut wasm = Module::HEADER.to_vec();
     let mut offsets = OffsetMap::default();
     for (id, old) in ORDER.into_iter().zip(old) {
         let data = match (id, old) {
-            (SectionId::Code, Some(_)) => Some(code_section(survey, plan, &mut offsets)?),
-            (SectionId::DataCount, Some(count)) => Some(increased(count)?),
+            (SectionId::Code, Some(_)) => Some(code_section(survey, plan, placements, &added, &mut offsets)?),
+            (SectionId::Code, None) if added.functions() > 0 => {
+                Some(code_section(survey, plan, placements, &added, &mut offsets)?)
+            }
+            (SectionId::DataCount, Some(count)) if options.fuel.is_some() => Some(increased(count)?),
             (SectionId::Type, old) => extended(old, &added_types(&plan.types))?,
+            (SectionId::Function, old) => extended(old, &added.function_types())?,
+            (SectionId::Table, old) => extended(old, &added.tables())?,
             (SectionId::Memory, old) => extended(old, &added_memory(&injected))?,
-            (SectionId::Export, old) => extended(old, &added_exports(survey, &injected, &state))?,
+            (SectionId::Global, old) => extended(old, &added.saved_globals(survey)?)?,
+            (SectionId::Export, old) => extended(old, &added_exports(survey, &added, &injected, &state))?,
             (SectionId::Data, old) => extended(old, &added_data(survey, options))?,
             (_, old) => old.map(<[u8]>::to_vec),
         };
@@ -85,13 +99,25 @@ pub(crate) const BODY_BYTES_MAX: usize = 7_654_321;
 
 const TOO_LARGE: &str = "has more than 4 GiB when it is rewritten";
 
+fn injected(survey: &Survey<'_>, added: &Added, counters: u32) -> Injected {
+    let name = |name: &str| format!("{}{name}", survey.export_prefix);
+    Injected {
+        memory_export: name("injected"),
+        pages: layout::pages(counters),
+        trap_table_export: added.traps.map(|_| name("traps")),
+    }
+}
+
 /// The names under which the host finds all state of the module.
-fn state_exports(survey: &Survey<'_>, plan: &Plan) -> StateExports {
+fn state_exports(survey: &Survey<'_>, plan: &Plan, added: &Added) -> StateExports {
     let name = |kind: &str, index: u32| format!("{}{kind}:{index}", survey.export_prefix);
+    let function = |kind: &str| format!("{}{kind}", survey.export_prefix);
     StateExports {
         memories: (0..survey.memories).map(|index| name("memory", index)).collect(),
         tables: (0..survey.tables).map(|index| name("table", index)).collect(),
-        globals: survey.mutable_globals.iter().map(|&index| name("global", index)).collect(),
+        globals: survey.mutable_globals.iter().map(|&(index, _)| name("global", index)).collect(),
+        save_globals: added.globals.map(|_| function("save")),
+        restore_globals: added.globals.map(|_| function("restore")),
         irreversible: plan.changes_objects.then_some("its code allocates or changes garbage-collected objects"),
     }
 }
@@ -113,7 +139,7 @@ fn added_memory(injected: &Injected) -> MemorySection {
     section
 }
 
-fn added_exports(survey: &Survey<'_>, injected: &Injected, state: &StateExports) -> ExportSection {
+fn added_exports(survey: &Survey<'_>, added: &Added, injected: &Injected, state: &StateExports) -> ExportSection {
     let mut section = ExportSection::new();
     for (index, name) in (0..).zip(&state.memories) {
         section.export(name, ExportKind::Memory, index);
@@ -121,8 +147,15 @@ fn added_exports(survey: &Survey<'_>, injected: &Injected, state: &StateExports)
     for (index, name) in (0..).zip(&state.tables) {
         section.export(name, ExportKind::Table, index);
     }
-    for (&index, name) in survey.mutable_globals.iter().zip(&state.globals) {
+    for (&(index, _), name) in survey.mutable_globals.iter().zip(&state.globals) {
         section.export(name, ExportKind::Global, index);
+    }
+    if let (Some(globals), Some(save), Some(restore)) = (added.globals, &state.save_globals, &state.restore_globals) {
+        section.export(save, ExportKind::Func, globals.save);
+        section.export(restore, ExportKind::Func, globals.restore);
+    }
+    if let (Some(traps), Some(name)) = (added.traps, &injected.trap_table_export) {
+        section.export(name, ExportKind::Table, traps.table);
     }
     section.export(&injected.memory_export, ExportKind::Memory, survey.memories);
     section
@@ -131,34 +164,11 @@ fn added_exports(survey: &Survey<'_>, injected: &Injected, state: &StateExports)
 /// An active segment gives a new instance its fuel: the start function runs before the host could.
 fn added_data(survey: &Survey<'_>, options: &Options) -> DataSection {
     let mut section = DataSection::new();
-    let place = ConstExpr::i32_const(layout::FUEL.cast_signed());
-    section.active(survey.memories, &place, options.start_fuel.to_le_bytes());
-    section
-}
-
-/// A section with more entries at its end; `None` if there are none at all.
-pub(crate) fn extended(old: Option<&[u8]>, added: &impl Encode) -> Result<Option<Vec<u8>>> {
-    let mut section = Vec::new();
-    added.encode(&mut section);
-    let mut reader = BinaryReader::new(&section, 0);
-    reader.read_var_u32()?; // the section's size
-    let added = reader.read_var_u32()?;
-    let added_bytes = &section[reader.current_position()..];
-    let (count, bytes) = match old {
-        None => (0, &[][..]),
-        Some(old) => {
-            let mut reader = BinaryReader::new(old, 0);
-            (reader.read_var_u32()?, &old[reader.current_position()..])
-        }
-    };
-    if added == 0 {
-        return Ok(old.map(<[u8]>::to_vec));
+    if let Some(fuel) = options.fuel {
+        let place = ConstExpr::i32_const(layout::FUEL.cast_signed());
+        section.active(survey.memories, &place, fuel.to_le_bytes());
     }
-    let mut data = Vec::with_capacity(5 + bytes.len() + added_bytes.len());
-    (count + added).encode(&mut data);
-    data.extend_from_slice(bytes);
-    data.extend_from_slice(added_bytes);
-    Ok(Some(data))
+    section
 }
 
 /// The data count section after a segment was added.
@@ -168,13 +178,41 @@ fn increased(count: &[u8]) -> Result<Vec<u8>> {
     Ok(data)
 }
 
-/// The content of the code section; `offsets` gets runs from its start.
-fn code_section(survey: &Survey<'_>, plan: &Plan, offsets: &mut OffsetMap) -> Result<Vec<u8>> {
+/// How many functions are written before they are put together: enough for all cores, and not all of the module twice.
+const BATCH: usize = 4096;
+
+/// The content of the code section; `offsets` gets runs from its start. Functions are written in parallel.
+fn code_section(
+    survey: &Survey<'_>,
+    plan: &Plan,
+    placements: &[Placement],
+    added: &Added,
+    offsets: &mut OffsetMap,
+) -> Result<Vec<u8>> {
     let mut code = Vec::new();
-    (plan.functions.len() as u32).encode(&mut code);
-    for function in &plan.functions {
-        body::body(survey.wasm, function, survey.memories, &mut code, offsets)
-            .with_context(|| format!("has function {}, which can't be rewritten", function.index))?;
+    (plan.functions.len() as u32 + added.functions()).encode(&mut code);
+    let mut first_counter = 0;
+    let jobs: Vec<_> = plan.functions.iter().zip(placements).map(|(function, placement)| {
+        let first = first_counter;
+        first_counter += placement.len;
+        (function, placement, first)
+    }).collect();
+    for batch in jobs.chunks(BATCH) {
+        let written: Vec<_> = batch
+            .par_iter()
+            .map(|&(function, placement, first)| body::body(survey.wasm, function, placement, first, survey.memories))
+            .collect();
+        for (written, (function, ..)) in written.into_iter().zip(batch) {
+            let refused = || format!("has function {}, which can't be rewritten", function.index);
+            let (bytes, runs) = written.with_context(refused)?;
+            bytes.len().encode(&mut code);
+            offsets.append(runs, u32::try_from(code.len()).context(TOO_LARGE)?);
+            code.extend_from_slice(&bytes);
+            offsets.outside(u32::try_from(code.len()).context(TOO_LARGE)?);
+        }
+    }
+    for body in added.bodies(survey) {
+        code.extend_from_slice(&body);
     }
     Ok(code)
 }

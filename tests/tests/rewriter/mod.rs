@@ -3,6 +3,8 @@
 
 #![allow(dead_code)] // each test uses its part
 
+use std::num::NonZeroUsize;
+
 use fuzzbox_instrument::OffsetMap;
 use wasmtime::{
     AnyRef, AsContextMut, Config, Engine, Error, FrameInfo, Module, OptLevel, Rooted, ThrownException, Trap, Val,
@@ -21,6 +23,8 @@ pub(crate) fn engine(opt_level: OptLevel, adjust: impl FnOnce(&mut Config)) -> E
         .shared_memory(true)
         .cranelift_nan_canonicalization(true)
         .relaxed_simd_deterministic(true)
+        // Counts need all frames that were left.
+        .wasm_backtrace_max_frames(NonZeroUsize::new(1 << 20))
         .cranelift_opt_level(opt_level);
     adjust(&mut config);
     Engine::new(&config).unwrap()

@@ -1,0 +1,173 @@
+//! What is appended to the module's index spaces besides types and exports: functions, a table, globals.
+//!
+//! ```text
+//! function F      does nothing: what the trap table holds until the host puts its own function there
+//! function F + 1  saves the mutable globals
+//! function F + 2  restores them
+//! table T         the trap table, with one element
+//! global G, ...   what was saved, one for each mutable global
+//! ```
+
+use anyhow::{Context, Result};
+use wasm_encoder::{
+    ConstExpr, Encode, FunctionSection, GlobalSection, GlobalType, InstructionSink, RefType, TableSection,
+    TableType,
+};
+use wasmparser::ValType;
+
+use crate::instrument::Options;
+use crate::survey::Survey;
+use crate::types::encoded;
+
+/// The indices of what is added.
+#[derive(Clone, Copy)]
+pub(crate) struct Added {
+    /// The function type without parameters and results: the first type that is added, if there are functions.
+    pub(crate) plain_type: u32,
+    /// The function that does nothing, and the table that it is in.
+    pub(crate) traps: Option<Traps>,
+    /// The functions that save and restore the mutable globals, if there are some.
+    pub(crate) globals: Option<Globals>,
+}
+
+/// Where a host puts a function that is called before `unreachable`.
+#[derive(Clone, Copy)]
+pub(crate) struct Traps {
+    pub(crate) table: u32,
+    nothing: u32,
+}
+
+/// Where the mutable globals are saved, and who does it.
+#[derive(Clone, Copy)]
+pub(crate) struct Globals {
+    pub(crate) save: u32,
+    pub(crate) restore: u32,
+    /// The first of those that hold what was saved.
+    saved: u32,
+}
+
+impl Added {
+    pub(crate) fn new(survey: &Survey<'_>, options: &Options) -> Added {
+        let mut functions = survey.names.len() as u32..;
+        let mut function = || functions.next().unwrap_or(u32::MAX);
+        Added {
+            plain_type: survey.types.len() as u32,
+            traps: options.traps.then(|| Traps { table: survey.tables, nothing: function() }),
+            globals: (!survey.mutable_globals.is_empty()).then(|| Globals {
+                save: function(),
+                restore: function(),
+                saved: survey.globals,
+            }),
+        }
+    }
+
+    /// How many functions there are.
+    pub(crate) fn functions(&self) -> u32 {
+        u32::from(self.traps.is_some()) + 2 * u32::from(self.globals.is_some())
+    }
+
+    /// The functions' types.
+    pub(crate) fn function_types(&self) -> FunctionSection {
+        let mut section = FunctionSection::new();
+        for _ in 0..self.functions() {
+            section.function(self.plain_type);
+        }
+        section
+    }
+
+    /// The functions' bodies, in order, each with its size before it.
+    pub(crate) fn bodies(&self, survey: &Survey<'_>) -> Vec<Vec<u8>> {
+        let mut bodies = Vec::new();
+        bodies.extend(self.traps.map(|_| body(|_| {})));
+        if let Some(Globals { saved, .. }) = self.globals {
+            let globals = || (saved..).zip(&survey.mutable_globals);
+            bodies.push(body(|code| {
+                for (saved, &(global, _)) in globals() {
+                    code.global_get(global).global_set(saved);
+                }
+            }));
+            bodies.push(body(|code| {
+                for (saved, &(global, ty)) in globals() {
+                    code.global_get(saved);
+                    if matches!(ty, ValType::Ref(ty) if !ty.is_nullable()) {
+                        code.ref_as_non_null();
+                    }
+                    code.global_set(global);
+                }
+            }));
+        }
+        bodies
+    }
+
+    /// The trap table.
+    pub(crate) fn tables(&self) -> TableSection {
+        let mut section = TableSection::new();
+        let ty = TableType {
+            element_type: RefType::FUNCREF,
+            table64: false,
+            minimum: 1,
+            maximum: Some(1),
+            shared: false,
+        };
+        if let Some(Traps { nothing, .. }) = self.traps {
+            section.table_with_init(ty, &ConstExpr::ref_func(nothing));
+        }
+        section
+    }
+
+    /// The globals that hold what was saved. A reference that can't be null is null until then.
+    pub(crate) fn saved_globals(&self, survey: &Survey<'_>) -> Result<GlobalSection> {
+        let mut section = GlobalSection::new();
+        for &(_, ty) in &survey.mutable_globals {
+            let (val_type, init) = match encoded(ty)? {
+                ty @ wasm_encoder::ValType::I32 => (ty, ConstExpr::i32_const(0)),
+                ty @ wasm_encoder::ValType::I64 => (ty, ConstExpr::i64_const(0)),
+                ty @ wasm_encoder::ValType::F32 => (ty, ConstExpr::f32_const(0.0.into())),
+                ty @ wasm_encoder::ValType::F64 => (ty, ConstExpr::f64_const(0.0.into())),
+                ty @ wasm_encoder::ValType::V128 => (ty, ConstExpr::v128_const(0)),
+                wasm_encoder::ValType::Ref(RefType { heap_type, .. }) => {
+                    let ty = wasm_encoder::ValType::Ref(RefType { nullable: true, heap_type });
+                    (ty, ConstExpr::ref_null(heap_type))
+                }
+            };
+            section.global(GlobalType { val_type, mutable: true, shared: false }, &init);
+        }
+        Ok(section)
+    }
+}
+
+/// A body without locals, with its size before it.
+fn body(write: impl FnOnce(&mut InstructionSink<'_>)) -> Vec<u8> {
+    let mut code = vec![0]; // no locals
+    write(&mut InstructionSink::new(&mut code));
+    InstructionSink::new(&mut code).end();
+    let mut body = Vec::new();
+    code.len().encode(&mut body);
+    body.extend_from_slice(&code);
+    body
+}
+
+/// Appends entries, which a section of their own holds, to the content of a section; `None` if there are none at all.
+pub(crate) fn extended(old: Option<&[u8]>, added: &impl Encode) -> Result<Option<Vec<u8>>> {
+    let mut section = Vec::new();
+    added.encode(&mut section);
+    let mut reader = wasmparser::BinaryReader::new(&section, 0);
+    reader.read_var_u32()?; // the section's size
+    let added = reader.read_var_u32()?;
+    let added_bytes = &section[reader.current_position()..];
+    let (count, bytes) = match old {
+        None => (0, &[][..]),
+        Some(old) => {
+            let mut reader = wasmparser::BinaryReader::new(old, 0);
+            (reader.read_var_u32()?, &old[reader.current_position()..])
+        }
+    };
+    if added == 0 {
+        return Ok(old.map(<[u8]>::to_vec));
+    }
+    let mut data = Vec::with_capacity(5 + bytes.len() + added_bytes.len());
+    count.checked_add(added).context("has too many entries in a section")?.encode(&mut data);
+    data.extend_from_slice(bytes);
+    data.extend_from_slice(added_bytes);
+    Ok(Some(data))
+}

@@ -1,0 +1,144 @@
+//! The few pieces of code that are inserted, in terms of the injected memory.
+
+use std::ops::{Deref, DerefMut};
+
+use wasm_encoder::{BlockType, InstructionSink, MemArg, MemArgTarget};
+
+use crate::layout;
+
+/// Writes instructions, and knows the injected memory.
+pub(crate) struct Code<'b> {
+    sink: InstructionSink<'b>,
+    memory: u32,
+}
+
+impl<'b> Code<'b> {
+    pub(crate) fn new(bytes: &'b mut Vec<u8>, memory: u32) -> Code<'b> {
+        Code { sink: InstructionSink::new(bytes), memory }
+    }
+
+    /// A place in the injected memory, `2^align` bytes large.
+    pub(crate) fn cell(&self, offset: u64, align: u32) -> MemArg {
+        MemArg { offset, align, target: MemArgTarget::Memory(self.memory), ordering: None }
+    }
+
+    fn counter(&self, counter: u32) -> MemArg {
+        self.cell(layout::counter(counter), 2)
+    }
+
+    /// Adds 1 to a counter. Cranelift makes it `add dword ptr [base + offset], 1`, without a bounds check.
+    pub(crate) fn count(&mut self, counter: u32) {
+        let counter = self.counter(counter);
+        self.i32_const(0).i32_const(0).i32_load(counter).i32_const(1).i32_add().i32_store(counter);
+    }
+
+    /// Begins to take fuel: loads what there is.
+    pub(crate) fn load_fuel(&mut self) {
+        let fuel = self.cell(layout::FUEL.into(), 3);
+        self.i32_const(0).i32_const(0).i64_load(fuel);
+    }
+
+    /// Takes as much fuel as is on the stack from what was loaded, and stops if it is used up. The second load costs
+    /// nothing: it is that of a value just stored.
+    pub(crate) fn spend(&mut self) {
+        let fuel = self.cell(layout::FUEL.into(), 3);
+        self.i64_sub().i64_store(fuel);
+        self.i32_const(0).i64_load(fuel).i64_const(0).i64_lt_s().if_(BlockType::Empty);
+        self.flag(layout::FLAG_OUT_OF_FUEL);
+        self.unreachable().end();
+    }
+
+    /// Writes a constant that is filled in later with [`patch`], one byte behind where this starts.
+    pub(crate) fn i64_const_to_be_filled_in(&mut self) {
+        self.i64_const(TO_BE_FILLED_IN.into());
+    }
+
+    /// Opens a block whose type is filled in later with [`patch`], one byte behind where this starts.
+    pub(crate) fn block_to_be_filled_in(&mut self) {
+        self.block(BlockType::FunctionType(TO_BE_FILLED_IN));
+    }
+
+    /// Takes fuel for the length on the stack, `2^shift` to the unit; leaves the length. Whether the fuel is used up is
+    /// seen at the next function entry or loop head.
+    pub(crate) fn spend_length(&mut self, local: u32, wide: bool, shift: u32) {
+        let fuel = self.cell(layout::FUEL.into(), 3);
+        self.local_set(local).i32_const(0).i32_const(0).i64_load(fuel).local_get(local);
+        if !wide {
+            self.i64_extend_i32_u();
+        }
+        self.i64_const(shift.into()).i64_shr_u().i64_sub().i64_store(fuel).local_get(local);
+    }
+
+    /// Sets a flag.
+    pub(crate) fn flag(&mut self, flag: u32) {
+        let flag = self.cell(flag.into(), 0);
+        self.i32_const(0).i32_const(1).i32_store8(flag);
+    }
+
+    /// Loads from the page that a watchdog can take away.
+    pub(crate) fn poll(&mut self, number: u32) {
+        let poll = self.cell(u64::from(layout::POLLS + number), 0);
+        self.i32_const(0).i32_load8_u(poll).drop();
+    }
+
+    /// Counts the arm that the index on the stack chooses; leaves the index. The arms' counters follow each other.
+    pub(crate) fn count_arm(&mut self, first: u32, arms: u32, index: u32, address: u32) {
+        let counter = self.counter(first);
+        let default = (arms - 1).cast_signed();
+        self.local_tee(index).i32_const(default).local_get(index).i32_const(default).i32_lt_u().select();
+        self.i32_const(2).i32_shl().local_tee(address);
+        self.local_get(address).i32_load(counter).i32_const(1).i32_add().i32_store(counter);
+        self.local_get(index);
+    }
+
+    /// Counts if the code that `test` writes leaves 1 and not 0 for the reference on the stack; leaves the reference.
+    pub(crate) fn count_if(&mut self, counter: u32, local: u32, test: impl FnOnce(&mut InstructionSink<'_>)) {
+        let counter = self.counter(counter);
+        self.local_set(local).i32_const(0).local_get(local);
+        test(self);
+        self.i32_const(0).i32_load(counter).i32_add().i32_store(counter).local_get(local);
+    }
+
+    /// Counts a `select` by the condition on the stack, if it is not 0 and if it is; leaves the condition.
+    pub(crate) fn count_select(&mut self, first: Option<u32>, second: Option<u32>, local: u32) {
+        self.local_set(local);
+        for (counter, first) in first.map(|counter| (counter, true)).into_iter().chain(second.map(|counter| (counter, false)))
+        {
+            let counter = self.counter(counter);
+            self.i32_const(0).local_get(local).i32_eqz();
+            if first {
+                self.i32_eqz();
+            }
+            self.i32_const(0).i32_load(counter).i32_add().i32_store(counter);
+        }
+        self.local_get(local);
+    }
+}
+
+/// A number that is filled in later takes so many bytes.
+const PADDED_BYTES: usize = 5;
+
+/// A number that takes as many.
+const TO_BE_FILLED_IN: u32 = 1 << 30;
+
+/// Fills in a number, as LEB128 of [`PADDED_BYTES`] bytes. It is the same signed and unsigned, as it has bits to spare.
+pub(crate) fn patch(bytes: &mut [u8], at: usize, number: u32) {
+    for (place, byte) in bytes[at..at + PADDED_BYTES].iter_mut().enumerate() {
+        let more = if place + 1 < PADDED_BYTES { 0x80 } else { 0 };
+        *byte = (number >> (7 * place)) as u8 & 0x7f | more;
+    }
+}
+
+impl<'b> Deref for Code<'b> {
+    type Target = InstructionSink<'b>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.sink
+    }
+}
+
+impl DerefMut for Code<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.sink
+    }
+}

@@ -1,0 +1,219 @@
+//! Counters: which of a function's flows have one, and how all counts follow from them.
+//!
+//! The flow through a function is conserved: what enters a block leaves it. So when enough flows are counted, the others
+//! follow. `weights` guesses how often each is taken, `tree` leaves the most frequent ones uncounted, `recover` computes
+//! them again.
+
+mod map;
+mod recover;
+mod tree;
+mod weights;
+
+pub use map::{CounterMap, FunctionCounters, Left};
+
+use rayon::prelude::*;
+
+use crate::cfg::{BlockKind, Cfg, Flow, FlowKind, Parts};
+use crate::edges::{EdgeKind, EdgeSet};
+use crate::instrument::Options;
+use crate::plan::{ArmsWay, FunctionPlan, Plan};
+use recover::Recovery;
+use tree::{Link, Way};
+
+/// Which edges are counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Counters {
+    /// Each edge has a counter of its own, with the same number. The plain way, which the others are compared with.
+    #[default]
+    Every,
+    /// As few as are enough to compute all counts.
+    Enough,
+    /// Those in the set, directly or by others: only their counts can be computed.
+    Only(EdgeSet),
+}
+
+/// Stands for no counter.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// The counters of a function.
+#[derive(Default)]
+pub(crate) struct Placement {
+    /// Per flow: its counter, a number within the function; or [`NONE`].
+    flows: Box<[u32]>,
+    /// Blocks that are counted themselves, in order, with their counters.
+    blocks: Box<[(u32, u32)]>,
+    /// How many counters there are.
+    pub(crate) len: u32,
+    /// How all counts follow from these; without it only those of the counted edges are known.
+    recovery: Option<Recovery>,
+}
+
+/// Decides for all functions, in parallel.
+pub(crate) fn place(plan: &Plan, options: &Options) -> Vec<Placement> {
+    plan.functions.par_iter().map(|function| place_function(function, options)).collect()
+}
+
+fn place_function(function: &FunctionPlan, options: &Options) -> Placement {
+    let flows = &function.graph.flows;
+    match &options.counters {
+        Counters::Every => Placement::direct(flows.iter().map(|flow| flow.edge.is_some())),
+        Counters::Enough => Network::new(function, options).placement(),
+        Counters::Only(set) => {
+            let wanted = |edge: u32| set.contains(function.first_edge + edge);
+            let mut chosen: Vec<bool> = flows.iter().map(|flow| flow.edge.is_some_and(wanted)).collect();
+            if !chosen.contains(&true) {
+                return Placement::default();
+            }
+            complete_tables(function, &mut chosen);
+            let network = Network::new(function, options);
+            let cost = |chosen: &[bool]| -> f64 {
+                let links = network.links.iter().zip(chosen).filter(|(_, chosen)| **chosen);
+                links.map(|(link, _)| link.cost).sum()
+            };
+            if cost(&chosen) <= cost(&network.counted) {
+                Placement::direct(chosen.into_iter())
+            } else {
+                network.placement()
+            }
+        }
+    }
+}
+
+/// A function's graph in the form that counters are placed on.
+///
+/// Entry and exit are one node. A block to which several flows lead is two nodes with a link between, so that the block
+/// can be counted where it starts: in the smallest of loops that takes a jump less than to count the way back.
+struct Network {
+    nodes: usize,
+    /// First the flows, in their order, then the blocks in `split`.
+    links: Vec<Link>,
+    split: Vec<u32>,
+    /// Per link, whether it is counted.
+    counted: Vec<bool>,
+    /// Per link, its edge, a number within the function; or [`NONE`].
+    edges: Vec<u32>,
+    /// Where blocks with code start, and the node that is left if something in them fails.
+    starts: Vec<(u32, u32)>,
+}
+
+impl Network {
+    fn new(function: &FunctionPlan, options: &Options) -> Network {
+        let graph = &function.graph;
+        let profile = options.profile.as_deref().map(|profile| {
+            let (first, end) = (function.first_edge as usize, (function.first_edge + function.edges) as usize);
+            profile.get(first..end).unwrap_or_default()
+        });
+        let costs = weights::costs(graph, profile);
+        let ways = ways(function, options);
+        let split = split(graph, &ways);
+        let mut out_nodes: Vec<u32> = (0..graph.blocks.len() as u32).collect();
+        out_nodes[Cfg::EXIT as usize] = Cfg::ENTRY;
+        for (node, &block) in (graph.blocks.len() as u32..).zip(&split) {
+            out_nodes[block as usize] = node;
+        }
+        let in_node = |block: u32| if block == Cfg::EXIT { Cfg::ENTRY } else { block };
+        let flows = graph.flows.iter().zip(ways).zip(&costs.flows);
+        let mut links: Vec<Link> = flows
+            .map(|((flow, way), &cost)| Link { from: out_nodes[flow.from as usize], to: in_node(flow.to), way, cost })
+            .collect();
+        links.extend(split.iter().map(|&block| Link {
+            from: block,
+            to: out_nodes[block as usize],
+            way: Way::Free,
+            cost: costs.blocks[block as usize],
+        }));
+        let known = |flow: &Flow| options.selects || flow.kind.counted().is_some_and(|kind| !kind.is_select());
+        let mut edges: Vec<u32> =
+            graph.flows.iter().map(|flow| flow.edge.filter(|_| known(flow)).unwrap_or(NONE)).collect();
+        edges.resize(links.len(), NONE);
+        let code = graph.blocks.iter().zip(&out_nodes).filter(|(block, _)| block.kind == BlockKind::Code);
+        let starts = code.map(|(block, &node)| (block.start, node)).collect();
+        let nodes = graph.blocks.len() + split.len();
+        let counted = tree::counted(nodes, &links);
+        Network { nodes, links, split, counted, edges, starts }
+    }
+
+    /// Leaves the links of a maximum spanning tree uncounted.
+    fn placement(self) -> Placement {
+        let (counters, len) = numbers(self.counted.iter().copied());
+        let recovery = Recovery::new(self.nodes, &self.links, &counters, &self.edges, self.starts);
+        let flows = counters.len() - self.split.len();
+        let blocks = self.split.iter().zip(&counters[flows..]).filter(|(_, counter)| **counter != NONE);
+        let blocks = blocks.map(|(&block, &counter)| (block, counter)).collect();
+        Placement { flows: counters[..flows].into(), blocks, len, recovery: Some(recovery) }
+    }
+}
+
+/// What may be done to count each flow.
+fn ways(function: &FunctionPlan, options: &Options) -> Vec<Way> {
+    let way = |flow: &Flow| match flow.kind {
+        // These never happen, or are told by the frames that are left.
+        FlowKind::Never | FlowKind::Trap => Way::Absent,
+        // These have no place for a counter, or one that is passed before they can fail.
+        FlowKind::Throw | FlowKind::Uncaught | FlowKind::ReturnCall => Way::Uncounted,
+        // One stands for both.
+        FlowKind::Counted(EdgeKind::SelectFirst) if !options.selects => Way::Uncounted,
+        FlowKind::Counted(EdgeKind::SelectSecond) if !options.selects => Way::Absent,
+        _ => Way::Free,
+    };
+    let mut ways: Vec<Way> = function.graph.flows.iter().map(way).collect();
+    for table in &function.tables {
+        if let ArmsWay::Address(_) = table.way {
+            ways[table.flow as usize..][..table.depths.len()].fill(Way::Counted);
+        }
+    }
+    ways
+}
+
+/// The blocks with code to which several flows lead. Those of a `select` count as one: what follows it has no place of its
+/// own to be counted.
+fn split(graph: &Parts, ways: &[Way]) -> Vec<u32> {
+    let mut flows = vec![0; graph.blocks.len()];
+    for (flow, way) in graph.flows.iter().zip(ways) {
+        let absent = *way == Way::Absent || flow.kind == FlowKind::Counted(EdgeKind::SelectSecond);
+        flows[flow.to as usize] += u32::from(!absent);
+    }
+    let blocks = (0..).zip(&graph.blocks).zip(flows);
+    let several = blocks.filter(|((_, block), flows)| block.kind == BlockKind::Code && *flows > 1);
+    several.map(|((number, _), _)| number).collect()
+}
+
+/// A table that counts by address counts all of its arms, or none.
+fn complete_tables(function: &FunctionPlan, chosen: &mut [bool]) {
+    for table in &function.tables {
+        let arms = &mut chosen[table.flow as usize..][..table.depths.len()];
+        if matches!(table.way, ArmsWay::Address(_)) && arms.contains(&true) {
+            arms.fill(true);
+        }
+    }
+}
+
+/// Numbers what is chosen; also how many these are.
+fn numbers(chosen: impl Iterator<Item = bool>) -> (Vec<u32>, u32) {
+    let mut len = 0;
+    let number = |chosen| {
+        len += u32::from(chosen);
+        if chosen { len - 1 } else { NONE }
+    };
+    (chosen.map(number).collect(), len)
+}
+
+impl Placement {
+    /// Counters on these flows.
+    fn direct(chosen: impl Iterator<Item = bool>) -> Placement {
+        let (flows, len) = numbers(chosen);
+        Placement { flows: flows.into(), len, ..Placement::default() }
+    }
+
+    /// The counter of a flow, a number within the function.
+    pub(crate) fn counter(&self, flow: u32) -> Option<u32> {
+        self.flows.get(flow as usize).copied().filter(|&counter| counter != NONE)
+    }
+
+    /// The counter of a block, a number within the function.
+    pub(crate) fn block_counter(&self, block: u32) -> Option<u32> {
+        let found = self.blocks.binary_search_by_key(&block, |&(block, _)| block).ok()?;
+        Some(self.blocks[found].1)
+    }
+}

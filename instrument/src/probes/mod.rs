@@ -1,0 +1,175 @@
+//! What is put between operators besides counters: one file per instrumentation.
+//!
+//! A probe sees each operator of a function, before it and after it, and writes what it wants there. What it writes
+//! leaves the operands on the stack as they are, so probes don't know of each other. Adding an instrumentation is adding
+//! a file here, a line in [`Probes::new`] and a switch in [`Options`].
+
+mod fuel;
+mod polls;
+mod state;
+mod traps;
+mod waits;
+
+use anyhow::Result;
+use wasm_encoder::BlockType;
+use wasmparser::{Operator, ValType};
+
+use crate::added::Added;
+use crate::code::Code;
+use crate::instrument::Options;
+use crate::plan::{Draft, Frames};
+use crate::survey::Survey;
+use crate::types::{Signature, Values, encoded};
+
+/// One kind of code that is put between operators, for one function.
+///
+/// Hooks are called for dead code too, so that a probe can follow the nesting of blocks; [`Site::live`] tells, and where
+/// code is dead nothing is to be written that takes operands.
+pub(crate) trait Probe: Send {
+    /// The start of the body.
+    fn enter(&mut self, _site: &mut Site<'_, '_>) -> Result<()> {
+        Ok(())
+    }
+
+    /// Before an operator, whose operands lie on the stack.
+    fn before(&mut self, _operator: &Operator<'_>, _site: &mut Site<'_, '_>) -> Result<()> {
+        Ok(())
+    }
+
+    /// After an operator that could be reached; what is written is reached if the operator goes on to the next.
+    fn after(&mut self, _operator: &Operator<'_>, _site: &mut Site<'_, '_>) -> Result<()> {
+        Ok(())
+    }
+
+    /// Where a `try_table` of this function has caught an exception.
+    fn caught(&mut self, _site: &mut Site<'_, '_>) -> Result<()> {
+        Ok(())
+    }
+
+    /// The body has ended; `inserted` is all that was written, to fill in what was not known.
+    fn finish(&mut self, _inserted: &mut [u8]) {}
+}
+
+/// The probes of a function.
+pub(crate) struct Probes {
+    probes: Vec<Box<dyn Probe>>,
+}
+
+impl Probes {
+    /// Those which the options ask for, in the order in which they write.
+    pub(crate) fn new(survey: &Survey<'_>, options: &Options) -> Probes {
+        let mut probes: Vec<Box<dyn Probe>> = vec![Box::new(waits::Waits), Box::new(state::State)];
+        if options.polls {
+            probes.push(Box::new(polls::Polls::default()));
+        }
+        if options.fuel.is_some() {
+            probes.push(Box::new(fuel::Fuel::default()));
+        }
+        let added = Added::new(survey, options);
+        if let Some(traps) = added.traps {
+            probes.push(Box::new(traps::Traps { table: traps.table, ty: added.plain_type }));
+        }
+        Probes { probes }
+    }
+
+    pub(crate) fn enter(&mut self, site: &mut Site<'_, '_>) -> Result<()> {
+        self.probes.iter_mut().try_for_each(|probe| probe.enter(site))
+    }
+
+    pub(crate) fn before(&mut self, operator: &Operator<'_>, site: &mut Site<'_, '_>) -> Result<()> {
+        self.probes.iter_mut().try_for_each(|probe| probe.before(operator, site))
+    }
+
+    pub(crate) fn after(&mut self, operator: &Operator<'_>, site: &mut Site<'_, '_>) -> Result<()> {
+        self.probes.iter_mut().try_for_each(|probe| probe.after(operator, site))
+    }
+
+    pub(crate) fn caught(&mut self, site: &mut Site<'_, '_>) -> Result<()> {
+        self.probes.iter_mut().try_for_each(|probe| probe.caught(site))
+    }
+
+    pub(crate) fn finish(&mut self, inserted: &mut [u8]) {
+        self.probes.iter_mut().for_each(|probe| probe.finish(inserted));
+    }
+}
+
+/// Whether code goes before an operator or after it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    Before,
+    After,
+}
+
+/// Where a probe may write, and what it can know there.
+pub(crate) struct Site<'a, 's> {
+    /// The module.
+    pub(crate) survey: &'a Survey<'s>,
+    draft: &'a mut Draft,
+    frames: &'a Frames,
+    /// What the function gives.
+    results: Values,
+    /// Where the operator is, an offset in the module.
+    pub(crate) at: u32,
+    /// Whether the operator can be reached.
+    pub(crate) live: bool,
+    /// The types of the last operand and the one before it, before the operator, where they are known.
+    pub(crate) operands: [Option<ValType>; 2],
+}
+
+impl<'a, 's> Site<'a, 's> {
+    pub(crate) fn new(
+        survey: &'a Survey<'s>,
+        draft: &'a mut Draft,
+        frames: &'a Frames,
+        results: Values,
+        at: u32,
+    ) -> Site<'a, 's> {
+        Site { survey, draft, frames, results, at, live: true, operands: [None; 2] }
+    }
+
+    /// To write code.
+    pub(crate) fn code(&mut self) -> Code<'_> {
+        Code::new(&mut self.draft.out.inserted, self.survey.memories)
+    }
+
+    /// How many bytes have been written in this function.
+    pub(crate) fn position(&self) -> usize {
+        self.draft.out.inserted.len()
+    }
+
+    /// The function's index.
+    pub(crate) fn function(&self) -> u32 {
+        self.draft.out.index
+    }
+
+    /// In how many blocks the operator is, the function included.
+    pub(crate) fn depth(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// A local that takes an operand of this type for a moment. Those with different numbers are different.
+    pub(crate) fn scratch(&mut self, ty: ValType, number: u32) -> Result<u32> {
+        self.draft.scratch(ty, number)
+    }
+
+    /// A new local, which nothing else uses.
+    pub(crate) fn local(&mut self, ty: ValType) -> Result<u32> {
+        self.draft.local(ty)
+    }
+
+    /// Opens a block that gives what the function gives, and takes nothing.
+    pub(crate) fn block_with_results(&mut self) -> Result<()> {
+        match self.survey.values(self.results)?[..] {
+            [] => self.code().block(BlockType::Empty),
+            [ty] => self.code().block(BlockType::Result(encoded(ty)?)),
+            _ => {
+                let signature = self.draft.signature(Signature { params: Values::Empty, results: self.results });
+                let position = self.position() as u32 + 1;
+                self.draft.out.typed_blocks.push((position, signature));
+                self.code().block_to_be_filled_in();
+                return Ok(());
+            }
+        };
+        Ok(())
+    }
+}
