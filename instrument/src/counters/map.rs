@@ -19,7 +19,7 @@ pub struct Left {
 /// Which counters there are, and how edges' counts follow from them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CounterMap {
-    /// Those of the functions that have counters, in the order of the functions.
+    /// Those of the functions whose counts are known, in the order of the functions.
     functions: Vec<FunctionCounters>,
     len: u32,
 }
@@ -49,7 +49,8 @@ impl CounterMap {
     pub(crate) fn new(plan: &Plan, placements: Vec<Placement>) -> CounterMap {
         let mut map = CounterMap::default();
         for (function, placement) in plan.functions.iter().zip(placements) {
-            if placement.len == 0 {
+            // Some functions have edges that only lead to traps: then there is nothing to count but the frames that are left.
+            if placement.len == 0 && placement.recovery.is_none() {
                 continue;
             }
             let counters = map.len..map.len + placement.len;
@@ -74,7 +75,7 @@ impl CounterMap {
         self.len == 0
     }
 
-    /// The functions that have counters, in order. Together they have all counters.
+    /// The functions of whose edges some counts are known, in order. Together they have all counters.
     pub fn functions(&self) -> &[FunctionCounters] {
         &self.functions
     }
