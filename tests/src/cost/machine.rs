@@ -42,7 +42,7 @@ pub(super) struct Machine {
     injected: Option<String>,
     /// Bytes of the module's code section.
     pub(super) wasm_code_bytes: usize,
-    /// Bytes of machine code.
+    /// Bytes of its functions' machine code.
     pub(super) machine_code_bytes: usize,
 }
 
@@ -51,7 +51,7 @@ impl Machine {
         let module = Module::new(engine, wasm).map_err(ours)?;
         let mut linker = Linker::new(engine);
         link(&mut linker, &module).map_err(ours)?;
-        let machine_code_bytes = module.text().len();
+        let machine_code_bytes = module.functions().map(|function| function.len).sum();
         let wasm_code_bytes = code_bytes(wasm)?;
         let injected = injected.map(|injected| injected.memory_export.clone());
         Ok(Self { module, linker, injected, wasm_code_bytes, machine_code_bytes })

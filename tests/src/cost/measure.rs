@@ -143,6 +143,29 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_variant_of_an_example_is_compared() {
+        let wasm = std::fs::read(crate::example("first-bug").unwrap()).unwrap();
+        let settings = Settings { rounds: 3, round_time: Duration::from_micros(100) };
+        let cost = measure("first-bug", &wasm, &[b"a".to_vec(), Vec::new()], settings).unwrap();
+        assert_eq!((cost.seeds, cost.variants.len()), (2, variants().len()));
+        for variant in &cost.variants {
+            assert!(variant.time > 0.0 && variant.edges > 0 && variant.wasm_code > 1.0, "{variant:?}");
+        }
+    }
+
+    #[test]
+    fn an_input_that_traps_is_an_error() {
+        let wasm = wat::parse_str(
+            r#"(module (memory (export "memory") 1)
+                (func (export "malloc") (param i32) (result i32) i32.const 8)
+                (func (export "LLVMFuzzerTestOneInput") (param i32 i32) (result i32) unreachable))"#,
+        );
+        let settings = Settings { rounds: 1, round_time: Duration::ZERO };
+        let error = measure("trap", &wasm.unwrap(), &[Vec::new()], settings).unwrap_err();
+        assert!(format!("{error:#}").contains("unreachable"), "{error:#}");
+    }
+
+    #[test]
     fn quantiles_lie_between_neighbours() {
         assert_eq!(quantile(&mut [3.0], 1), 3.0);
         assert_eq!(quantile(&mut [4.0, 2.0], 2), 3.0);

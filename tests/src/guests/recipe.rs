@@ -213,6 +213,8 @@ static RECIPES: &[Recipe] = &[
                     "-DSQLITE_THREADSAFE=0",
                     "-DSQLITE_TEMP_STORE=3",
                     "-DSQLITE_OMIT_LOAD_EXTENSION",
+                    "-DSQLITE_ENABLE_FTS5",
+                    "-DSQLITE_ENABLE_RTREE",
                 ],
                 preparation: Some(Preparation {
                     script: "mkdir -p amalgamation; cd amalgamation; ../configure; make sqlite3.c",
