@@ -12,6 +12,7 @@
 //! ```
 
 pub mod command;
+pub mod cost;
 pub mod disk;
 pub mod guests;
 pub mod seeds;

@@ -3,8 +3,9 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use fuzzbox_tests::guests::{self, EXAMPLES, OUTSIDE};
-use fuzzbox_tests::{guest, seeds};
+use fuzzbox_tests::{cost, guest, seeds};
 use std::process::ExitCode;
+use std::time::Duration;
 
 #[derive(Parser)]
 #[command(name = "xtask", about = "Chores of fuzzbox's own repository")]
@@ -15,7 +16,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Build guests from source into target/guests; all of them if none is named
+    /// Build guests from source into target/guests; all that tests fuzz if none is named
     Guests {
         names: Vec<String>,
         /// Then copy the examples over the committed modules
@@ -26,6 +27,19 @@ enum Task {
     Seeds { guest: String },
     /// Build tests/guests/recompile, every edit once, and put the modules where they are committed
     Recompile,
+    /// Compare the CPU time of rewritten guests with that of the plain ones; all that have seeds for it if none is named
+    Cost {
+        guests: Vec<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+        /// Turns of each variant
+        #[arg(long, default_value_t = 11, value_parser = clap::value_parser!(u16).range(1..))]
+        rounds: u16,
+        /// CPU time of the plain module in a round, in milliseconds
+        #[arg(long, default_value_t = 200)]
+        round_ms: u64,
+    },
 }
 
 fn main() -> ExitCode {
@@ -50,7 +64,23 @@ fn run(task: Task) -> Result<()> {
             guests::recompile()?.iter().for_each(|module| println!("{} is new", module.display()));
             Ok(())
         }
+        Task::Cost { guests, json, rounds, round_ms } => {
+            let round_time = Duration::from_millis(round_ms);
+            measure(&guests, json, cost::Settings { rounds: rounds.into(), round_time })
+        }
     }
+}
+
+fn measure(guests: &[String], json: bool, settings: cost::Settings) -> Result<()> {
+    let all = || cost::GUESTS.iter().map(|&name| name.to_owned()).collect();
+    let guests: Vec<String> = if guests.is_empty() { all() } else { guests.to_vec() };
+    let costs = guests.iter().map(|guest| cost::measure(guest, settings)).collect::<Result<Vec<_>>>()?;
+    if json {
+        println!("{:#}", cost::json(&costs));
+    } else {
+        print!("{}", cost::table(&costs));
+    }
+    Ok(())
 }
 
 fn build_guests(names: &[String], bless: bool) -> Result<()> {

@@ -1,6 +1,7 @@
 //! Fetches Debian source packages, as any user may: with package lists of our own, and from where the machine gets its
 //! packages anyway. apt checks signatures and hashes.
 
+use super::recipe::{Package, Preparation};
 use super::tool::{self, text};
 use anyhow::{Context as _, Result, bail};
 use std::collections::BTreeSet;
@@ -8,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// An unpacked source package, with Debian's patches applied.
+/// An unpacked source package, with Debian's patches applied if they could be had.
 pub(super) struct SourcePackage {
     pub(super) name: &'static str,
     pub(super) version: String,
@@ -18,19 +19,32 @@ pub(super) struct SourcePackage {
 
 /// Gives a source package, fetching it if no version of it is here. What is here is used as it is: a new version is
 /// fetched only after `target/guests/debian/<name>` was deleted.
-pub(super) fn source(name: &'static str) -> Result<SourcePackage> {
+pub(super) fn source(package: &Package) -> Result<SourcePackage> {
+    let name = package.name;
     let home = crate::cache().join("debian").join(name);
     fs::create_dir_all(&home).with_context(|| format!("failed to create `{}`", home.display()))?;
     let _lock = super::lock("debian")?;
     let (folder, version_file) = (home.join("source"), home.join("version"));
     if !version_file.is_file() {
         let version = fetch(name, &home, &folder).with_context(|| format!("failed to fetch Debian source `{name}`"))?;
+        if let Some(preparation) = &package.preparation {
+            prepare(preparation, &folder).with_context(|| format!("failed to prepare Debian source `{name}`"))?;
+        }
         // Written last: it says that the folder is complete.
         super::write_whole(&version_file, version.as_bytes())?;
     }
     let version =
         fs::read_to_string(&version_file).with_context(|| format!("failed to read `{}`", version_file.display()))?;
     Ok(SourcePackage { name, version, folder })
+}
+
+/// Completes the sources in `folder`.
+fn prepare(preparation: &Preparation, folder: &Path) -> Result<()> {
+    if let Some(missing) = preparation.programs.iter().find(|program| !tool::exists(program)) {
+        tool::install(missing, preparation.packages)?;
+    }
+    tool::run(Command::new("sh").args(["-e", "-c", preparation.script]).current_dir(folder))?;
+    Ok(())
 }
 
 /// Downloads and unpacks into `folder`; returns the version.
@@ -40,13 +54,31 @@ fn fetch(name: &str, home: &Path, folder: &Path) -> Result<String> {
     }
     let apt = Apt::prepare()?;
     let download = tempfile::tempdir_in(home).context("failed to create a folder to download to")?;
-    let description = apt.download(name, download.path())?;
+    let downloaded = apt.download(name, download.path())?;
     if folder.exists() {
         fs::remove_dir_all(folder).with_context(|| format!("failed to remove `{}`", folder.display()))?;
     }
-    // apt has checked the hashes already, and signers' keys need not be installed for that.
-    tool::run(Command::new("dpkg-source").args(["--no-check", "-x"]).arg(&description).arg(folder))?;
-    version_of(&description)
+    match downloaded {
+        Downloaded::Whole(description) => {
+            // apt has checked the hashes already, and signers' keys need not be installed for that.
+            tool::run(Command::new("dpkg-source").args(["--no-check", "-x"]).arg(&description).arg(folder))?;
+            version_of(&description)
+        }
+        Downloaded::Upstream { archive, version } => {
+            fs::create_dir_all(folder).with_context(|| format!("failed to create `{}`", folder.display()))?;
+            let mut tar = Command::new("tar");
+            tool::run(tar.arg("-xf").arg(&archive).args(["--strip-components=1", "-C"]).arg(folder))?;
+            Ok(format!("{version} without Debian's patches"))
+        }
+    }
+}
+
+/// What an archive had of a source package.
+enum Downloaded {
+    /// Everything; this is its description.
+    Whole(PathBuf),
+    /// Only what Debian got from the authors.
+    Upstream { archive: PathBuf, version: String },
 }
 
 /// apt-get with lists of our own.
@@ -88,18 +120,31 @@ impl Apt {
         command
     }
 
-    /// Downloads the newest version that can be had: a mirror may lack the newest for some hours.
-    fn download(&self, name: &str, to: &Path) -> Result<PathBuf> {
+    /// Downloads the newest version that can be had whole, or else the newest of which the authors' part can be had: a
+    /// mirror may lack the newest for some hours, and some files for good.
+    fn download(&self, name: &str, to: &Path) -> Result<Downloaded> {
         let known = tool::run(self.command("apt-cache").args(["showsrc", "--only-source", name]))?;
         let known = String::from_utf8_lossy(&known.stdout).into_owned();
         let versions: BTreeSet<_> = known.lines().filter_map(|l| l.strip_prefix("Version: ")).collect();
-        let choices = std::iter::once(name.to_owned()).chain(versions.iter().map(|v| format!("{name}={v}")));
+        let source = |how: &[&str], choice: &str, to: &Path| {
+            let mut command = self.command("apt-get");
+            tool::run(command.args(["source", "--download-only"]).args(how).arg(choice).current_dir(to))
+        };
+        let choices = std::iter::once(name.to_owned()).chain(versions.iter().rev().map(|v| format!("{name}={v}")));
         let mut failure = None;
         for choice in choices {
-            let mut command = self.command("apt-get");
-            match tool::run(command.args(["source", "--download-only", &choice]).current_dir(to)) {
-                Ok(_) => return description(to),
+            match source(&[], &choice, to) {
+                Ok(_) => return Ok(Downloaded::Whole(file_named(to, |file| file.ends_with(".dsc"))?)),
                 Err(error) => failure = failure.or(Some(error)),
+            }
+        }
+        // In a folder of its own: not what is left of the failures.
+        let to = to.join("upstream");
+        fs::create_dir(&to).with_context(|| format!("failed to create `{}`", to.display()))?;
+        for version in versions.iter().rev() {
+            if source(&["--tar-only"], &format!("{name}={version}"), &to).is_ok() {
+                let archive = file_named(&to, |file| file.contains(".orig.tar."))?;
+                return Ok(Downloaded::Upstream { archive, version: (*version).to_owned() });
             }
         }
         Err(failure.expect("at least one was tried"))
@@ -117,7 +162,8 @@ fn source_lines() -> Result<String> {
     if lines.is_empty() {
         bail!("this machine's apt has no archive of Debian configured");
     }
-    Ok(lines.into_iter().map(|line| line + "\n").collect())
+    // Of equal versions apt takes the one named first; archives of updates come and go, and sort before the main one.
+    Ok(lines.into_iter().rev().map(|line| line + "\n").collect())
 }
 
 fn configured() -> Result<BTreeSet<String>> {
@@ -132,15 +178,15 @@ fn configured() -> Result<BTreeSet<String>> {
     Ok(lines.collect())
 }
 
-/// Finds the one file that describes a downloaded package.
-fn description(folder: &Path) -> Result<PathBuf> {
+/// Finds the one file in a folder whose name is accepted.
+fn file_named(folder: &Path, accept: impl Fn(&str) -> bool) -> Result<PathBuf> {
     for entry in fs::read_dir(folder).with_context(|| format!("failed to read `{}`", folder.display()))? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|e| e == "dsc") {
-            return Ok(path);
+        let entry = entry?;
+        if entry.file_name().to_str().is_some_and(&accept) {
+            return Ok(entry.path());
         }
     }
-    bail!("apt-get downloaded no .dsc file")
+    bail!("apt-get downloaded something else than a source package")
 }
 
 fn version_of(description: &Path) -> Result<String> {

@@ -21,7 +21,7 @@ mod tool;
 mod wheel;
 
 pub use module::code_sections;
-pub use recipe::{EXAMPLES, OUTSIDE};
+pub use recipe::{EXAMPLES, MEASURED, OUTSIDE};
 pub use recompile::recompile;
 
 use crate::{cache, workspace};
@@ -67,7 +67,7 @@ fn make(recipe: &Recipe, built: &Path) -> Result<()> {
     match &recipe.source {
         Source::C(c) => {
             clang::provide()?;
-            let package = c.package.map(|p| debian::source(p.name)).transpose()?;
+            let package = c.package.map(|p| debian::source(&p)).transpose()?;
             let from = clang::made_from(recipe.name, c, package.as_ref())?;
             if is_current(built, &from_file, &from) {
                 return Ok(());

@@ -8,6 +8,9 @@ pub const EXAMPLES: &[&str] = &["first-bug", "json", "stdin-tool"];
 /// Programs of other people that no example shows; tests only.
 pub const OUTSIDE: &[&str] = &["cjson", "expat", "icepack"];
 
+/// Further programs of other people whose speed is measured; built when asked for by name.
+pub const MEASURED: &[&str] = &["md4c", "sqlite3", "zlib"];
+
 pub(super) struct Recipe {
     pub(super) name: &'static str,
     pub(super) source: Source,
@@ -43,6 +46,19 @@ pub(super) struct Package {
     /// C files of that folder.
     pub(super) files: &'static [&'static str],
     pub(super) flags: &'static [&'static str],
+    /// What makes the sources complete, once they are unpacked.
+    pub(super) preparation: Option<Preparation>,
+}
+
+/// A script that writes further sources.
+#[derive(Clone, Copy)]
+pub(super) struct Preparation {
+    /// For `sh -e`, in the top folder of the package.
+    pub(super) script: &'static str,
+    /// The programs it needs.
+    pub(super) programs: &'static [&'static str],
+    /// The Debian packages that have them.
+    pub(super) packages: &'static [&'static str],
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -106,6 +122,7 @@ static RECIPES: &[Recipe] = &[
                     "value.c",
                 ],
                 flags: &["-DHAVE_CONFIG_H=1"],
+                preparation: None,
             }),
             entry: Entry::LibFuzzer,
             flags: &["-O2", "-g1"],
@@ -130,7 +147,7 @@ static RECIPES: &[Recipe] = &[
         name: "cjson",
         source: Source::C(C {
             home: "tests/guests/cjson",
-            package: Some(Package { name: "cjson", folder: ".", files: &["cJSON.c"], flags: &[] }),
+            package: Some(Package { name: "cjson", folder: ".", files: &["cJSON.c"], flags: &[], preparation: None }),
             entry: Entry::LibFuzzer,
             flags: &["-O2", "-g"],
             libraries: &[],
@@ -147,6 +164,7 @@ static RECIPES: &[Recipe] = &[
                 folder: "expat/lib",
                 files: &["xmlparse.c", "xmlrole.c", "xmltok.c"],
                 flags: &["-D_WASI_EMULATED_GETPID"],
+                preparation: None,
             }),
             entry: Entry::LibFuzzer,
             flags: &["-O2", "-g"],
@@ -164,6 +182,71 @@ static RECIPES: &[Recipe] = &[
             blake3: "32838a35efb92cd68d22f2e3d1c47cdcc48243cc1a61b349754e6bbb6d20818a",
         }),
     },
+    Recipe {
+        name: "md4c",
+        source: Source::C(C {
+            home: "tests/guests/md4c",
+            package: Some(Package {
+                name: "md4c",
+                folder: "src",
+                files: &["entity.c", "md4c.c", "md4c-html.c"],
+                flags: &[],
+                preparation: None,
+            }),
+            entry: Entry::LibFuzzer,
+            flags: &["-O2", "-g"],
+            libraries: &[],
+            stack_bytes: MIB,
+            slim: false,
+        }),
+    },
+    Recipe {
+        name: "sqlite3",
+        source: Source::C(C {
+            home: "tests/guests/sqlite3",
+            package: Some(Package {
+                name: "sqlite3",
+                folder: "amalgamation",
+                files: &["sqlite3.c"],
+                flags: &[
+                    "-DSQLITE_OS_OTHER=1",
+                    "-DSQLITE_THREADSAFE=0",
+                    "-DSQLITE_TEMP_STORE=3",
+                    "-DSQLITE_OMIT_LOAD_EXTENSION",
+                    "-DSQLITE_ENABLE_FTS5",
+                    "-DSQLITE_ENABLE_RTREE",
+                ],
+                preparation: Some(Preparation {
+                    script: "mkdir -p amalgamation; cd amalgamation; ../configure; make sqlite3.c",
+                    programs: &["tclsh", "make", "cc"],
+                    packages: &["tcl", "make", "gcc", "libc6-dev"],
+                }),
+            }),
+            entry: Entry::LibFuzzer,
+            flags: &["-O2", "-g"],
+            libraries: &[],
+            stack_bytes: MIB,
+            slim: false,
+        }),
+    },
+    Recipe {
+        name: "zlib",
+        source: Source::C(C {
+            home: "tests/guests/zlib",
+            package: Some(Package {
+                name: "zlib",
+                folder: ".",
+                files: &["adler32.c", "crc32.c", "inffast.c", "inflate.c", "inftrees.c", "zutil.c"],
+                flags: &[],
+                preparation: None,
+            }),
+            entry: Entry::LibFuzzer,
+            flags: &["-O2", "-g"],
+            libraries: &[],
+            stack_bytes: MIB,
+            slim: false,
+        }),
+    },
 ];
 
 #[cfg(test)]
@@ -172,7 +255,7 @@ mod tests {
 
     #[test]
     fn every_named_guest_has_a_recipe_and_no_other_does() {
-        let named: Vec<_> = EXAMPLES.iter().chain(OUTSIDE).copied().collect();
+        let named: Vec<_> = EXAMPLES.iter().chain(OUTSIDE).chain(MEASURED).copied().collect();
         let made: Vec<_> = RECIPES.iter().map(|r| r.name).collect();
         assert_eq!(named, made);
     }
