@@ -1,8 +1,8 @@
-//! The list of what is compared.
+//! The variants whose cost is measured.
 
-use fuzzbox_instrument::Options;
+use fuzzbox_instrument::{EdgeSet, Options};
 
-/// Names and options of the variants that are compared with the plain module.
+/// Each by its name.
 pub(super) fn variants() -> Vec<(&'static str, Options)> {
-    vec![("full", Options::default())]
+    vec![("full", Options::full()), ("fast", Options::fast(EdgeSet::default())), ("traced", Options::traced())]
 }
