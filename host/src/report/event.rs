@@ -1,6 +1,7 @@
 //! The one stream of events that every reporter consumes.
 
 use super::{is_failure_machinery, simplify};
+use crate::sandbox::Frame;
 use crate::store::{FindingId, InputId, ModuleId};
 use serde::Serialize;
 
@@ -115,6 +116,21 @@ impl ResolvedFrame {
         }
         Some(source)
     }
+}
+
+/// The frames that [`Symbols::resolve`](super::Symbols::resolve) was given: one for the inlined calls and the function
+/// around them.
+///
+/// A recursive call has the same offset as the one before, and so have inlined calls. The last of such frames is a
+/// function around inlined ones, so those of its name are calls of their own.
+pub fn unresolved(frames: &[ResolvedFrame]) -> Vec<Frame> {
+    let groups = frames.chunk_by(|a, b| (a.index, a.offset) == (b.index, b.offset));
+    groups
+        .flat_map(|group| {
+            let calls = group.iter().filter(|frame| Some(&frame.function) == group.last().map(|last| &last.function));
+            calls.map(|frame| Frame { function: frame.index, offset: frame.offset })
+        })
+        .collect()
 }
 
 /// A failure of the target.
