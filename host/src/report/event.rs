@@ -85,7 +85,7 @@ pub struct ResolvedFrame {
     pub index: u32,
     /// Byte offset in the original module.
     pub offset: u32,
-    /// Source file, if the module has DWARF.
+    /// Source file, if there is debug information.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub file: Option<String>,
     /// Source line, 1-based.
@@ -108,7 +108,7 @@ impl ResolvedFrame {
         place
     }
 
-    /// `src/json.c:57:9`, if the module has DWARF.
+    /// `src/json.c:57:9`, if there is debug information.
     pub fn source(&self) -> Option<String> {
         let mut source = self.file.clone()?;
         for number in [self.line, self.line.and(self.column)].into_iter().flatten() {

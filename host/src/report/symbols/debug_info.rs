@@ -25,7 +25,7 @@ pub struct DebugInfo {
 
 /// Where lines come from.
 pub(super) enum Lines {
-    Dwarf(Dwarf),
+    Dwarf(Box<Dwarf>),
     Map(SourceMap),
 }
 
@@ -66,7 +66,10 @@ impl DebugInfo {
         if bytes.starts_with(b"\0asm") {
             let layout = Layout::read(bytes);
             ensure!(layout.has_dwarf(), "it is a wasm file without DWARF (no `.debug_info` section)");
-            return Ok(Self { lines: Lines::Dwarf(Dwarf::new(&layout.debug_sections)), identity: layout.identity });
+            return Ok(Self {
+                lines: Lines::Dwarf(Box::new(Dwarf::new(&layout.debug_sections))),
+                identity: layout.identity,
+            });
         }
         if !bytes.trim_ascii_start().starts_with(b"{") {
             bail!("it is neither a wasm file nor a source map");

@@ -104,13 +104,13 @@ impl Code {
         self.bodies.get(function.checked_sub(self.imported)? as usize)
     }
 
-    /// The lowest offset that speaks of the code at `offset`: where its function begins, with the length before it.
-    /// `None` if no function's code is there.
-    pub(super) fn function_start(&self, offset: u32) -> Option<u32> {
+    /// The offsets that speak of the function whose code is at `offset`: its body with the length before it. `None` if
+    /// no function's code is there.
+    pub(super) fn function_at(&self, offset: u32) -> Option<Range<u32>> {
         let after = self.bodies.partition_point(|body| body.start <= offset);
         let body = after.checked_sub(1)?;
-        let before = body.checked_sub(1).map_or(self.start, |before| Some(self.bodies[before].end));
-        before.filter(|_| offset < self.bodies[body].end)
+        let before = body.checked_sub(1).map_or(self.start, |before| Some(self.bodies[before].end))?;
+        Some(before..self.bodies[body].end).filter(|function| offset < function.end)
     }
 }
 

@@ -32,6 +32,7 @@ use layout::{Code, Layout};
 use source_map::SourceMap;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
 /// Looks up names and source lines of one module. Cheap to make: DWARF is read when the first line is asked for.
@@ -88,7 +89,7 @@ impl Symbols {
         let functions = (0..count)
             .map(|index| FunctionName { raw: names(index).map(String::into_boxed_str), ..FunctionName::default() })
             .collect();
-        Self { functions, code, lines: Lines::Dwarf(Dwarf::new(&debug_sections)), places: Mutex::default() }
+        Self { functions, code, lines: Lines::Dwarf(Box::new(Dwarf::new(&debug_sections))), places: Mutex::default() }
     }
 
     /// Takes lines from `debug_info` instead of the module itself.
@@ -210,13 +211,30 @@ impl Symbols {
         places
     }
 
-    /// What a source map says about an offset, unless it says it about the function before.
+    /// What a source map says about offsets, unless it says it about the function before. Code that a compiler made up
+    /// has the function's first line, as with DWARF.
     fn find_in_map(&self, map: &SourceMap, offsets: &[u32]) -> Vec<Vec<Place>> {
-        let place = |(offset, found): (&u32, Option<(u32, Place)>)| {
-            let (from, place) = found?;
-            (from >= self.code.function_start(*offset)?).then_some(place)
+        let functions: Vec<_> = offsets.iter().map(|offset| self.code.function_at(*offset)).collect();
+        let found = map.find(offsets).into_iter().zip(&functions);
+        let exact: Vec<_> = found
+            .map(|(found, function)| {
+                let (from, place) = found?;
+                function.as_ref()?.contains(&from).then_some(place)
+            })
+            .collect();
+        let mut lineless: Vec<_> = exact
+            .iter()
+            .zip(&functions)
+            .filter(|(place, _)| place.is_none())
+            .filter_map(|(_, at)| at.clone())
+            .collect();
+        lineless.dedup();
+        let firsts = if lineless.is_empty() { Vec::new() } else { map.find_first(&lineless) };
+        let first = |function: &Option<Range<u32>>| {
+            let slot = lineless.binary_search_by_key(&function.as_ref()?.start, |function| function.start).ok()?;
+            Some(Place { column: None, ..firsts[slot].clone()? })
         };
-        offsets.iter().zip(map.find(offsets)).map(|found| place(found).into_iter().collect()).collect()
+        exact.into_iter().zip(&functions).map(|(place, at)| place.or_else(|| first(at)).into_iter().collect()).collect()
     }
 }
 

@@ -18,9 +18,12 @@ use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, IgnoredAny, SeqAccess, Visitor};
 use std::fmt;
+use std::ops::Range;
 
 /// Maps that are put together to one; each takes some memory besides its text.
 const SECTIONS_MAX: usize = 1 << 16;
+/// Mappings in all sections, in bytes of text: a lookup walks over all of them.
+const MAPPINGS_BYTES_MAX: usize = 128 << 20;
 /// Longer paths and names are cut.
 const STRING_BYTES_MAX: usize = 4096;
 
@@ -58,7 +61,7 @@ impl SourceMap {
     pub(super) fn parse(json: &[u8]) -> Result<Self> {
         let map: MapJson<PartsJson> = serde_json::from_slice(json).context("it is no source map")?;
         ensure!(map.version == Some(3), "it is not a source map of version 3");
-        let sections = match map.sections {
+        let sections: Vec<Section> = match map.sections {
             // On other lines than the first there is no code.
             Some(PartsJson(parts)) => {
                 let parts = parts.into_iter().filter(|part| part.offset.line == 0);
@@ -69,6 +72,11 @@ impl SourceMap {
                 vec![Section::new(map, 0)]
             }
         };
+        ensure!(
+            sections.iter().map(|section| section.mappings.len()).sum::<usize>() <= MAPPINGS_BYTES_MAX,
+            "its mappings are longer than {} MiB",
+            MAPPINGS_BYTES_MAX >> 20
+        );
         Ok(Self { sections })
     }
 
@@ -109,6 +117,23 @@ impl SourceMap {
                 current.and_then(|mapping| Some((mapping.column, self.place(mapping)?)))
             })
             .collect()
+    }
+
+    /// Finds for each of the `ranges`, which are sorted and apart, the place of the first offset there that has one.
+    pub(super) fn find_first(&self, ranges: &[Range<u32>]) -> Vec<Option<Place>> {
+        let mut first: Vec<Option<Mapping>> = vec![None; ranges.len()];
+        for section in 0..self.sections.len() {
+            self.walk(section, |mapping| {
+                let slot = ranges.partition_point(|range| range.end <= mapping.column);
+                if ranges.get(slot).is_some_and(|range| range.contains(&mapping.column))
+                    && mapping.source.is_some()
+                    && first[slot].is_none_or(|first| mapping.column < first.column)
+                {
+                    first[slot] = Some(mapping);
+                }
+            });
+        }
+        first.into_iter().map(|mapping| self.place(mapping?)).collect()
     }
 
     fn place(&self, mapping: Mapping) -> Option<Place> {

@@ -48,6 +48,17 @@ fn asked_twice_the_answer_is_the_same() {
 }
 
 #[test]
+fn resolved_frames_lead_back_to_what_was_resolved() {
+    let [inlined, array, entry] = frames();
+    let other = Frame { offset: TRAP + 1, ..inlined };
+    for frames in [vec![], vec![inlined, array, entry], vec![inlined; 3], vec![array, array, inlined, other, inlined]] {
+        for symbols in [symbols(LINES), Symbols::new(LINES, |_| None), symbols(&LINES[..0xfd])] {
+            assert_eq!(crate::report::unresolved(&symbols.resolve(&frames)), frames);
+        }
+    }
+}
+
+#[test]
 fn offsets_count_from_the_functions_start() {
     let symbols = symbols(LINES);
     let offsets = frames().map(|frame| symbols.offset_in_function(frame));

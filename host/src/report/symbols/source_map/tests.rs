@@ -201,3 +201,12 @@ fn memory_stays_a_small_multiple_of_the_file() {
     let map = SourceMap::parse(long.as_bytes()).unwrap();
     assert!(map.find(&[0])[0].as_ref().unwrap().1.file.as_ref().unwrap().len() <= STRING_BYTES_MAX);
 }
+
+#[test]
+fn the_first_place_in_a_range_is_that_of_its_lowest_column() {
+    let place = |source: i64| Some((source, 6, 0, None));
+    let map = map(&encode(&[(40, place(1)), (10, None), (30, place(2)), (12, place(0)), (30, place(1)), (50, None)]));
+    let found: Vec<_> = map.find_first(&[0..10, 10..12, 12..20, 20..45, 45..60]).into_iter().collect();
+    let files: Vec<_> = found.into_iter().map(|place| place.and_then(|place| place.file)).collect();
+    assert_eq!(files, [None, None, Some("a".to_owned()), Some("c".to_owned()), None]);
+}
