@@ -1,11 +1,14 @@
 //! `fuzzbox inspect --cfg`: the control-flow graph of one function.
 
+use super::debug_info::DebugInfoArgs;
 use super::exit::{Fault, UserError};
 use super::target_args::read_module;
-use crate::report::demangle;
+use crate::report::{Source, Symbols, demangle};
+use crate::sandbox::Frame;
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use fuzzbox_instrument::Cfgs;
+use fuzzbox_instrument::{Cfg, Cfgs};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The most functions that an error names.
@@ -22,20 +25,39 @@ pub(super) enum GraphFormat {
 }
 
 /// The graph of `function`, an index or a name, as text that ends with a line break.
-pub(super) fn graph(path: &Path, function: &str, format: GraphFormat) -> Result<String, Fault> {
+pub(super) fn graph(
+    path: &Path,
+    function: &str,
+    format: GraphFormat,
+    debug_info: &DebugInfoArgs,
+) -> Result<String, Fault> {
     let shown = path.display();
+    let failed = || format!("failed to draw `{function}` of `{shown}`");
     let bytes = read_module(path).with_context(|| format!("failed to read target `{shown}`")).blame_user()?;
-    let draw = || {
-        let wasm = crate::sandbox::assemble(&bytes)?;
+    let wasm = crate::sandbox::assemble(&bytes).with_context(failed).blame_user()?;
+    let make = || {
         let cfgs = Cfgs::new(&wasm)?;
         let index = find(cfgs.names(), function)?;
-        let cfg = cfgs.function(index)?;
-        match format {
-            GraphFormat::Json => cfg.to_json(),
-            GraphFormat::Dot => cfg.to_dot(),
-        }
+        cfgs.function(index)
     };
-    draw().with_context(|| format!("failed to draw `{function}` of `{shown}`")).blame_user()
+    let cfg = make().with_context(failed).blame_user()?;
+    let symbols = debug_info.find(&wasm, Some(path))?.apply(Symbols::new(&wasm, |_| None));
+    let lines = lines(&cfg, &symbols);
+    let source = |offset: u32| lines.get(&offset).cloned();
+    let draw = || match format {
+        GraphFormat::Json => cfg.to_json_with_sources(&source),
+        GraphFormat::Dot => cfg.to_dot_with_sources(&source),
+    };
+    draw().with_context(failed).blame_user()
+}
+
+/// File and line by the offset that a block starts at.
+fn lines(cfg: &Cfg, symbols: &Symbols) -> BTreeMap<u32, (String, u32)> {
+    let starts: Vec<_> =
+        cfg.blocks().iter().map(|block| Frame { function: cfg.function(), offset: block.start }).collect();
+    let line = |source: Option<Source>| source.and_then(|source| Some((source.file, source.line?)));
+    let lines = symbols.sources(&starts).into_iter().map(line);
+    starts.iter().zip(lines).filter_map(|(start, line)| Some((start.offset, line?))).collect()
 }
 
 /// The index of a function that was typed as one, or as its name, mangled or not. An index is never taken for a name.

@@ -1,9 +1,10 @@
 //! `fuzzbox import`: inputs of other fuzzers become a target's corpus.
 
+use super::debug_info::DebugInfoArgs;
 use super::exit::{Exit, UserError, Verdict};
 use super::input::read_dir;
 use super::output::Output;
-use super::session::{Limits, Session};
+use super::session::{Limits, Session, symbols};
 use super::store_args::StoreArgs;
 use super::target_args::{TargetArgs, target_name};
 use crate::engine::{Dictionary, Workers};
@@ -21,6 +22,8 @@ pub(super) struct Args {
     #[command(flatten)]
     flags: TargetArgs,
     #[command(flatten)]
+    debug_info: DebugInfoArgs,
+    #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
     output: Output,
@@ -34,6 +37,7 @@ impl Args {
         if inputs.is_empty() {
             return Err(anyhow::anyhow!("there are no inputs in `{}`", self.dir.display())).blame_user();
         }
+        let symbols = symbols(&target, self.debug_info.find(&target.bytes, Some(&self.target))?);
         let store = self.store.open_or_create()?;
         let mut reporter = self.output.reporter()?;
         let workers = Workers::new(1, std::sync::Arc::default())?;
@@ -47,6 +51,7 @@ impl Args {
             dictionary: Dictionary::default(),
             // The seeds are executed in any case; nothing after them is.
             limits: Limits { time: Some(std::time::Duration::ZERO), execs: None, stop_on_first: false },
+            symbols,
         };
         let done = session.run(&inputs, &mut *reporter)?;
         let found = !done.findings.is_empty();

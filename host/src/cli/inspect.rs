@@ -1,11 +1,13 @@
 //! `fuzzbox inspect`: what fuzzbox sees in a module.
 
 use super::cfg::{GraphFormat, graph};
+use super::debug_info::{DebugInfoArgs, Found};
 use super::exit::{Exit, Verdict};
 use super::output::say;
 use super::target_args::TargetArgs;
 use crate::sandbox::Summary;
 use anyhow::Context;
+use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -26,26 +28,42 @@ pub(super) struct Args {
     format: GraphFormat,
     #[command(flatten)]
     flags: TargetArgs,
+    #[command(flatten)]
+    debug_info: DebugInfoArgs,
 }
 
 impl Args {
     pub(super) fn run(self) -> Verdict {
         if let Some(function) = &self.cfg {
-            std::io::stdout().write_all(graph(&self.target, function, self.format)?.as_bytes())?;
+            std::io::stdout().write_all(graph(&self.target, function, self.format, &self.debug_info)?.as_bytes())?;
             return Ok(Exit::Clean);
         }
         let target = self.flags.load(&self.target)?;
         let summary = target.summary();
+        let debug_info = self.debug_info.find(&target.bytes, Some(&self.target))?;
         if self.json {
-            say!("{}", serde_json::to_string(&summary).context("failed to write JSON")?);
+            say!(
+                "{}",
+                serde_json::to_string(&Inspected { summary, lines: debug_info.kind })
+                    .context("failed to write JSON")?
+            );
         } else {
-            print(&summary)?;
+            print(&summary, &debug_info)?;
         }
         Ok(Exit::Clean)
     }
 }
 
-fn print(summary: &Summary) -> std::io::Result<()> {
+/// What is seen in a module.
+#[derive(Serialize)]
+struct Inspected {
+    #[serde(flatten)]
+    summary: Summary,
+    /// Where file and line come from: `DWARF in the module`; null if they are not known.
+    lines: Option<String>,
+}
+
+fn print(summary: &Summary, debug_info: &Found) -> std::io::Result<()> {
     say!("module    {}", summary.module);
     say!("entry     {}", summary.entry);
     say!("edges     {} in {} functions", summary.edges, summary.functions);
@@ -58,9 +76,10 @@ fn print(summary: &Summary) -> std::io::Result<()> {
         }
     }
     say!("restored  {}", summary.restore);
-    say!(
-        "debug     {}",
-        if summary.has_dwarf { "DWARF: findings show file and line" } else { "no DWARF: findings show functions only" }
-    );
+    match (&debug_info.kind, &debug_info.missing) {
+        (Some(kind), _) => say!("debug     {kind}: findings show file and line"),
+        (None, Some(missing)) => say!("debug     {missing}: findings show functions only"),
+        (None, None) => say!("debug     no DWARF and no source map: findings show functions only"),
+    }
     Ok(())
 }

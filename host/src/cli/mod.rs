@@ -1,6 +1,7 @@
 //! The command line: one file per verb. What was typed becomes settings here, and nowhere else.
 
 mod cfg;
+mod debug_info;
 mod exit;
 mod export;
 mod import;

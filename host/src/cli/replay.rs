@@ -1,5 +1,6 @@
 //! `fuzzbox replay`: execute inputs once each.
 
+use super::debug_info::Found;
 use super::exit::{Exit, UserError, Verdict};
 use super::input;
 use super::session::symbols;
@@ -71,7 +72,8 @@ impl Args {
                 return Err(error).blame_user();
             }
         }
-        let symbols = symbols(&target);
+        // Signatures have names only.
+        let symbols = symbols(&target, Found::default());
         let mut out = std::io::BufWriter::new(std::io::stdout().lock());
         let mut executor = Executor::new(&target)?;
         let mut failed = false;

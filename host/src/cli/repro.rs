@@ -1,12 +1,13 @@
 //! `fuzzbox repro`: run a finding again.
 
+use super::debug_info::DebugInfoArgs;
 use super::exit::{Exit, Fault, UserError, Verdict};
 use super::input::one_match;
 use super::output::{self, say};
 use super::session::symbols;
 use super::store_args::StoreArgs;
 use super::target_args::load;
-use crate::report::{self, ResolvedFrame};
+use crate::report::{self, ResolvedFrame, Symbols};
 use crate::sandbox::{Executor, Settings, Target};
 use crate::store::{FindingRecord, Match, Store};
 use anyhow::{Context, anyhow};
@@ -26,6 +27,8 @@ pub(super) struct Args {
     /// One JSON object instead of text
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    debug_info: DebugInfoArgs,
     #[command(flatten)]
     store: StoreArgs,
 }
@@ -62,7 +65,11 @@ impl Args {
                 Arc::new(Target::load(&bytes, settings).context("failed to load the finding's module")?)
             }
         };
-        let reproduction = run(&target, record, &input)?;
+        let debug_info = self.debug_info.find(&target.bytes, self.on.as_deref())?;
+        // A stored module has lost the files beside it; the finding has what they said.
+        let lines_are_lost = self.on.is_none() && debug_info.kind.is_none();
+        let symbols = symbols(&target, debug_info);
+        let reproduction = run(&target, &symbols, record, &input, lines_are_lost)?;
         let failed = reproduction.signature.is_some();
         if self.json {
             say!("{}", serde_json::to_string(&reproduction).context("failed to write JSON")?);
@@ -84,10 +91,20 @@ fn find(store: &Store, hash: &str) -> Result<FindingRecord, Fault> {
     }
 }
 
-fn run(target: &Arc<Target>, record: FindingRecord, input: &[u8]) -> anyhow::Result<Reproduction> {
-    let symbols = symbols(target);
+fn run(
+    target: &Arc<Target>,
+    symbols: &Symbols,
+    record: FindingRecord,
+    input: &[u8],
+    lines_are_lost: bool,
+) -> anyhow::Result<Reproduction> {
     let outcome = Executor::new(target)?.run(input)?;
-    let signature = outcome.trap().map(|trap| report::signature(outcome.name(), trap, &symbols));
+    let signature = outcome.trap().map(|trap| report::signature(outcome.name(), trap, symbols));
+    let frames = match outcome.trap() {
+        Some(trap) if lines_are_lost && report::unresolved(&record.frames) == trap.frames => record.frames,
+        Some(trap) => symbols.resolve(&trap.frames),
+        None => Vec::new(),
+    };
     Ok(Reproduction {
         id: record.id,
         target: record.target,
@@ -96,7 +113,7 @@ fn run(target: &Arc<Target>, record: FindingRecord, input: &[u8]) -> anyhow::Res
         same: signature.as_deref() == Some(&*record.signature),
         signature,
         expected: record.signature,
-        frames: outcome.trap().map_or_else(Vec::new, |trap| symbols.resolve(&trap.frames)),
+        frames,
     })
 }
 

@@ -1,13 +1,15 @@
 //! `fuzzbox run`: fuzz one or more targets.
 
+use super::debug_info::DebugInfoArgs;
 use super::exit::{Exit, Fault, UserError, Verdict};
 use super::input::read_dir;
 use super::output::Output;
-use super::session::{Limits, Session};
+use super::session::{Limits, Session, symbols};
 use super::store_args::StoreArgs;
 use super::target_args::{TargetArgs, target_name};
 use crate::engine::{Dictionary, Workers};
-use crate::sandbox::Settings;
+use crate::report::Symbols;
+use crate::sandbox::{Settings, Target};
 use crate::store::Store;
 use anyhow::Context;
 use clap::ValueEnum;
@@ -50,6 +52,8 @@ pub(super) struct Args {
     #[command(flatten)]
     target: TargetArgs,
     #[command(flatten)]
+    debug_info: DebugInfoArgs,
+    #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
     output: Output,
@@ -82,6 +86,7 @@ impl Args {
         // Everything that can be refused is refused before anything is written.
         let targets: Vec<_> = self.targets.iter().map(|path| self.target.load(path)).collect::<Result<_, _>>()?;
         let names = names(&self.targets)?;
+        let symbols = self.symbols(&targets)?;
         let mut seeds = Vec::new();
         for dir in &self.corpus {
             seeds.extend(inputs_of(dir, &self.target.settings()?)?);
@@ -99,11 +104,12 @@ impl Args {
         };
 
         let (mut executed, mut found) = (0, false);
-        for (target, name) in targets.into_iter().zip(names) {
+        for ((target, symbols), name) in targets.into_iter().zip(symbols).zip(names) {
             let mut seeds = seeds.clone();
             seeds.extend(repository_seeds(&store, &name, &target.settings)?);
             let dictionary = dictionary.clone().with_strings_of(&target.bytes);
-            let session = Session { name, target, store: &store, workers: &workers, jobs, seed, dictionary, limits };
+            let session =
+                Session { name, target, store: &store, workers: &workers, jobs, seed, dictionary, limits, symbols };
             let done = session.run(&seeds, &mut *reporter)?;
             executed += done.execs;
             found |= !done.findings.is_empty();
@@ -116,6 +122,16 @@ impl Args {
             (false, 0) => Exit::NothingExecuted,
             (false, _) => Exit::Clean,
         })
+    }
+
+    fn symbols(&self, targets: &[Arc<Target>]) -> Result<Vec<Symbols>, Fault> {
+        if self.debug_info.is_given() && targets.len() > 1 {
+            return Err(anyhow::anyhow!("--debug-info is for one target, there are {}", targets.len())).blame_user();
+        }
+        let find = |(target, path): (&Arc<Target>, &PathBuf)| {
+            Ok(symbols(target, self.debug_info.find(&target.bytes, Some(path))?))
+        };
+        targets.iter().zip(&self.targets).map(find).collect()
     }
 
     fn jobs(&self) -> Result<usize, Fault> {

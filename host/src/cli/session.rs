@@ -1,5 +1,6 @@
 //! One campaign as a user sees it: reads the clock, stores what is found, and tells reporters.
 
+use super::debug_info::Found;
 use super::exit::Fault;
 use crate::engine::{Campaign, Dictionary, Failure, Mutator, Round, Workers};
 use crate::report::{self, AdviceFacts, Advisor, Event, Reporter, StatsFiles, Symbols};
@@ -33,6 +34,8 @@ pub(super) struct Session<'a> {
     pub(super) seed: u64,
     pub(super) dictionary: Dictionary,
     pub(super) limits: Limits,
+    /// Where lines are looked up.
+    pub(super) symbols: Symbols,
 }
 
 impl Session<'_> {
@@ -64,7 +67,7 @@ impl Session<'_> {
         let mutator = Mutator::new(self.dictionary.clone());
         let mut campaign = Campaign::new(self.target.clone(), self.seed, mutator);
         let started = Instant::now();
-        let signature = |outcome: &Outcome| view_signature(&view.symbols, outcome);
+        let signature = |outcome: &Outcome| view_signature(&self.symbols, outcome);
         let execs_max = self.limits.execs.unwrap_or(u64::MAX);
 
         let mut round = campaign.start(self.workers, &seeds, execs_max, &signature)?;
@@ -81,7 +84,6 @@ impl Session<'_> {
             if self.limits.stop_on_first && campaign.failures().len() > 0 {
                 break "first finding".to_owned();
             }
-            let signature = |outcome: &Outcome| view_signature(&view.symbols, outcome);
             round = campaign.step(self.workers, left, &signature)?;
         };
         Ok(view.done(&campaign, started.elapsed(), stopped))
@@ -119,7 +121,7 @@ struct View<'a> {
     stats: StatsFiles,
     /// Where new testcases go to be stored, until the campaign ends.
     testcases: Option<mpsc::Sender<Arc<[u8]>>>,
-    symbols: Symbols,
+    symbols: &'a Symbols,
     advisor: Advisor,
     findings: BTreeMap<String, report::Finding>,
     last_status: Option<Duration>,
@@ -144,7 +146,7 @@ impl<'a> View<'a> {
             reporter,
             stats: StatsFiles::create(&dir, about).context("failed to write statistics")?,
             testcases: Some(testcases),
-            symbols: symbols(&session.target),
+            symbols: &session.symbols,
             advisor: Advisor::new(),
             findings: BTreeMap::new(),
             last_status: None,
@@ -314,9 +316,9 @@ impl<'a> View<'a> {
 }
 
 /// Names and source positions of a target.
-pub(super) fn symbols(target: &Arc<Target>) -> Symbols {
-    let names = target.clone();
-    Symbols::new(&target.bytes, move |index| names.edges.function_name(index).map(ToOwned::to_owned))
+pub(super) fn symbols(target: &Target, debug_info: Found) -> Symbols {
+    let names = |index| target.edges.function_name(index).map(ToOwned::to_owned);
+    debug_info.apply(Symbols::new(&target.bytes, names))
 }
 
 fn per_sec(execs: u64, elapsed: Duration) -> f64 {

@@ -1,11 +1,12 @@
 //! `fuzzbox show`: one object of the store.
 
-use super::exit::{Exit, Verdict};
+use super::debug_info::DebugInfoArgs;
+use super::exit::{Exit, Fault, Verdict};
 use super::input::one_match;
 use super::output::{self, say};
 use super::store_args::StoreArgs;
-use crate::report;
-use crate::store::{FindingRecord, Match};
+use crate::report::{self, Symbols};
+use crate::store::{FindingRecord, Match, Store};
 use anyhow::Context;
 use std::io::Write;
 
@@ -22,6 +23,8 @@ pub(super) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    debug_info: DebugInfoArgs,
+    #[command(flatten)]
     store: StoreArgs,
 }
 
@@ -31,7 +34,10 @@ impl Args {
         let found = one_match(&store, &self.hash)?;
         let (finding, object) = match &found {
             Match::Finding { target, id } => {
-                let record = store.finding(target, *id)?;
+                let mut record = store.finding(target, *id)?;
+                if self.debug_info.is_given() {
+                    self.resolve_again(&store, &mut record)?;
+                }
                 let object = record.input.into();
                 (Some(record), object)
             }
@@ -53,6 +59,17 @@ impl Args {
             print(&found, finding.as_ref(), &bytes)?;
         }
         Ok(Exit::Clean)
+    }
+
+    /// Looks up the frames of a finding in what `--debug-info` names.
+    fn resolve_again(&self, store: &Store, record: &mut FindingRecord) -> Result<(), Fault> {
+        let module = store.get(record.module_object).context("failed to read the finding's module")?;
+        let debug_info = self.debug_info.find(&module, None)?;
+        let cfgs = fuzzbox_instrument::Cfgs::new(&module).context("failed to read the finding's module")?;
+        let name = |index: u32| cfgs.names().get(index as usize).cloned().flatten();
+        let symbols = debug_info.apply(Symbols::new(&module, name));
+        record.frames = symbols.resolve(&report::unresolved(&record.frames));
+        Ok(())
     }
 }
 

@@ -91,10 +91,15 @@ pub(super) fn read_module(path: &Path) -> Result<Vec<u8>> {
     if metadata.is_dir() {
         bail!("it is a directory");
     }
+    let is_small = |length: u64| {
+        ensure!(length <= MODULE_BYTES_MAX, "it is larger than {} MiB", MODULE_BYTES_MAX >> 20);
+        Ok(())
+    };
+    is_small(metadata.len())?;
     let mut bytes = Vec::new();
     // A pipe has no length to ask for.
     file.take(MODULE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
-    ensure!(bytes.len() as u64 <= MODULE_BYTES_MAX, "it is larger than {} MiB", MODULE_BYTES_MAX >> 20);
+    is_small(bytes.len() as u64)?;
     Ok(bytes)
 }
 

@@ -1,6 +1,7 @@
 //! The one stream of events that every reporter consumes.
 
 use super::{is_failure_machinery, simplify};
+use crate::sandbox::Frame;
 use crate::store::{FindingId, InputId, ModuleId};
 use serde::Serialize;
 
@@ -84,7 +85,7 @@ pub struct ResolvedFrame {
     pub index: u32,
     /// Byte offset in the original module.
     pub offset: u32,
-    /// Source file, if the module has DWARF.
+    /// Source file, if there is debug information.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub file: Option<String>,
     /// Source line, 1-based.
@@ -107,7 +108,7 @@ impl ResolvedFrame {
         place
     }
 
-    /// `src/json.c:57:9`, if the module has DWARF.
+    /// `src/json.c:57:9`, if there is debug information.
     pub fn source(&self) -> Option<String> {
         let mut source = self.file.clone()?;
         for number in [self.line, self.line.and(self.column)].into_iter().flatten() {
@@ -115,6 +116,21 @@ impl ResolvedFrame {
         }
         Some(source)
     }
+}
+
+/// The frames that [`Symbols::resolve`](super::Symbols::resolve) was given: one for the inlined calls and the function
+/// around them.
+///
+/// A recursive call has the same offset as the one before, and so have inlined calls. The last of such frames is a
+/// function around inlined ones, so those of its name are calls of their own.
+pub fn unresolved(frames: &[ResolvedFrame]) -> Vec<Frame> {
+    let groups = frames.chunk_by(|a, b| (a.index, a.offset) == (b.index, b.offset));
+    groups
+        .flat_map(|group| {
+            let calls = group.iter().filter(|frame| Some(&frame.function) == group.last().map(|last| &last.function));
+            calls.map(|frame| Frame { function: frame.index, offset: frame.offset })
+        })
+        .collect()
 }
 
 /// A failure of the target.

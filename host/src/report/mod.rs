@@ -32,14 +32,14 @@ pub mod text;
 
 pub use advice::{AdviceFacts, Advisor};
 pub use color::{ColorChoice, is_dumb};
-pub use event::{Advice, Done, Event, Finding, NewEdge, ResolvedFrame, Start, Status};
+pub use event::{Advice, Done, Event, Finding, NewEdge, ResolvedFrame, Start, Status, unresolved};
 pub use json::{JSON_VERSION, Json};
 pub use lines::Lines;
 pub use preview::{PREVIEW_COLUMNS, preview};
 pub use quiet::Quiet;
 pub use signature::{is_failure_machinery, signature};
 pub use stats::{Campaign, StatsFiles};
-pub use symbols::{Symbols, demangle, simplify};
+pub use symbols::{DebugInfo, Fit, Pointer, Source, Symbols, demangle, pointers, simplify};
 pub use terminal::{Terminal, TerminalOptions};
 
 /// Consumes events; one per output format.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use anyhow::{Result, ensure};
 
-use super::{BlockKind, Cfg, ControlDependence, DominatorTree, Flow, FlowKind, Loops};
+use super::{Block, BlockKind, Cfg, ControlDependence, DominatorTree, Flow, FlowKind, Loops};
 use crate::edges::{EdgeKind, push_json_string};
 
 /// The most control dependences that are listed. Functions that people wrote have about two per block; only loops in
@@ -61,6 +61,17 @@ impl Cfg {
     ///
     /// The lists of dependences would be too long: they can be as long as the square of the function.
     pub fn to_json(&self) -> Result<String> {
+        self.to_json_with_sources(&|_| None)
+    }
+
+    /// [`Cfg::to_json`] with `"file":"src/json.c","line":57` at the end of each block that `source` knows a place for.
+    ///
+    /// `source` is given the offset that a block starts at; the exit has no place.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Cfg::to_json`].
+    pub fn to_json_with_sources(&self, source: &dyn Fn(u32) -> Option<(String, u32)>) -> Result<String> {
         let mut facts = Facts::of(self);
         let mut json = format!("{{\"v\":1,\"function\":{},\"name\":", self.function);
         match &self.name {
@@ -83,7 +94,13 @@ impl Cfg {
                 facts.loops.depth(number),
             );
             push_list(&mut json, &facts.dependences(number)?, ",");
-            json.push_str("]}");
+            json.push(']');
+            if let Some((file, line)) = block.source(source) {
+                json.push_str(",\"file\":");
+                push_json_string(&mut json, &file);
+                let _ = write!(json, ",\"line\":{line}");
+            }
+            json.push('}');
         }
         json.push_str("\n],\"edges\":[");
         for (index, flow) in self.flows.iter().enumerate() {
@@ -106,6 +123,16 @@ impl Cfg {
     ///
     /// Those of [`Cfg::to_json`].
     pub fn to_dot(&self) -> Result<String> {
+        self.to_dot_with_sources(&|_| None)
+    }
+
+    /// [`Cfg::to_dot`] with file and line of each block that `source` knows a place for, as in
+    /// [`Cfg::to_json_with_sources`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Cfg::to_json`].
+    pub fn to_dot_with_sources(&self, source: &dyn Fn(u32) -> Option<(String, u32)>) -> Result<String> {
         let mut facts = Facts::of(self);
         let mut dot = String::from("digraph \"");
         let name = self.name.clone().unwrap_or_else(|| format!("function {}", self.function));
@@ -123,6 +150,11 @@ impl Cfg {
                 BlockKind::Entry | BlockKind::Exit => {
                     let _ = write!(dot, ": {}", block.kind.name());
                 }
+            }
+            if let Some((file, line)) = block.source(source) {
+                dot.push_str("\\n");
+                push_dot_text(&mut dot, &file);
+                let _ = write!(dot, ":{line}");
             }
             if facts.loops.depth(number) > 0 {
                 let head = if facts.loops.is_head(number) { "head, " } else { "" };
@@ -143,6 +175,13 @@ impl Cfg {
         }
         dot.push_str("}\n");
         Ok(dot)
+    }
+}
+
+impl Block {
+    /// The end of a body is no operator, so the exit has no place.
+    fn source(&self, source: &dyn Fn(u32) -> Option<(String, u32)>) -> Option<(String, u32)> {
+        if self.kind == BlockKind::Exit { None } else { source(self.start) }
     }
 }
 

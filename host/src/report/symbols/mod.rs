@@ -5,35 +5,66 @@
 //! ```text
 //! function index --names-> mangled name --names::demangle-> json::parse(char const*)
 //! byte offset - start of the code section's contents = DWARF address --dwarf-> file, line, column, inlined calls
+//! byte offset --source_map-> file, line, column
 //! ```
+//!
+//! DWARF is in the module, or in a companion that was split off; a source map is a file beside it. [`pointers`] says
+//! where a module has them, and [`DebugInfo`] is what was found there; nothing here opens a file.
 //!
 //! Everything here is read from a file that somebody else wrote, and none of it decides how an execution ended:
 //! whatever is broken, endless or absurd gives no name and no line, and nothing else.
 
+mod debug_info;
 mod dwarf;
+mod layout;
 mod names;
+mod path;
+mod source_map;
 
+pub use debug_info::{DebugInfo, Fit, Pointer, pointers};
 pub use names::{demangle, simplify};
 
 use crate::report::ResolvedFrame;
 use crate::sandbox::Frame;
-use dwarf::{Dwarf, Place};
+use debug_info::Lines;
+use dwarf::Dwarf;
+use layout::{Code, Layout};
+use source_map::SourceMap;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, OnceLock};
-use wasmparser::{Parser, Payload, TypeRef};
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, OnceLock};
 
 /// Looks up names and source lines of one module. Cheap to make: DWARF is read when the first line is asked for.
 pub struct Symbols {
     functions: Vec<FunctionName>,
-    /// Number of imported functions: the first body belongs to the function with this index.
-    imported: u32,
-    /// File offset of each defined function's body (its locals), in the order of the code section.
-    bodies: Vec<u32>,
-    /// File offset of the code section's contents, the origin of DWARF addresses.
-    code_start: Option<u32>,
-    dwarf: Dwarf,
-    places: Mutex<BTreeMap<u32, Vec<Place>>>,
+    code: Code,
+    lines: Lines,
+    places: Mutex<Places>,
+}
+
+/// By file offset of an instruction: where it stands, innermost inlined call first. Empty if that is not known.
+type Places = BTreeMap<u32, Vec<Place>>;
+
+/// Where an instruction, or a call of an inlined function, stands in the source.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Place {
+    /// Mangled name of the (inlined) function.
+    function: Option<String>,
+    file: Option<String>,
+    line: Option<u32>,
+    column: Option<u32>,
+}
+
+/// A place in the source code.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Source {
+    /// Path of the file, as the debug information has it.
+    pub file: String,
+    /// Line, 1-based.
+    pub line: Option<u32>,
+    /// Column, 1-based.
+    pub column: Option<u32>,
 }
 
 #[derive(Default)]
@@ -45,25 +76,26 @@ struct FunctionName {
 
 /// More resolved offsets than this are not remembered.
 const PLACES_MAX: usize = 1 << 16;
+/// Offsets that are looked up at a time, so that a budget is for so many.
+const SOURCES_AT_ONCE: usize = 4096;
 
 impl Symbols {
     /// Reads what is needed from `original_module_bytes`; `names` gives a function's (mangled) name by its index,
     /// imports included. A damaged module gives fewer names and lines, never an error: what runs was validated
     /// elsewhere.
     pub fn new(original_module_bytes: &[u8], names: impl Fn(u32) -> Option<String>) -> Self {
-        let layout = Layout::read(original_module_bytes);
-        let count = layout.imported.saturating_add(layout.bodies.len() as u32);
+        let Layout { code, debug_sections, .. } = Layout::read(original_module_bytes);
+        let count = code.imported.saturating_add(code.bodies.len() as u32);
         let functions = (0..count)
             .map(|index| FunctionName { raw: names(index).map(String::into_boxed_str), ..FunctionName::default() })
             .collect();
-        Self {
-            functions,
-            imported: layout.imported,
-            bodies: layout.bodies,
-            code_start: layout.code_start,
-            dwarf: Dwarf::new(layout.debug_sections),
-            places: Mutex::new(BTreeMap::new()),
-        }
+        Self { functions, code, lines: Lines::Dwarf(Box::new(Dwarf::new(&debug_sections))), places: Mutex::default() }
+    }
+
+    /// Takes lines from `debug_info` instead of the module itself.
+    #[must_use]
+    pub fn with_debug_info(self, debug_info: DebugInfo) -> Self {
+        Self { lines: debug_info.lines, places: Mutex::default(), ..self }
     }
 
     /// The function's demangled name, without hashes: `json::parse(char const*)`, `core::fmt::write`; `func[12]`
@@ -92,15 +124,37 @@ impl Symbols {
 
     /// Bytes from the start of the function's body to the frame's instruction; `None` if the offset is not in a body.
     pub fn offset_in_function(&self, frame: Frame) -> Option<u32> {
-        let body = frame.function.checked_sub(self.imported)?;
-        frame.offset.checked_sub(*self.bodies.get(body as usize)?)
+        frame.offset.checked_sub(self.code.body(frame.function)?.start)
+    }
+
+    /// Where an edge's operator, or any other instruction, stands in the source; where that was inlined, in the inlined
+    /// function. `None` if it is not known, or the function has no such offset.
+    pub fn source(&self, edge: Frame) -> Option<Source> {
+        self.sources(&[edge]).pop().flatten()
+    }
+
+    /// [`Symbols::source`] of many, in about the time of one if they are in order.
+    pub fn sources(&self, edges: &[Frame]) -> Vec<Option<Source>> {
+        let mut sources = Vec::with_capacity(edges.len());
+        for edges in edges.chunks(SOURCES_AT_ONCE) {
+            let places = self.find_places(edges);
+            sources.extend(edges.iter().map(|edge| {
+                let place = places.get(&edge.offset)?.first()?;
+                let file = place.file.clone()?;
+                self.code.body(edge.function).filter(|body| body.contains(&edge.offset)).map(|_| Source {
+                    file,
+                    line: place.line,
+                    column: place.column,
+                })
+            }));
+        }
+        sources
     }
 
     /// Names every frame and finds its source line. A call that was inlined gives a frame of its own, innermost first,
     /// with the index and offset of the function it was inlined into; so the result can be longer than `frames`.
     pub fn resolve(&self, frames: &[Frame]) -> Vec<ResolvedFrame> {
-        self.find_places(frames);
-        let places = self.places.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let places = self.find_places(frames);
         frames.iter().flat_map(|frame| self.resolve_one(*frame, places.get(&frame.offset))).collect()
     }
 
@@ -132,75 +186,61 @@ impl Symbols {
         resolved
     }
 
-    /// Looks up the places of all frames that are not known yet, in one walk over DWARF.
-    fn find_places(&self, frames: &[Frame]) {
-        let Some(code_start) = self.code_start else { return };
+    /// Looks up the places of all frames that are not known yet, in one walk over the debug information.
+    fn find_places(&self, frames: &[Frame]) -> MutexGuard<'_, Places> {
         let mut places = self.places.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let mut offsets: Vec<u32> = frames
-            .iter()
-            .map(|frame| frame.offset)
-            .filter(|offset| *offset >= code_start && !places.contains_key(offset))
-            .collect();
+        let Some(code_start) = self.code.start else { return places };
+        let wanted = frames.iter().map(|frame| frame.offset).filter(|offset| *offset >= code_start);
+        if places.len().saturating_add(frames.len()) > PLACES_MAX {
+            places.clear();
+        }
+        let mut offsets: Vec<u32> = wanted.filter(|offset| !places.contains_key(offset)).collect();
         offsets.sort_unstable();
         offsets.dedup();
         if offsets.is_empty() {
-            return;
+            return places;
         }
-        if places.len().saturating_add(offsets.len()) > PLACES_MAX {
-            places.clear();
-        }
-        let addresses: Vec<u64> = offsets.iter().map(|offset| u64::from(offset - code_start)).collect();
-        for (offset, found) in offsets.into_iter().zip(self.dwarf.find(&addresses)) {
-            places.insert(offset, found);
-        }
+        let found = match &self.lines {
+            Lines::Dwarf(dwarf) => {
+                let addresses: Vec<u64> = offsets.iter().map(|offset| u64::from(offset - code_start)).collect();
+                dwarf.find(&addresses)
+            }
+            Lines::Map(map) => self.find_in_map(map, &offsets),
+        };
+        places.extend(offsets.into_iter().zip(found));
+        places
+    }
+
+    /// What a source map says about offsets, unless it says it about the function before. Code that a compiler made up
+    /// has the function's first line, as with DWARF.
+    fn find_in_map(&self, map: &SourceMap, offsets: &[u32]) -> Vec<Vec<Place>> {
+        let functions: Vec<_> = offsets.iter().map(|offset| self.code.function_at(*offset)).collect();
+        let found = map.find(offsets).into_iter().zip(&functions);
+        let exact: Vec<_> = found
+            .map(|(found, function)| {
+                let (from, place) = found?;
+                function.as_ref()?.contains(&from).then_some(place)
+            })
+            .collect();
+        let mut lineless: Vec<_> = exact
+            .iter()
+            .zip(&functions)
+            .filter(|(place, _)| place.is_none())
+            .filter_map(|(_, at)| at.clone())
+            .collect();
+        lineless.dedup();
+        let firsts = if lineless.is_empty() { Vec::new() } else { map.find_first(&lineless) };
+        let first = |function: &Option<Range<u32>>| {
+            let slot = lineless.binary_search_by_key(&function.as_ref()?.start, |function| function.start).ok()?;
+            Some(Place { column: None, ..firsts[slot].clone()? })
+        };
+        exact.into_iter().zip(&functions).map(|(place, at)| place.or_else(|| first(at)).into_iter().collect()).collect()
     }
 }
 
 impl std::fmt::Debug for Symbols {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Symbols").field("functions", &self.functions.len()).finish_non_exhaustive()
-    }
-}
-
-/// Where things lie in the original module.
-#[derive(Default)]
-struct Layout {
-    imported: u32,
-    bodies: Vec<u32>,
-    code_start: Option<u32>,
-    debug_sections: BTreeMap<String, Vec<u8>>,
-}
-
-impl Layout {
-    /// Reads as far as the module can be read.
-    fn read(bytes: &[u8]) -> Self {
-        let mut layout = Self::default();
-        for payload in Parser::new(0).parse_all(bytes) {
-            let Ok(payload) = payload else { break };
-            match payload {
-                Payload::Version { encoding: wasmparser::Encoding::Component, .. } => break,
-                Payload::ImportSection(imports) => {
-                    for import in imports.into_imports() {
-                        let Ok(import) = import else { break };
-                        if matches!(import.ty, TypeRef::Func(_) | TypeRef::FuncExact(_)) {
-                            layout.imported = layout.imported.saturating_add(1);
-                        }
-                    }
-                }
-                Payload::CodeSectionStart { unchecked_range, .. } => {
-                    layout.code_start = u32::try_from(unchecked_range.start).ok();
-                }
-                Payload::CodeSectionEntry(body) => match u32::try_from(body.range().start) {
-                    Ok(start) => layout.bodies.push(start),
-                    Err(_) => break,
-                },
-                Payload::CustomSection(section) if Dwarf::reads(section.name()) => {
-                    layout.debug_sections.entry(section.name().to_owned()).or_insert_with(|| section.data().to_vec());
-                }
-                _ => {}
-            }
-        }
-        layout
     }
 }
 

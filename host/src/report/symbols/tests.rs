@@ -1,6 +1,7 @@
 use super::*;
+use wasmparser::{Parser, Payload};
 
-const LINES: &[u8] = include_bytes!("../../../tests/data/lines.wasm");
+pub(super) const LINES: &[u8] = include_bytes!("../../../tests/data/lines.wasm");
 /// Offsets of instructions in it, from `wasm-objdump -d`.
 const TRAP: u32 = 0xc8;
 const CALL_IN_ARRAY: u32 = 0xd0;
@@ -47,6 +48,17 @@ fn asked_twice_the_answer_is_the_same() {
 }
 
 #[test]
+fn resolved_frames_lead_back_to_what_was_resolved() {
+    let [inlined, array, entry] = frames();
+    let other = Frame { offset: TRAP + 1, ..inlined };
+    for frames in [vec![], vec![inlined, array, entry], vec![inlined; 3], vec![array, array, inlined, other, inlined]] {
+        for symbols in [symbols(LINES), Symbols::new(LINES, |_| None), symbols(&LINES[..0xfd])] {
+            assert_eq!(crate::report::unresolved(&symbols.resolve(&frames)), frames);
+        }
+    }
+}
+
+#[test]
 fn offsets_count_from_the_functions_start() {
     let symbols = symbols(LINES);
     let offsets = frames().map(|frame| symbols.offset_in_function(frame));
@@ -76,7 +88,7 @@ fn with_custom_sections(change: impl Fn(&str, &[u8]) -> Option<Vec<u8>>) -> Vec<
     module
 }
 
-fn leb128(out: &mut Vec<u8>, mut n: usize) {
+pub(super) fn leb128(out: &mut Vec<u8>, mut n: usize) {
     while n >= 0x80 {
         out.push(n as u8 | 0x80);
         n >>= 7;
@@ -219,7 +231,8 @@ fn what_costs_too_much_is_given_up_once_for_all() {
     ranges.extend([0; 8]);
     let symbols = symbols(&with_dwarf(&abbreviations, &entries, &[(".debug_ranges", ranges)]));
     assert_eq!(places(&symbols, &frames()), NAMES);
-    assert!(symbols.dwarf.is_spent());
+    let Lines::Dwarf(dwarf) = &symbols.lines else { panic!("it is not from a map") };
+    assert!(dwarf.is_spent());
     assert_eq!(places(&symbols, &[Frame { function: 0, offset: TRAP + 1 }]), NAMES[..1]);
 }
 
@@ -235,14 +248,13 @@ fn a_damaged_module_gives_what_can_be_read() {
 #[test]
 fn every_address_has_the_places_that_another_symboliser_finds() {
     let layout = Layout::read(LINES);
-    let sections = layout.debug_sections.clone();
     let load = |id: gimli::SectionId| {
-        let data = sections.get(id.name()).map_or(&[][..], Vec::as_slice);
+        let data = layout.debug_sections.get(id.name()).copied().unwrap_or_default();
         Ok::<_, gimli::Error>(gimli::EndianSlice::new(data, gimli::LittleEndian))
     };
     let context = addr2line::Context::from_dwarf(gimli::Dwarf::load(load).unwrap()).unwrap();
     let addresses: Vec<u64> = (1..0xaf).collect();
-    let found = Dwarf::new(layout.debug_sections).find(&addresses);
+    let found = Dwarf::new(&layout.debug_sections).find(&addresses);
     let (mut known, mut lineless) = (0, 0);
     for (address, places) in addresses.iter().zip(found) {
         let mut ours: Vec<String> = places.iter().map(in_words).collect();

@@ -6,6 +6,7 @@
 //! entry, attribute, range and row that is looked at is paid for from a [`Budget`]; when that is spent, the module has
 //! no lines from then on. Nothing recurses, and only what was asked for is kept.
 
+use super::Place;
 use gimli::{DebugInfoOffset, DwarfSections, EndianSlice, LittleEndian, Range};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -18,20 +19,10 @@ mod units;
 type Slice<'a> = EndianSlice<'a, LittleEndian>;
 type Unit<'a> = gimli::Unit<Slice<'a>>;
 
-/// Where an instruction, or a call of an inlined function, stands in the source.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Place {
-    /// Mangled name of the (inlined) function.
-    pub(super) function: Option<String>,
-    pub(super) file: Option<String>,
-    pub(super) line: Option<u32>,
-    pub(super) column: Option<u32>,
-}
-
 /// The debug sections of one module.
 pub(super) struct Dwarf {
     sections: DwarfSections<Vec<u8>>,
-    index: OnceLock<Vec<UnitRange>>,
+    index: OnceLock<Index>,
     /// A lookup ran out of budget: no more lookups.
     spent: AtomicBool,
 }
@@ -40,6 +31,43 @@ pub(super) struct Dwarf {
 struct UnitRange {
     range: Range,
     unit: DebugInfoOffset,
+}
+
+/// The ranges of all units, by where they begin.
+#[derive(Default)]
+struct Index {
+    ranges: Vec<UnitRange>,
+    /// The highest end of the ranges up to each.
+    ends: Vec<u64>,
+}
+
+impl Index {
+    fn new(mut ranges: Vec<UnitRange>) -> Self {
+        ranges.sort_by_key(|entry| (entry.range.begin, entry.unit.0));
+        let ends = ranges.iter().scan(0, |end, entry| {
+            *end = entry.range.end.max(*end);
+            Some(*end)
+        });
+        Self { ends: ends.collect(), ranges }
+    }
+
+    /// The units that claim an address, ascending.
+    fn units(&self, address: u64, budget: &mut Budget) -> Result<Vec<usize>, Spent> {
+        let mut units = Vec::new();
+        let after = self.ranges.partition_point(|entry| entry.range.begin <= address);
+        for (entry, end) in self.ranges[..after].iter().zip(&self.ends).rev() {
+            budget.pay(1)?;
+            if *end <= address || units.len() == UNITS_PER_ADDRESS_MAX {
+                break;
+            }
+            if contains(entry.range, address) {
+                units.push(entry.unit.0);
+            }
+        }
+        units.sort_unstable();
+        units.dedup();
+        Ok(units)
+    }
 }
 
 /// Steps that remain. A step is about as much work as reading one attribute, some nanoseconds.
@@ -76,12 +104,15 @@ impl Budget {
 
 impl Dwarf {
     /// Takes the sections that [`Dwarf::reads`].
-    pub(super) fn new(mut sections: BTreeMap<String, Vec<u8>>) -> Self {
-        for strings in [".debug_str", ".debug_line_str"] {
-            // Each string ends then, and looking for its end costs what the string's length says.
-            sections.entry(strings.to_owned()).or_default().push(0);
-        }
-        let load = |id: gimli::SectionId| Ok::<_, Infallible>(sections.remove(id.name()).unwrap_or_default());
+    pub(super) fn new(sections: &BTreeMap<&str, &[u8]>) -> Self {
+        let load = |id: gimli::SectionId| {
+            let mut section = sections.get(id.name()).map_or_else(Vec::new, |section| section.to_vec());
+            if [".debug_str", ".debug_line_str"].contains(&id.name()) {
+                // Each string ends then, and looking for its end costs what the string's length says.
+                section.push(0);
+            }
+            Ok::<_, Infallible>(section)
+        };
         let Ok(sections) = DwarfSections::load(load);
         Self { sections, index: OnceLock::new(), spent: AtomicBool::new(false) }
     }
@@ -125,16 +156,14 @@ impl Dwarf {
 
     fn find_within(&self, addresses: &[u64], found: &mut [Vec<Place>], budget: &mut Budget) -> Result<(), Spent> {
         let dwarf = self.sections.borrow(|section| EndianSlice::new(section, LittleEndian));
-        let index = self.index.get_or_init(|| Reader { dwarf: &dwarf, budget: &mut Budget(INDEX_STEPS_MAX) }.index());
+        let index = self
+            .index
+            .get_or_init(|| Index::new(Reader { dwarf: &dwarf, budget: &mut Budget(INDEX_STEPS_MAX) }.index()));
         let mut reader = Reader { dwarf: &dwarf, budget };
         // Unit by unit, so that each is read once however many frames lie in it.
         let mut by_unit: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (slot, address) in addresses.iter().enumerate() {
-            reader.budget.pay(index.len() as u64 / 8)?;
-            let claims = index.iter().filter(|entry| contains(entry.range, *address));
-            let mut units: Vec<usize> = claims.map(|entry| entry.unit.0).take(UNITS_PER_ADDRESS_MAX).collect();
-            units.dedup();
-            for unit in units {
+            for unit in index.units(*address, reader.budget)? {
                 by_unit.entry(unit).or_default().push(slot);
             }
         }

@@ -1,5 +1,6 @@
 //! Units of DWARF, their ranges and their line tables.
 
+use super::super::path::join;
 use super::{
     RANGES_MAX, Reader, STRING_BYTES_MAX, STRING_BYTES_PER_STEP, Slice, Spent, TABLE_BYTES_MAX, Unit, UnitRange,
 };
@@ -258,28 +259,6 @@ fn file_index(value: AttributeValue<Slice<'_>>) -> Option<u64> {
 fn text(string: Slice<'_>) -> String {
     let bytes = string.slice();
     String::from_utf8_lossy(&bytes[..bytes.len().min(STRING_BYTES_MAX)]).into_owned()
-}
-
-/// Joins a file's name to its directory, and leaves out the directory `base` of the compilation: where somebody built
-/// the program says nothing, where the file lies in the project does.
-fn join(base: &str, directory: &str, name: &str) -> String {
-    let is_absolute =
-        |path: &str| path.starts_with(['/', '\\']) || path.get(1..3).is_some_and(|s| s == ":\\" || s == ":/");
-    let mut path = if is_absolute(name) || directory.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{}/{name}", directory.trim_end_matches('/'))
-    };
-    let base = base.trim_end_matches('/');
-    if !base.is_empty()
-        && let Some(inside) = path.strip_prefix(base).and_then(|rest| rest.strip_prefix('/'))
-    {
-        path = inside.to_owned();
-    }
-    while let Some(rest) = path.strip_prefix("./") {
-        path = rest.to_owned();
-    }
-    path
 }
 
 /// Sorts ranges and joins those that touch.

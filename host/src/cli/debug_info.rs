@@ -1,0 +1,138 @@
+//! Which debug information lines are looked up in: what `--debug-info` names, else what the module says.
+
+use super::exit::{Fault, UserError};
+use super::target_args::read_module;
+use crate::report::{self, DebugInfo, Fit, Pointer, Symbols};
+use anyhow::{Context, Result, ensure};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// Flags of verbs that show file and line.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct DebugInfoArgs {
+    /// Where file and line come from: a wasm file with the module's DWARF, or a source map [default: the module, or
+    /// what it names]
+    #[arg(long, value_name = "FILE", help_heading = "Target")]
+    debug_info: Option<PathBuf>,
+}
+
+/// The debug information of one module.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// What is not in the module itself, if there is such.
+    info: Option<DebugInfo>,
+    /// What there is, for people: `DWARF in the module`; `None` if there is nothing.
+    pub(super) kind: Option<String>,
+    /// Why what the module names is not there, for people.
+    pub(super) missing: Option<String>,
+}
+
+impl DebugInfoArgs {
+    /// Whether the flag was typed.
+    pub(super) fn is_given(&self) -> bool {
+        self.debug_info.is_some()
+    }
+
+    /// Finds the debug information of `module`, which was read from the file `path`, or came from the store. What looks
+    /// wrong is said on standard error; only a flag that can't be followed is an error.
+    pub(super) fn find(&self, module: &[u8], path: Option<&Path>) -> Result<Found, Fault> {
+        let Some(given) = &self.debug_info else { return Ok(named(module, path)) };
+        let shown = given.display();
+        let read = || DebugInfo::parse(&read_module(given)?);
+        let info = read().with_context(|| format!("failed to read debug information `{shown}`")).blame_user()?;
+        match info.fits(module) {
+            Fit::Same => {}
+            Fit::Other => eprintln!("warning: `{shown}` is of another build of the module: lines may be wrong"),
+            Fit::Unknown => warn_unknown(given),
+        }
+        Ok(Found { kind: Some(format!("{} in `{shown}`", info.kind())), info: Some(info), missing: None })
+    }
+}
+
+impl Found {
+    /// Lets `symbols` take lines from it.
+    pub(super) fn apply(self, symbols: Symbols) -> Symbols {
+        match self.info {
+            Some(info) => symbols.with_debug_info(info),
+            None => symbols,
+        }
+    }
+}
+
+/// What the module itself has or names.
+fn named(module: &[u8], path: Option<&Path>) -> Found {
+    let Some(pointers) = report::pointers(module) else {
+        return Found { kind: Some("DWARF in the module".to_owned()), ..Found::default() };
+    };
+    let mut missing = None;
+    for pointer in pointers {
+        match follow(&pointer, module, path) {
+            Ok((info, kind)) => return Found { info: Some(info), kind: Some(kind), missing: None },
+            Err(why) => missing = missing.or(Some(why)),
+        }
+    }
+    Found { missing, ..Found::default() }
+}
+
+/// The debug information that a module names, or why it is not there.
+fn follow(pointer: &Pointer, module: &[u8], path: Option<&Path>) -> Result<(DebugInfo, String), String> {
+    let warn = |why: String| {
+        eprintln!("warning: no lines from the module's debug information: {why}");
+        why
+    };
+    match pointer {
+        Pointer::Url(url) => Err(format!("`{}` is not followed", url.escape_debug())),
+        Pointer::Outside(url) => {
+            let url = url.escape_debug();
+            Err(warn(format!("`{url}` is not below the module's directory; --debug-info reads it all the same")))
+        }
+        Pointer::Broken(why) => Err(warn(why.clone())),
+        Pointer::Data(map) => {
+            let info = DebugInfo::parse(map).map_err(|error| warn(format!("its source map: {error:#}")))?;
+            if info.fits(module) == Fit::Other {
+                return Err(warn("its source map is of another module".to_owned()));
+            }
+            Ok((info, "source map in the module".to_owned()))
+        }
+        Pointer::File(below) => {
+            let shown = below.display().to_string();
+            let shown = shown.escape_debug();
+            let Some(path) = path else { return Err(format!("`{shown}` is not in the store")) };
+            let file = path.parent().unwrap_or(Path::new("")).join(below);
+            match read(&file) {
+                Err(error) if is_missing(&error) => Err(format!("`{shown}` is not there")),
+                Err(error) => Err(warn(format!("failed to read `{shown}`: {error:#}"))),
+                Ok(info) => match info.fits(module) {
+                    Fit::Other => {
+                        Err(warn(format!("`{shown}` is of another build; --debug-info uses it all the same")))
+                    }
+                    fit => {
+                        if fit == Fit::Unknown {
+                            warn_unknown(below);
+                        }
+                        let kind = format!("{} in `{shown}`", info.kind());
+                        Ok((info, kind))
+                    }
+                },
+            }
+        }
+    }
+}
+
+/// Reads a file that a module named. A pipe or a device would never end.
+fn read(path: &Path) -> Result<DebugInfo> {
+    ensure!(std::fs::metadata(path)?.is_file(), "it is not a regular file");
+    DebugInfo::parse(&read_module(path)?)
+}
+
+fn is_missing(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == ErrorKind::NotFound)
+}
+
+fn warn_unknown(path: &Path) {
+    eprintln!(
+        "warning: `{}` has neither code nor a build id to compare with the module's: if it is of another build, lines \
+         are wrong",
+        path.display()
+    );
+}
