@@ -18,6 +18,7 @@
 //! What this crate does not do: it runs nothing, and knows no engine. It refuses by name what it can't rewrite.
 
 mod cfg;
+mod counts;
 mod edges;
 mod floats;
 pub mod identity;
