@@ -14,7 +14,7 @@ use crate::names::Names;
 
 /// The most bytes a module may have: 256 MiB. A plan can take twenty times as much memory as the code it is for, and
 /// offsets in the rewritten module must fit into a `u32`.
-const MODULE_BYTES_MAX: usize = 1 << 28;
+pub(crate) const MODULE_BYTES_MAX: usize = 1 << 28;
 
 /// The most locals a function may have, parameters included (a limit of all engines).
 pub(crate) const LOCALS_MAX: u32 = 50_000;

@@ -105,7 +105,7 @@ fn wrap_all(shape: &mut Shape<'_>, function: usize, random: &mut Random) {
         _ => BlockType::FunctionType(shape.add_type(Signature { params: Vec::new(), results })),
     };
     let body = body(shape, function);
-    let end = body.code.len() - 1;
+    let Some(end) = body.code.len().checked_sub(1) else { return };
     if random.once_in(2) {
         move_labels(&mut body.code[..end]);
     }
@@ -170,6 +170,9 @@ const SAME: [std::ops::RangeInclusive<u8>; 18] = [
 
 /// Puts another operator with the same signature for one, takes one away, or doubles it.
 fn change_operator(body: &mut Body<'_>, random: &mut Random) {
+    if body.code.is_empty() {
+        return;
+    }
     let at = random.below(body.code.len());
     match random.below(8) {
         0 => drop(body.code.remove(at)),
