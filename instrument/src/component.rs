@@ -83,24 +83,17 @@ pub fn component_features() -> WasmFeatures {
 ///
 /// # Errors
 ///
-/// As those of [`instrument`], with the path of the module that they are about. Besides: the file is no component; it is
-/// invalid; or components are nested more than 100 deep.
+/// As those of [`instrument`], after the path and the offset of the module that they are about; further offsets are then
+/// those in the module. Besides: the file is no component; it is invalid; or components are nested more than 100 deep.
 pub fn instrument_component(wasm: &[u8], options: &Options) -> Result<InstrumentedComponent> {
     ensure!(wasm.len() <= MODULE_BYTES_MAX, "has {} bytes, more than the {MODULE_BYTES_MAX} allowed", wasm.len());
-    component_sections(wasm)?; // says in our words what is no component
-    rewrite(wasm, options).or_else(|error| {
-        // What was invalid before is said with its offset in the file.
-        Validator::new_with_features(component_features()).validate_all(wasm).context(INVALID)?;
-        Err(error)
-    })
-}
-
-fn rewrite(wasm: &[u8], options: &Options) -> Result<InstrumentedComponent> {
     let mut walk = Walk { options, path: Vec::new(), modules: Vec::new() };
     let new = walk.component(wasm, 0)?.unwrap_or_else(|| wasm.to_vec());
-    Validator::new_with_features(component_features())
-        .validate_all(&new)
-        .context("is beyond what engines accept when it is rewritten")?;
+    if let Err(error) = Validator::new_with_features(component_features()).validate_all(&new) {
+        // What was invalid before is said with its offset in the file.
+        Validator::new_with_features(component_features()).validate_all(wasm).context(INVALID)?;
+        return Err(error).context("is beyond what engines accept when it is rewritten");
+    }
     Ok(InstrumentedComponent { wasm: new, modules: walk.modules })
 }
 
@@ -156,7 +149,7 @@ impl Walk<'_> {
     fn module(&mut self, wasm: &[u8], start: usize) -> Result<Vec<u8>> {
         let module = instrument(wasm, self.options).with_context(|| {
             let path: Vec<_> = self.path.iter().map(u32::to_string).collect();
-            format!("has core module {}, which can't be rewritten", path.join("."))
+            format!("has core module {} at offset {start:#x}, which can't be rewritten", path.join("."))
         })?;
         let content = module.wasm.clone();
         self.modules.push(ComponentModule {

@@ -63,41 +63,12 @@ fn other_payloads(wasm: &[u8]) -> Vec<(u8, Vec<u8>)> {
     found
 }
 
-const PATHS: &str = r#"
-    (component
-      (import "host" (func $host (param "x" s32) (result s32)))
-      (core module $libc
-        (memory (export "memory") 1)
-        (global $top (mut i32) (i32.const 1024))
-        (func (export "realloc") (param i32 i32 i32 i32) (result i32)
-          (global.set $top (i32.add (global.get $top) (local.get 3)))
-          (if (i32.gt_u (global.get $top) (i32.const 60000)) (then (unreachable)))
-          (i32.sub (global.get $top) (local.get 3))))
-      (core instance $libc (instantiate $libc))
-      (alias core export $libc "memory" (core memory $memory))
-      (alias core export $libc "realloc" (core func $realloc))
-      (core func $lowered (canon lower (func $host)))
-      (core instance $env (export "host" (func $lowered)))
-      (core module $main
-        (import "libc" "memory" (memory 1))
-        (import "env" "host" (func $host (param i32) (result i32)))
-        (func (export "shout") (param i32 i32) (result i32)
-          (local $i i32)
-          (loop $again
-            (i32.store8 (i32.add (local.get 0) (local.get $i))
-              (i32.sub (i32.load8_u (i32.add (local.get 0) (local.get $i))) (i32.const 32)))
-            (br_if $again (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (local.get 1))))
-          (i32.store (i32.const 8) (local.get 0))
-          (i32.store (i32.const 12) (call $host (local.get 1)))
-          (i32.const 8)))
-      (core instance $main (instantiate $main (with "libc" (instance $libc)) (with "env" (instance $env))))
-      (func (export "shout") (param "text" string) (result string)
-        (canon lift (core func $main "shout") (memory $memory) (realloc $realloc))))"#;
+const SHARED: &str = include_str!("corpus/components/strings.wat");
 
 #[test]
 fn modules_that_share_a_memory_still_fit_together() {
     for options in variants() {
-        let new = rewritten(&component(PATHS), &options);
+        let new = rewritten(&component(SHARED), &options);
         let paths: Vec<_> = new.modules.iter().map(|module| &module.path[..]).collect();
         assert_eq!(paths, [[0], [1]]);
         // Each has a memory of its own for its counters.
@@ -227,19 +198,21 @@ fn what_is_no_component_or_has_what_cannot_be_rewritten_is_refused() {
     assert_eq!(refusal(b""), "is empty");
     assert_eq!(refusal(b"\0asm\x0d\0"), "is not a wasm module: it ends within its header");
     assert_eq!(refusal(&wat::parse_str("(module)").unwrap()), "is a core module, not a component");
-    // Offsets are those in the file.
     let invalid = "(component (component (core module) (core module (func (result i32)))))";
     assert_eq!(
         refusal(&component(invalid)),
-        "is not valid wasm: type mismatch: expected i32 but nothing on stack (at offset 0x36)"
+        "has core module 0.1 at offset 0x1e, which can't be rewritten: is not valid wasm: type mismatch: expected i32 but \
+         nothing on stack (at offset 0x18)"
     );
     let memories = format!("(component (core module) (component (core module {})))", "(memory 0)".repeat(100));
     let error = refusal(&component(&memories));
-    let expected = "has core module 0.0, which can't be rewritten: is beyond what engines accept";
+    let expected = "has core module 0.0 at offset 0x20, which can't be rewritten: is beyond what engines accept";
     assert!(error.starts_with(expected), "{error}");
+    let unknown = [&component("(component (core module (func)))")[..], b"\x02\x04\x01\x00\x07\x00"].concat();
+    assert_eq!(refusal(&unknown), "is not valid wasm: unknown module 7: module index out of bounds (at offset 0x25)");
     let mut cut = component("(component (core module (func)))");
     cut.pop();
-    assert!(refusal(&cut).starts_with("is not valid wasm: "), "{}", refusal(&cut));
+    assert!(refusal(&cut).starts_with("has a broken section at offset 0x8: "), "{}", refusal(&cut));
 }
 
 #[test]

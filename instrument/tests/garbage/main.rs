@@ -23,15 +23,19 @@ use std::time::{Duration, Instant};
 
 use attacks::{Attack, attacks};
 use fuzzbox_instrument::{
-    Instrumented, Options, custom_sections, features, instrument, output_features, strip_custom_sections,
+    Instrumented, Options, component_features, custom_sections, features, instrument, instrument_component,
+    output_features, strip_custom_sections,
 };
 use random::Random;
-use seeds::{Seed, seeds};
+use seeds::{Seed, files, seeds};
 use shape::Shape;
 use wasmparser::{Validator, WasmFeatures};
 
 /// How many mutants there are unless it is said.
-const MUTANTS: u64 = 20_000;
+const MUTANTS: u64 = 8_000;
+
+/// How many mutants of components there are.
+const COMPONENTS: u64 = 2_000;
 
 /// How many bad ones there can be before it stops.
 const BAD_MAX: usize = 20;
@@ -45,6 +49,11 @@ const HEAP_BASE: usize = 1 << 18;
 /// How modules are rewritten.
 fn variants() -> Vec<Options> {
     vec![Options::default()]
+}
+
+/// A number from the environment.
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| text.parse().unwrap())
 }
 
 /// Heap is measured for the whole process, so one test runs at a time.
@@ -61,7 +70,6 @@ fn alone() -> MutexGuard<'static, ()> {
 #[test]
 fn mutants_are_refused_or_become_valid_in_bounded_memory() {
     let _alone = alone();
-    let number = |name: &str, default| std::env::var(name).map_or(default, |text| text.parse().unwrap());
     let (first, count) = (number("FUZZBOX_GARBAGE_FIRST", 0), number("FUZZBOX_GARBAGE_MODULES", MUTANTS));
     let seeds = seeds();
     let mutants = Mutants::new(&seeds);
@@ -92,9 +100,10 @@ fn mutants_are_refused_or_become_valid_in_bounded_memory() {
 #[test]
 fn what_is_small_and_means_much_takes_bounded_memory() {
     let _alone = alone();
+    let large = if number("FUZZBOX_GARBAGE_MODULES", 0) > MUTANTS { 30_000 } else { 8_000 };
     let mut bad = Vec::new();
     for Attack { name, make, count_max } in attacks() {
-        for size in [1_000, 30_000.min(count_max)] {
+        for size in [1_000, large.min(count_max)] {
             let wasm = make(size);
             let mut total = Total::default();
             let checked = total.check(&wasm, &variants(), size as u64);
@@ -115,6 +124,29 @@ fn what_is_small_and_means_much_takes_bounded_memory() {
         }
     }
     assert!(bad.is_empty(), "{}", bad.join("\n"));
+}
+
+#[test]
+fn mutated_components_are_refused_or_become_valid() {
+    let _alone = alone();
+    let seeds = files("corpus/components");
+    let mut accepted = 0;
+    for number in 0..COMPONENTS {
+        let mut random = Random(number);
+        let (seed, other) = (&seeds[random.below(seeds.len())].wasm, &seeds[random.below(seeds.len())].wasm);
+        let mut wasm = if random.once_in(2) { bytes::mutate_sections(seed, other, &mut random) } else { seed.clone() };
+        if random.once_in(2) {
+            bytes::mutate(&mut wasm, other, &mut random);
+        }
+        for options in variants() {
+            if let Ok(new) = instrument_component(&wasm, &options) {
+                let checked = Validator::new_with_features(component_features()).validate_all(&new.wasm);
+                checked.unwrap_or_else(|error| panic!("mutant {number}: {error}"));
+                accepted += 1;
+            }
+        }
+    }
+    assert!(accepted * 10 > COMPONENTS && accepted * 2 < COMPONENTS * variants().len() as u64, "{accepted}");
 }
 
 #[test]

@@ -2,9 +2,10 @@
 
 use wasm_encoder::*;
 
+use super::Named;
 use super::parts::{MEMORY, MUTABLE, Parts, TABLE, TAG, bits, code, entries};
 
-pub(super) const ATTACKS: &[(&str, fn(usize) -> Vec<u8>)] = &[
+pub(super) const ATTACKS: &[Named] = &[
     ("types", |count| entries(count, |module, _| _ = module.ty(&[], &[]))),
     ("different types", |count| entries(count, |module, number| _ = module.ty(&bits(number, 16), &[]))),
     ("types of structs", |count| entries(count, |module, _| _ = module.structure())),

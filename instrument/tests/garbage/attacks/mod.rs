@@ -17,15 +17,18 @@ pub(crate) struct Attack {
     pub(crate) count_max: usize,
 }
 
+/// What it has many of, and how it is made.
+type Named = (&'static str, fn(usize) -> Vec<u8>);
+
 /// All of them.
 pub(crate) fn attacks() -> Vec<Attack> {
-    let all = |attacks: &[(&'static str, fn(usize) -> Vec<u8>)], count_max: usize| -> Vec<_> {
+    let all = |attacks: &[Named], count_max: usize| -> Vec<_> {
         attacks.iter().map(|&(name, make)| Attack { name, make, count_max }).collect()
     };
     [
         all(entries::ATTACKS, 1_000_000),
         all(operators::ATTACKS, 1_000_000),
-        all(values::ATTACKS, 3_000), // each is as much work as there are values on the stack
+        all(values::ATTACKS, 1_500), // each is as much work as there are values on the stack
     ]
     .concat()
 }

@@ -2,12 +2,13 @@
 
 use wasm_encoder::*;
 
+use super::Named;
 use super::parts::{CELL, Parts, code, nested, operators, repeat, with_i32};
 
 const EMPTY: BlockType = BlockType::Empty;
 const ALL: [Catch; 1] = [Catch::All { label: 0 }];
 
-pub(super) const ATTACKS: &[(&str, fn(usize) -> Vec<u8>)] = &[
+pub(super) const ATTACKS: &[Named] = &[
     // After each other.
     ("nops", |count| operators(count, |code| code.nop())),
     ("blocks", |count| operators(count, |code| code.block(EMPTY).end())),

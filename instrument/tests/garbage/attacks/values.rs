@@ -2,9 +2,10 @@
 
 use wasm_encoder::*;
 
+use super::Named;
 use super::parts::{Parts, bits, entries};
 
-pub(super) const ATTACKS: &[(&str, fn(usize) -> Vec<u8>)] = &[
+pub(super) const ATTACKS: &[Named] = &[
     ("br_ifs with many values", |count| many_values(count, |code, _| code.local_get(0).br_if(0))),
     ("blocks with many values", |count| many_values(count, |code, ty| code.block(ty).end())),
     ("loops with many values", |count| many_values(count, |code, ty| code.loop_(ty).end())),
