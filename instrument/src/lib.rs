@@ -6,7 +6,8 @@
 //! 2. `plan` validates each body and decides what is inserted where: counters, fuel, flags;
 //! 3. `rewrite` writes the new module: it copies what did not change, and puts the planned code in between.
 //!
-//! A module with legacy exceptions is first translated by `legacy`, and then goes the same way.
+//! A module with legacy exceptions is first translated by `legacy`, and then goes the same way. Of a component, `component`
+//! rewrites the core modules inside.
 //!
 //! What comes out besides bytes: [`EdgeMap`] says what each counter counts, [`OffsetMap`] leads from an offset in the
 //! new module back to the original, [`StateExports`] names all state that an execution can change.
@@ -21,6 +22,8 @@ mod added;
 mod cfg;
 mod code;
 mod counters;
+mod component;
+mod claims;
 mod edges;
 mod floats;
 pub mod identity;
@@ -39,6 +42,7 @@ mod types;
 pub use cfg::{Block, BlockKind, Cfg, Cfgs, ControlDependence, DominatorTree, Flow, FlowKind, Loops};
 pub use counters::{CounterMap, Counters, FunctionCounters, Left};
 pub use edges::{Edge, EdgeKind, EdgeMap, EdgeSet};
+pub use component::{ComponentModule, InstrumentedComponent, component_features, instrument_component};
 pub use floats::shows_float_bits;
 pub use instrument::{Injected, Instrumented, Options, StateExports, instrument};
 pub use legacy::{Translated, translate_legacy_exceptions};

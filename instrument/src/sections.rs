@@ -14,6 +14,8 @@ const CUSTOM: u8 = 0;
 pub(crate) struct Section<'a> {
     /// The section's id: 0 custom, 1 types, 2 imports, ...
     pub(crate) id: u8,
+    /// Where it starts, with its id.
+    pub(crate) start: usize,
     /// The content's place in the file, behind id and size.
     pub(crate) range: Range<usize>,
     /// The content.
@@ -22,19 +24,32 @@ pub(crate) struct Section<'a> {
 
 /// Iterates over the sections of a core module; ends after the first error.
 pub(crate) fn sections(wasm: &[u8]) -> Result<Sections<'_>> {
+    match header(wasm)? {
+        MODULE_HEADER => Ok(Sections { wasm, at: 8 }),
+        COMPONENT_HEADER => {
+            bail!("is a component; only core modules can be rewritten (those inside by `instrument_component`)")
+        }
+        header => bail!("{}", unknown(header)),
+    }
+}
+
+/// Iterates over the sections of a component, those of components inside not among them; ends after the first error.
+pub(crate) fn component_sections(wasm: &[u8]) -> Result<Sections<'_>> {
+    match header(wasm)? {
+        COMPONENT_HEADER => Ok(Sections { wasm, at: 8 }),
+        MODULE_HEADER => bail!("is a core module, not a component"),
+        header => bail!("{}", unknown(header)),
+    }
+}
+
+fn header(wasm: &[u8]) -> Result<[u8; 8]> {
     ensure!(!wasm.is_empty(), "is empty");
     ensure!(wasm.starts_with(b"\0asm"), "is not a wasm module: it doesn't start with `\\0asm`");
-    match wasm.get(..8) {
-        Some(header) if header == MODULE_HEADER => Ok(Sections { wasm, at: 8 }),
-        Some(header) if header == COMPONENT_HEADER => {
-            bail!("is a component; only core modules can be rewritten")
-        }
-        Some(header) => bail!(
-            "has the unknown wasm version {:#x}",
-            u32::from_le_bytes([header[4], header[5], header[6], header[7]])
-        ),
-        None => bail!("is not a wasm module: it ends within its header"),
-    }
+    wasm.first_chunk().copied().context("is not a wasm module: it ends within its header")
+}
+
+fn unknown(header: [u8; 8]) -> String {
+    format!("has the unknown wasm version {:#x}", u32::from_le_bytes([header[4], header[5], header[6], header[7]]))
 }
 
 pub(crate) struct Sections<'a> {
@@ -51,7 +66,7 @@ impl<'a> Sections<'a> {
         let bytes = reader.read_bytes(size)?;
         let end = start + reader.current_position();
         self.at = end;
-        Ok(Section { id, range: end - size..end, bytes })
+        Ok(Section { id, start, range: end - size..end, bytes })
     }
 }
 
@@ -134,7 +149,7 @@ mod tests {
         assert_eq!(error(b"(module)"), "is not a wasm module: it doesn't start with `\\0asm`");
         assert_eq!(error(b"\0asm\x01"), "is not a wasm module: it ends within its header");
         assert_eq!(error(b"\0asm\x07\0\0\0"), "has the unknown wasm version 0x7");
-        assert_eq!(error(&wasm("(component)")), "is a component; only core modules can be rewritten");
+        assert!(error(&wasm("(component)")).starts_with("is a component; only core modules can be rewritten"));
         assert!(error(b"\0asm\x01\0\0\0\x01\x7f").starts_with("has a broken section at offset 0x8: "));
     }
 }

@@ -9,12 +9,12 @@ use wasmparser::{
     ValType, Validator, ValidatorResources, WasmFeatures,
 };
 
+use crate::claims::check_counts;
 use crate::names::Names;
-use crate::sections::sections;
 
 /// The most bytes a module may have: 256 MiB. A plan can take twenty times as much memory as the code it is for, and
 /// offsets in the rewritten module must fit into a `u32`.
-const MODULE_BYTES_MAX: usize = 1 << 28;
+pub(crate) const MODULE_BYTES_MAX: usize = 1 << 28;
 
 /// The most locals a function may have, parameters included (a limit of all engines).
 pub(crate) const LOCALS_MAX: u32 = 50_000;
@@ -66,7 +66,7 @@ pub(crate) struct Survey<'a> {
 /// Validates a module up to its function bodies.
 pub(crate) fn survey(wasm: &[u8]) -> Result<(Survey<'_>, Bodies<'_>)> {
     ensure!(wasm.len() <= MODULE_BYTES_MAX, "has {} bytes, more than the {MODULE_BYTES_MAX} allowed", wasm.len());
-    sections(wasm)?; // says in our words what is no core module
+    check_counts(wasm)?; // says in our words what is no core module, too
     let mut reader = Reader::default();
     let mut validator = Validator::new_with_features(features());
     let mut parser = Parser::new(0);

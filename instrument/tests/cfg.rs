@@ -225,7 +225,7 @@ fn what_has_no_code_or_is_no_module_is_refused() {
     assert_eq!(error(&wasm, 0), "imports function 0, so it has no code for it");
     assert_eq!(error(&wasm, 3), "has 3 functions, so there is none with index 3");
     assert_eq!(error(b"", 0), "is empty");
-    assert_eq!(error(&text("(component)"), 0), "is a component; only core modules can be rewritten");
+    assert!(error(&text("(component)"), 0).starts_with("is a component; only core modules can be rewritten"));
     // The error is another function's, and the module's all the same.
     let invalid = text("(module (func) (func (result i32)))");
     assert!(error(&invalid, 0).starts_with("is not valid wasm: type mismatch: expected i32"));

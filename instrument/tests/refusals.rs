@@ -20,7 +20,10 @@ fn what_is_no_core_module_is_refused() {
     assert_eq!(refusal(b""), "is empty");
     assert_eq!(refusal(b"\0asm"), "is not a wasm module: it ends within its header");
     assert_eq!(refusal(b"#!/bin/sh"), "is not a wasm module: it doesn't start with `\\0asm`");
-    assert_eq!(refusal_of_text("(component)"), "is a component; only core modules can be rewritten");
+    assert_eq!(
+        refusal_of_text("(component)"),
+        "is a component; only core modules can be rewritten (those inside by `instrument_component`)"
+    );
 }
 
 #[test]

@@ -1,0 +1,18 @@
+;; Arrays: made in all ways, read, written, copied, filled.
+(module
+  (type $bytes (array (mut i8)))
+  (type $refs (array (mut funcref)))
+  (type $longs (array i64))
+  (data $d "some bytes")
+  (elem $e funcref (ref.func $f) (ref.null func))
+  (func $f (export "f") (param i32) (result i32)
+    (local $b (ref $bytes))
+    (local.set $b (array.new $bytes (i32.const 7) (local.get 0)))
+    (array.init_data $bytes $d (local.get $b) (i32.const 0) (i32.const 1) (i32.const 2))
+    (array.copy $bytes $bytes (local.get $b) (i32.const 0) (array.new_data $bytes $d (i32.const 0) (i32.const 4)) (i32.const 1) (i32.const 2))
+    (array.fill $bytes (local.get $b) (i32.const 0) (i32.const 9) (i32.const 1))
+    (array.set $bytes (local.get $b) (i32.const 0) (i32.const 300))
+    (array.init_elem $refs $e (array.new_default $refs (i32.const 2)) (i32.const 0) (i32.const 0) (i32.const 1))
+    (drop (array.get $refs (array.new_elem $refs $e (i32.const 0) (i32.const 2)) (i32.const 1)))
+    (drop (array.get $longs (array.new_fixed $longs 2 (i64.const 1) (i64.const 2)) (i32.const 1)))
+    (i32.add (array.len (local.get $b)) (array.get_u $bytes (local.get $b) (i32.const 0)))))

@@ -1,0 +1,16 @@
+;; Direct, indirect and reference calls, tail calls of each sort, recursion.
+(module
+  (type $t (func (param i32) (result i32)))
+  (import "env" "h" (func $h (type $t)))
+  (table 3 funcref)
+  (elem (i32.const 0) func $h $down $fact)
+  (func $down (export "down") (type $t)
+    (if (result i32) (local.get 0)
+      (then (return_call $down (i32.sub (local.get 0) (i32.const 1))))
+      (else (call $h (i32.const 0)))))
+  (func $fact (export "fact") (type $t)
+    (if (result i32) (i32.eqz (local.get 0))
+      (then (i32.const 1))
+      (else (i32.mul (local.get 0) (call $fact (i32.sub (local.get 0) (i32.const 1)))))))
+  (func (export "indirect") (type $t) (return_call_indirect (type $t) (local.get 0) (local.get 0)))
+  (func (export "reference") (type $t) (return_call_ref $t (call_ref $t (local.get 0) (ref.func $fact)) (ref.func $down))))

@@ -1,0 +1,18 @@
+;; Tests and casts over the whole hierarchy, i31, conversions to extern and back.
+(module
+  (type $s (struct (field i32)))
+  (type $a (array i32))
+  (func (export "f") (param anyref) (result i32)
+    (block $struct (result (ref $s))
+      (block $i31 (result i31ref)
+        (br_on_cast $struct anyref (ref $s) (local.get 0))
+        (br_on_cast $i31 anyref i31ref)
+        (if (ref.test (ref array)) (then (return (array.len (ref.cast (ref array) (local.get 0))))))
+        (block $not (result anyref)
+          (br_on_cast_fail $not anyref (ref eq) (local.get 0))
+          (return (ref.eq (ref.null none))))
+        (drop (extern.convert_any))
+        (ref.i31 (i32.const 5)))
+      (return (i31.get_s (ref.as_non_null))))
+    (struct.get $s 0))
+  (func (export "out") (param externref) (result i32) (ref.is_null (any.convert_extern (local.get 0)))))

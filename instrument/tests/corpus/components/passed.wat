@@ -1,0 +1,30 @@
+;; A module that is passed to a component inside as a value, which instantiates it twice.
+(component
+  (import "host" (func $host (param "x" s32) (result s32)))
+  (core func $lowered (canon lower (func $host)))
+  (core module $counter
+    (import "env" "host" (func $host (param i32) (result i32)))
+    (memory (export "memory") 1)
+    (global $count (mut i32) (i32.const 0))
+    (func (export "realloc") (param i32 i32 i32 i32) (result i32) (i32.const 64))
+    (func (export "run") (param i32 i32) (result i32)
+      (global.set $count (i32.add (global.get $count) (i32.const 1)))
+      (i32.store (i32.const 8) (local.get 0))
+      (i32.store (i32.const 12) (select (local.get 1) (global.get $count)
+        (i32.lt_u (local.get 1) (call $host (global.get $count)))))
+      (i32.const 8)))
+  (component $twice
+    (import "host" (func $host (param "x" s32) (result s32)))
+    (import "module" (core module $m
+      (import "env" "host" (func (param i32) (result i32)))
+      (export "memory" (memory 1))
+      (export "realloc" (func (param i32 i32 i32 i32) (result i32)))
+      (export "run" (func (param i32 i32) (result i32)))))
+    (core func $lowered (canon lower (func $host)))
+    (core instance $env (export "host" (func $lowered)))
+    (core instance $a (instantiate $m (with "env" (instance $env))))
+    (core instance $b (instantiate $m (with "env" (instance $env))))
+    (func (export "run") (param "text" string) (result string)
+      (canon lift (core func $b "run") (memory (core memory $a "memory")) (realloc (core func $a "realloc")))))
+  (instance $i (instantiate $twice (with "host" (func $host)) (with "module" (core module $counter))))
+  (export "run" (func $i "run")))

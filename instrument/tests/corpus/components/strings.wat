@@ -1,0 +1,30 @@
+;; Two modules with one memory, a string in and a string out, a function of the host.
+(component
+  (import "host" (func $host (param "x" s32) (result s32)))
+  (core module $libc
+    (memory (export "memory") 1)
+    (global $top (mut i32) (i32.const 1024))
+    (func (export "realloc") (param i32 i32 i32 i32) (result i32)
+      (global.set $top (i32.add (global.get $top) (local.get 3)))
+      (if (i32.gt_u (global.get $top) (i32.const 2000)) (then (unreachable)))
+      (i32.sub (global.get $top) (local.get 3))))
+  (core instance $libc (instantiate $libc))
+  (alias core export $libc "memory" (core memory $memory))
+  (alias core export $libc "realloc" (core func $realloc))
+  (core func $lowered (canon lower (func $host)))
+  (core instance $env (export "host" (func $lowered)))
+  (core module $main
+    (import "libc" "memory" (memory 1))
+    (import "env" "host" (func $host (param i32) (result i32)))
+    (func (export "run") (param i32 i32) (result i32)
+      (local $i i32)
+      (loop $again
+        (i32.store8 (i32.add (local.get 0) (local.get $i))
+          (i32.sub (i32.load8_u (i32.add (local.get 0) (local.get $i))) (i32.const 32)))
+        (br_if $again (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (local.get 1))))
+      (i32.store (i32.const 8) (local.get 0))
+      (i32.store (i32.const 12) (call $host (local.get 1)))
+      (i32.const 8)))
+  (core instance $main (instantiate $main (with "libc" (instance $libc)) (with "env" (instance $env))))
+  (func (export "run") (param "text" string) (result string)
+    (canon lift (core func $main "run") (memory $memory) (realloc $realloc))))

@@ -1,0 +1,18 @@
+;; Tables with all kinds of element segments, 32-bit and 64-bit.
+(module
+  (type $t (func (param i32) (result i32)))
+  (table $a 4 8 funcref)
+  (table $b i64 2 externref)
+  (table $c 2 (ref null $t) (ref.func $f))
+  (elem (table $a) (i32.const 0) func $f $g)
+  (elem $passive funcref (ref.func $f) (ref.null func))
+  (elem declare func $g)
+  (func $f (type $t) (call_indirect $a (type $t) (local.get 0) (i32.const 1)))
+  (func $g (type $t)
+    (table.set $a (i32.const 2) (ref.func $g))
+    (table.init $a $passive (i32.const 0) (i32.const 0) (i32.const 2))
+    (elem.drop $passive)
+    (table.copy $a $a (i32.const 0) (i32.const 1) (i32.const 1))
+    (table.fill $b (i64.const 0) (table.get $b (i64.const 1)) (i64.const 1))
+    (drop (table.grow $b (ref.null extern) (i64.const 1)))
+    (i32.wrap_i64 (table.size $b))))
