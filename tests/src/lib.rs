@@ -14,6 +14,7 @@
 pub mod command;
 pub mod disk;
 pub mod guests;
+pub mod modules;
 pub mod seeds;
 
 pub use guests::{example, guest};
