@@ -98,13 +98,14 @@ fn rewrite_modules(arguments: Modules) -> Result<()> {
         println!("{}", modules::measure::here(&file, &variant, arguments.out.as_deref())?.write());
         return Ok(());
     }
-    if !arguments.json {
-        println!("{}", modules::HEAD);
-    }
     let order = modules::Order { names: arguments.names, variant: arguments.variant, no_run: arguments.no_run };
+    let mut head = Some(modules::HEAD);
     let rows = modules::run(&order, |row| match arguments.json {
         true => println!("{}", modules::json(row)),
-        false => println!("{}", modules::text(row)),
+        false => {
+            head.take().into_iter().for_each(|head| println!("{head}"));
+            println!("{}", modules::text(row));
+        }
     })?;
     if !arguments.json {
         println!("{}", modules::summary(&rows));

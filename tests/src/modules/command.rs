@@ -5,7 +5,10 @@ use anyhow::{Context as _, Result, bail, ensure};
 use fuzzbox::sandbox::wasi::{self, Exit, Wasi, WasiConfig};
 use fuzzbox_instrument::layout;
 use std::time::Duration;
-use wasmtime::{Config, Engine, Linker, Memory, Module, OptLevel, RegallocAlgorithm, Store};
+use wasmtime::{
+    Caller, Config, Engine, Extern, ExternType, FuncType, Linker, Memory, Module, OptLevel, RegallocAlgorithm, Store,
+    Val,
+};
 
 /// Native stack for the guest, as much as wasmtime accepts when it can also run guests asynchronously.
 const STACK_BYTES: usize = 2 << 20;
@@ -37,8 +40,16 @@ impl Ran {
         Ok(())
     }
 
+    /// Errors unless it ended well and wrote `says`.
+    pub(super) fn check(&self, says: &str) -> Result<()> {
+        ensure!(self.exit == Ok(0), "it ended with {:?}\n{}", self.exit, self.head());
+        let said = |bytes: &[u8]| bytes.windows(says.len()).any(|part| part == says.as_bytes());
+        ensure!(said(&self.stdout) || said(&self.stderr), "it did not write `{says}` but\n{}", self.head());
+        Ok(())
+    }
+
     /// The beginning of what was written.
-    pub(super) fn head(&self) -> String {
+    fn head(&self) -> String {
         let head = |bytes: &[u8]| String::from_utf8_lossy(&bytes[..bytes.len().min(2000)]).into_owned();
         format!("{}{}", head(&self.stdout), head(&self.stderr))
     }
@@ -52,9 +63,17 @@ struct State {
 /// Runs a command to its end. `injected` is the exported memory that a rewritten module finds its fuel in; `data` are
 /// files beside those of the command.
 ///
+/// `quick` code is compiled twice as fast, and needs several times as much stack.
+///
 /// Errors if the module can't be compiled or instantiated; traps are results.
-pub fn run(wasm: &[u8], injected: Option<&str>, command: &Command, data: &[(String, Vec<u8>)]) -> Result<Ran> {
-    let engine = Engine::new(&config()).map_err(anyhow::Error::from)?;
+pub fn run(
+    wasm: &[u8],
+    injected: Option<&str>,
+    command: &Command,
+    data: &[(String, Vec<u8>)],
+    quick: bool,
+) -> Result<Ran> {
+    let engine = Engine::new(&config(quick)).map_err(anyhow::Error::from)?;
     let module = Module::new(&engine, wasm).map_err(anyhow::Error::from).context("failed to compile")?;
     let mut wasi = Wasi::new(wasi_config(command, data));
     wasi.reset(command.stdin.as_bytes());
@@ -75,7 +94,7 @@ pub fn run(wasm: &[u8], injected: Option<&str>, command: &Command, data: &[(Stri
 }
 
 fn execute(store: &mut Store<State>, module: &Module, injected: Option<&str>) -> Result<Result<u32, String>> {
-    let linker = linker(module)?;
+    let linker = linker(store, module)?;
     let instance =
         linker.instantiate(&mut *store, module).map_err(anyhow::Error::from).context("failed to instantiate")?;
     store.data_mut().memory = instance.get_memory(&mut *store, "memory");
@@ -95,21 +114,32 @@ fn execute(store: &mut Store<State>, module: &Module, injected: Option<&str>) ->
     })
 }
 
-fn linker(module: &Module) -> Result<Linker<State>> {
+fn linker(store: &mut Store<State>, module: &Module) -> Result<Linker<State>> {
     let mut linker = Linker::new(module.engine());
     wasi::link(&mut linker, |state: &mut State| (state.memory, &mut state.wasi))?;
     // The version before preview 1 differs in few functions, in the layout of what files are.
     linker.alias_module(wasi::MODULE, "wasi_unstable").map_err(anyhow::Error::from)?;
+    // A signature of its own makes it another function, as the sockets of WasmEdge.
+    linker.allow_shadowing(true);
+    for import in module.imports() {
+        let (wanted, ours) = (import.ty(), linker.get(&mut *store, import.module(), import.name()));
+        let (ExternType::Func(wanted), Ok(Extern::Func(ours))) = (wanted, ours) else { continue };
+        if !FuncType::eq(&wanted, &ours.ty(&*store)) {
+            let trap =
+                |_: Caller<'_, State>, _: &[Val], _: &mut [Val]| Err(wasmtime::Trap::UnreachableCodeReached.into());
+            linker.func_new(import.module(), import.name(), wanted, trap).map_err(anyhow::Error::from)?;
+        }
+    }
     linker.define_unknown_imports_as_traps(module).map_err(anyhow::Error::from)?;
     Ok(linker)
 }
 
-/// Compiles fast rather than well: there are hundreds of megabytes, and programs run for seconds.
-fn config() -> Config {
+fn config(quick: bool) -> Config {
     let mut config = Config::new();
+    if quick {
+        config.cranelift_opt_level(OptLevel::None).cranelift_regalloc_algorithm(RegallocAlgorithm::SinglePass);
+    }
     config
-        .cranelift_opt_level(OptLevel::None)
-        .cranelift_regalloc_algorithm(RegallocAlgorithm::SinglePass)
         .relaxed_simd_deterministic(true)
         .max_wasm_stack(STACK_BYTES)
         .wasm_function_references(true)

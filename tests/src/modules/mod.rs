@@ -27,6 +27,9 @@ pub use measure::{Measured, variants};
 pub use show::{HEAD, json, summary, text};
 pub use table::{Command, Module, Package, all};
 
+/// Larger programs are compiled fast rather than well, which takes long enough.
+const QUICK_BYTES_MIN: usize = 40_000_000;
+
 /// What to do with the modules.
 #[derive(Clone, Debug, Default)]
 pub struct Order {
@@ -72,12 +75,9 @@ pub fn run(order: &Order, mut done: impl FnMut(&Row)) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for (package, module) in chosen {
         let file = fetch::module(package, module)?;
-        let before = match (&module.command, order.no_run) {
-            (Some(command), false) => Some(original(package, module, command, &file)),
-            _ => None,
-        };
+        let program = Program::new(package, module, &file, order.no_run);
         for (variant, _) in &variants {
-            let row = one(package, module, variant, &file, before.as_ref())?;
+            let row = one(package, module, variant, &file, program.as_ref())?;
             done(&row);
             rows.push(row);
         }
@@ -95,14 +95,34 @@ fn choose(names: &[String]) -> Result<Vec<(&'static Package, &'static Module)>> 
     Ok(all().filter(|(_, module)| names.is_empty() || names.iter().any(|name| name == module.name)).collect())
 }
 
-/// What the command does as its makers built it; it has to do what it is run for.
-fn original(package: &Package, module: &Module, command: &'static Command, file: &Path) -> Result<command::Ran> {
-    let wasm = read(file)?;
-    let ran = command::run(&wasm, None, command, &fetch::data(package, module)?)?;
-    ensure!(ran.exit == Ok(0), "the original ended with {:?}\n{}", ran.exit, ran.head());
-    let says = |bytes: &[u8]| bytes.windows(command.says.len()).any(|part| part == command.says.as_bytes());
-    ensure!(says(&ran.stdout) || says(&ran.stderr), "the original did not say `{}` but\n{}", command.says, ran.head());
-    Ok(ran)
+/// A command, and what it did as its makers built it.
+struct Program {
+    command: &'static Command,
+    data: Vec<(String, Vec<u8>)>,
+    quick: bool,
+    original: command::Ran,
+}
+
+impl Program {
+    /// Runs the original. `None` if the module is no command or shall not be run.
+    fn new(package: &Package, module: &'static Module, file: &Path, no_run: bool) -> Option<Result<Self>> {
+        let command = module.command.as_ref().filter(|_| !no_run)?;
+        let run = || {
+            let (wasm, data) = (read(file)?, fetch::data(package, module)?);
+            let quick = wasm.len() > QUICK_BYTES_MIN;
+            let original = command::run(&wasm, None, command, &data, quick)?;
+            original.check(command.says).context("the original does not do what it is run for")?;
+            Ok(Self { command, data, quick, original })
+        };
+        Some(run())
+    }
+
+    /// Runs the rewritten command and holds it against the original. Gives the CPU time of both.
+    fn compare(&self, out: &Path, measured: &Measured) -> Result<[Duration; 2]> {
+        let ran = command::run(&read(out)?, Some(&measured.injected), self.command, &self.data, self.quick)?;
+        ran.same_as(&self.original)?;
+        Ok([self.original.cpu, ran.cpu])
+    }
 }
 
 fn one(
@@ -110,32 +130,18 @@ fn one(
     module: &'static Module,
     variant: &'static str,
     file: &Path,
-    before: Option<&Result<command::Ran>>,
+    program: Option<&Result<Program>>,
 ) -> Result<Row> {
     let bytes = std::fs::metadata(file).with_context(|| format!("failed to read `{}`", file.display()))?.len();
     let folder = tempfile::tempdir_in(cache()).context("failed to create a folder for rewritten modules")?;
     let out = folder.path().join("out.wasm");
     let measured = measure::in_child(file, variant, &out);
-    let ran = match (before, &measured) {
-        (Some(before), Ok(measured)) => Some(after(package, module, before, &out, measured)),
+    let ran = match (program, &measured) {
+        (Some(Err(error)), _) => Some(Err(anyhow::anyhow!("{error:#}"))),
+        (Some(Ok(program)), Ok(measured)) => Some(program.compare(&out, measured)),
         _ => None,
     };
     Ok(Row { module, package, bytes, variant, measured, ran })
-}
-
-/// Runs the rewritten command and holds it against the original. Gives the CPU time of both.
-fn after(
-    package: &Package,
-    module: &Module,
-    before: &Result<command::Ran>,
-    out: &Path,
-    measured: &Measured,
-) -> Result<[Duration; 2]> {
-    let before = before.as_ref().map_err(|error| anyhow::anyhow!("{error:#}"))?;
-    let command = module.command.as_ref().context("is no command")?;
-    let ran = command::run(&read(out)?, Some(&measured.injected), command, &fetch::data(package, module)?)?;
-    ran.same_as(before)?;
-    Ok([before.cpu, ran.cpu])
 }
 
 fn read(file: &Path) -> Result<Vec<u8>> {

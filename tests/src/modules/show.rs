@@ -14,7 +14,11 @@ pub fn text(row: &Row) -> String {
     let start = format!("{:<18}  {:<10}  {:>9.2}", row.module.name, row.variant, megabytes(row.bytes));
     let measured = match &row.measured {
         Ok(measured) => measured,
-        Err(error) => return format!("{start}\n  failed to rewrite: {error:#}"),
+        Err(error) => {
+            let run = row.ran.as_ref().and_then(|ran| ran.as_ref().err());
+            let run = run.map_or(String::new(), |error| format!("\n  failed to run: {error:#}"));
+            return format!("{start}\n  failed to rewrite: {error:#}{run}");
+        }
     };
     let line = format!(
         "{start}  {:>5.1}  {:>9}  {:>9}  {:>6.2}  {:>6.2}  {:>8}  {:>7.2}",
@@ -29,7 +33,7 @@ pub fn text(row: &Row) -> String {
     match &row.ran {
         None => line,
         Some(Ok([before, after])) => format!("{line}  {:>12.2}  {:>5.2}", before.as_secs_f64(), after.as_secs_f64()),
-        Some(Err(error)) => format!("{line}\n  runs not as before: {error:#}"),
+        Some(Err(error)) => format!("{line}\n  failed to run as before: {error:#}"),
     }
 }
 

@@ -57,7 +57,7 @@ pub struct Command {
     pub(super) says: &'static str,
 }
 
-/// All modules with their packages, small ones first.
+/// All modules with their packages.
 pub fn all() -> impl Iterator<Item = (&'static Package, &'static Module)> {
     PACKAGES.iter().flat_map(|package| package.modules.iter().map(move |module| (package, module)))
 }
@@ -164,7 +164,7 @@ static PACKAGES: &[Package] = &[
                 "vips-jxl",
                 "lib/vips-jxl.wasm",
                 "3112246f2cbfe1f12422969d96c9135a4dde52cbf610315f61d8f183c1feecb1",
-                "C++, Emscripten side module, shared imported memory, legacy exceptions",
+                "C++, Emscripten side module, shared imported memory",
             ),
             module(
                 "vips",
@@ -191,7 +191,7 @@ static PACKAGES: &[Package] = &[
             "pyodide",
             "pyodide.asm.wasm",
             "f07a13af6e81aed69567b322d4b53743d9fc87a43ede70e16b2d349818e1a79f",
-            "C, C++, Emscripten main module",
+            "C, C++, Emscripten main module, legacy exceptions",
         )],
     ),
     npm(
@@ -401,12 +401,12 @@ static PACKAGES: &[Package] = &[
                     "yosys",
                     "-p",
                     "read_verilog /alu.v; hierarchy -top top; proc; flatten; fsm; opt; memory; opt -full; stat; \
-                     write_verilog /dev/stdout; write_rtlil",
+                     write_verilog; write_rtlil",
                 ],
                 stdin: "",
                 files: &[("/alu.v", include_str!("inputs/alu.v"))],
                 data: &[],
-                says: "Number of cells",
+                says: "endmodule",
             }),
         }],
     },

@@ -8,7 +8,7 @@ $counts = array_count_values(array_map('strtolower', $words));
 arsort($counts);
 echo json_encode(array_slice($counts, 0, 4)), "\n";
 $caught = 0;
-for ($i = 0; $i < 2000; $i++) {
+for ($i = 0; $i < 300_000; $i++) {
     try { if ($i % 3 == 0) throw new DomainException("number $i"); $caught += intdiv($i, $i % 5); }
     catch (DivisionByZeroError $error) { $caught -= 1; }
     catch (DomainException $error) { $caught += strlen($error->getMessage()); }

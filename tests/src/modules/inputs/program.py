@@ -17,7 +17,7 @@ class Shape:
         return f"{self.name}({', '.join(f'{k}={v!r}' for k, v in sorted(self.sides.items()))})"
 
 generator = primes()
-print([next(generator) for _ in range(200)][-1])
+print([next(generator) for _ in range(1200)][-1])
 print(decimal.Decimal(2).sqrt(decimal.Context(prec=60)))
 random.seed(7)
 shapes = [Shape(random.choice(["box", "bar"]), a=random.random(), b=i) for i in range(50)]
@@ -26,7 +26,7 @@ text = json.dumps([shape.sides for shape in shapes])
 print(hashlib.sha256(text.encode()).hexdigest(), len(zlib.compress(text.encode())))
 print(re.findall(r"(\w+)\s*=\s*(\d+)", "x = 1, why=22, z =333")) 
 errors = 0
-for i in range(2000):
+for i in range(100_000):
     try:
         {}[i] if i % 3 else [][i]
     except LookupError as error:
