@@ -6,7 +6,7 @@ use wasmparser::{Parser, Payload, Validator};
 
 /// How modules are rewritten.
 fn variants() -> Vec<Options> {
-    vec![Options::default()]
+    vec![Options::full(), Options::fast((0..1 << 16).step_by(5).collect()), Options::traced()]
 }
 
 fn component(text: &str) -> Vec<u8> {

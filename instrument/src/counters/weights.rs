@@ -8,12 +8,12 @@ use crate::cfg::{BlockKind, Cfg, Flow, FlowKind, Parts};
 use crate::edges::EdgeKind;
 
 /// How often a loop goes round for each time that it is entered.
-static ROUNDS: std::sync::LazyLock<f64> = std::sync::LazyLock::new(|| std::env::var("W_ROUNDS").map_or(10.0, |v| v.parse().unwrap()));
+const ROUNDS: f64 = 10.0;
 
 /// Weights of a block's ways out, relative to each other.
-static STAYS: std::sync::LazyLock<f64> = std::sync::LazyLock::new(|| std::env::var("W_STAYS").map_or(9.0, |v| v.parse().unwrap()));
-static LEAVES_LOOP: std::sync::LazyLock<f64> = std::sync::LazyLock::new(|| std::env::var("W_LEAVES_LOOP").map_or(1.0, |v| v.parse().unwrap()));
-static FAILS: std::sync::LazyLock<f64> = std::sync::LazyLock::new(|| std::env::var("W_FAILS").map_or(0.05, |v| v.parse().unwrap()));
+const STAYS: f64 = 9.0;
+const LEAVES_LOOP: f64 = 1.0;
+const FAILS: f64 = 0.05;
 const THROWS: f64 = 0.001;
 
 /// A loop nest can't be so deep that frequencies overflow.
@@ -21,8 +21,8 @@ const FREQUENCY_MAX: f64 = 1e100;
 
 /// What counting costs, an increment in straight code being 1: a branch taken needs a jump more, a condition has to be
 /// made a number.
-static JUMP: std::sync::LazyLock<f64> = std::sync::LazyLock::new(|| std::env::var("W_JUMP").map_or(1.5, |v| v.parse().unwrap()));
-static CONDITION: std::sync::LazyLock<f64> = std::sync::LazyLock::new(|| std::env::var("W_CONDITION").map_or(2.5, |v| v.parse().unwrap()));
+const JUMP: f64 = 1.5;
+const CONDITION: f64 = 2.5;
 
 /// What counting would cost: the frequency times the work.
 pub(super) struct Costs {
@@ -60,7 +60,7 @@ pub(super) fn costs(graph: &Parts, profile: Option<&[u64]>) -> Costs {
     for block in (0..graph.blocks.len() as u32).filter(|&block| block != Cfg::EXIT) {
         let place = block as usize;
         if is_head[place] && !profiled {
-            blocks[place] = f64::min(blocks[place] * *ROUNDS, FREQUENCY_MAX);
+            blocks[place] = f64::min(blocks[place] * ROUNDS, FREQUENCY_MAX);
         }
         if graph.blocks[place].kind == BlockKind::Catch {
             // It comes before what throws to it.
@@ -94,17 +94,17 @@ fn weight(graph: &Parts, fails: &[bool], flow: &Flow) -> f64 {
     match flow.kind {
         FlowKind::Never => 0.0,
         FlowKind::Throw | FlowKind::Uncaught => THROWS,
-        _ if fails[flow.to as usize] => *FAILS,
-        _ if !flow.back && depth(flow.to) < depth(flow.from) => *LEAVES_LOOP,
-        _ => *STAYS,
+        _ if fails[flow.to as usize] => FAILS,
+        _ if !flow.back && depth(flow.to) < depth(flow.from) => LEAVES_LOOP,
+        _ => STAYS,
     }
 }
 
 /// What it costs to count a flow.
 fn work(flow: &Flow, frequency: f64, block: f64) -> f64 {
     match flow.kind {
-        FlowKind::Counted(EdgeKind::BrIfTaken | EdgeKind::BrTable { .. }) => frequency * *JUMP,
-        FlowKind::Counted(EdgeKind::SelectFirst | EdgeKind::SelectSecond | EdgeKind::BrOnTaken) => block * *CONDITION,
+        FlowKind::Counted(EdgeKind::BrIfTaken | EdgeKind::BrTable { .. }) => frequency * JUMP,
+        FlowKind::Counted(EdgeKind::SelectFirst | EdgeKind::SelectSecond | EdgeKind::BrOnTaken) => block * CONDITION,
         _ => frequency,
     }
 }

@@ -48,7 +48,7 @@ const HEAP_BASE: usize = 1 << 18;
 
 /// How modules are rewritten.
 fn variants() -> Vec<Options> {
-    vec![Options::default()]
+    vec![Options::full(), Options::fast((0..1 << 16).step_by(5).collect()), Options::traced()]
 }
 
 /// A number from the environment.

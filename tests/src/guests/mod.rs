@@ -17,8 +17,8 @@ mod debian;
 mod module;
 mod recipe;
 mod recompile;
-mod tool;
-mod wheel;
+pub(crate) mod tool;
+pub(crate) mod wheel;
 
 pub use module::code_sections;
 pub use recipe::{EXAMPLES, MEASURED, OUTSIDE};
@@ -93,8 +93,12 @@ fn is_current(built: &Path, from_file: &Path, from: &str) -> bool {
 /// Waits until nobody else holds the lock called `name`. It is released when the returned file is dropped, or when the
 /// process ends, however it ends.
 fn lock(name: &str) -> Result<File> {
-    let path = cache().join(format!("{name}.lock"));
-    let file = File::create(&path).with_context(|| format!("failed to create `{}`", path.display()))?;
+    lock_file(&cache().join(format!("{name}.lock")))
+}
+
+/// The same for any path.
+pub(crate) fn lock_file(path: &Path) -> Result<File> {
+    let file = File::create(path).with_context(|| format!("failed to create `{}`", path.display()))?;
     file.lock().with_context(|| format!("failed to lock `{}`", path.display()))?;
     Ok(file)
 }

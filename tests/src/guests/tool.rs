@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// Runs a command to its end. What it printed is part of the error if it fails; nothing is printed otherwise.
-pub(super) fn run(command: &mut Command) -> Result<Output> {
+pub(crate) fn run(command: &mut Command) -> Result<Output> {
     let output = try_run(command)?;
     if !output.status.success() {
         let words: Vec<_> = std::iter::once(command.get_program()).chain(command.get_args()).collect();
@@ -21,20 +21,20 @@ pub(super) fn run(command: &mut Command) -> Result<Output> {
 }
 
 /// Runs a command to its end, however it ends. An error means that it could not be started.
-pub(super) fn try_run(command: &mut Command) -> Result<Output> {
+pub(crate) fn try_run(command: &mut Command) -> Result<Output> {
     // Messages are read by us: no translations.
     command.env("LC_ALL", "C.UTF-8").stdin(Stdio::null());
     command.output().with_context(|| format!("failed to start `{}`", command.get_program().display()))
 }
 
 /// Whether a program is on the search path.
-pub(super) fn exists(program: &str) -> bool {
+pub(crate) fn exists(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
 /// Installs Debian packages because `missing` is, or says what to type.
-pub(super) fn install(missing: &str, packages: &[&str]) -> Result<()> {
+pub(crate) fn install(missing: &str, packages: &[&str]) -> Result<()> {
     let wanted = packages.join(" ");
     if !exists("apt-get") {
         bail!("`{missing}` is missing, and so is `apt-get`: on Debian it comes with {wanted}");
@@ -63,6 +63,6 @@ fn is_root() -> Result<bool> {
 }
 
 /// A path as text for a command line. Ours are text; a target folder that isn't is refused.
-pub(super) fn text(path: &Path) -> Result<&str> {
+pub(crate) fn text(path: &Path) -> Result<&str> {
     path.to_str().with_context(|| format!("`{}` is not UTF-8", path.display()))
 }
