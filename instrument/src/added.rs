@@ -8,6 +8,8 @@
 //! global G, ...   what was saved, one for each mutable global
 //! ```
 
+use std::borrow::Cow;
+
 use anyhow::{Context, Result};
 use wasm_encoder::{
     ConstExpr, Encode, FunctionSection, GlobalSection, GlobalType, InstructionSink, RefType, TableSection,
@@ -148,7 +150,7 @@ fn body(write: impl FnOnce(&mut InstructionSink<'_>)) -> Vec<u8> {
 }
 
 /// Appends entries, which a section of their own holds, to the content of a section; `None` if there are none at all.
-pub(crate) fn extended(old: Option<&[u8]>, added: &impl Encode) -> Result<Option<Vec<u8>>> {
+pub(crate) fn extended<'a>(old: Option<&'a [u8]>, added: &impl Encode) -> Result<Option<Cow<'a, [u8]>>> {
     let mut section = Vec::new();
     added.encode(&mut section);
     let mut reader = wasmparser::BinaryReader::new(&section, 0);
@@ -163,11 +165,11 @@ pub(crate) fn extended(old: Option<&[u8]>, added: &impl Encode) -> Result<Option
         }
     };
     if added == 0 {
-        return Ok(old.map(<[u8]>::to_vec));
+        return Ok(old.map(Cow::from));
     }
     let mut data = Vec::with_capacity(5 + bytes.len() + added_bytes.len());
     count.checked_add(added).context("has too many entries in a section")?.encode(&mut data);
     data.extend_from_slice(bytes);
     data.extend_from_slice(added_bytes);
-    Ok(Some(data))
+    Ok(Some(data.into()))
 }

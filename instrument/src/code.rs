@@ -38,12 +38,12 @@ impl<'b> Code<'b> {
         self.i32_const(0).i32_const(0).i64_load(fuel);
     }
 
-    /// Takes as much fuel as is on the stack from what was loaded, and stops if it is used up. The second load costs
-    /// nothing: it is that of a value just stored.
-    pub(crate) fn spend(&mut self) {
+    /// Takes as much fuel as is on the stack from what was loaded, and stops if it is used up: what there is is counted
+    /// from `start`. The second load costs nothing: it is that of a value just stored.
+    pub(crate) fn spend(&mut self, start: i64) {
         let fuel = self.cell(layout::FUEL.into(), 3);
         self.i64_sub().i64_store(fuel);
-        self.i32_const(0).i64_load(fuel).i64_const(0).i64_lt_s().if_(BlockType::Empty);
+        self.i32_const(0).i64_load(fuel).i64_const(start.wrapping_neg()).i64_lt_s().if_(BlockType::Empty);
         self.flag(layout::FLAG_OUT_OF_FUEL);
         self.unreachable().end();
     }

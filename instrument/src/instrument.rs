@@ -4,15 +4,18 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use rayon::prelude::*;
-use wasmparser::{FuncValidatorAllocations, Parser, ValidPayload, Validator};
+use wasmparser::{FuncToValidate, FuncValidatorAllocations, FunctionBody, Parser, Payload, ValidPayload, Validator};
 
-use crate::counters::{CounterMap, Counters, Left, place};
-use crate::edges::{EdgeMap, EdgeSet};
+use crate::added::Added;
+use crate::counters::{CounterMap, Counters, Left, Placement, place};
+use crate::edges::{Edge, EdgeMap, EdgeSet};
 use crate::legacy::{UsesLegacy, translate_legacy_exceptions};
 use crate::offsets::OffsetMap;
-use crate::plan::plan;
-use crate::rewrite::rewrite;
-use crate::survey::{output_features, survey};
+use crate::plan::{FunctionPlan, plan};
+use crate::rewrite::{CodeSection, assemble};
+use crate::survey::{Bodies, Survey, output_features, survey};
+use crate::throws::Throwing;
+use crate::types::AddedTypes;
 
 /// How a module is rewritten: what is put into it.
 ///
@@ -155,7 +158,7 @@ impl Instrumented {
 /// ```wat
 /// (module                                    (module
 ///   (import "env" "f" (func $f))               (import "env" "f" (func $f))
-///   (global $g (mut i32) (i32.const 7))        (memory $injected 1 1)                    ;; added
+///   (global $g (mut i32) (i32.const 7))        (memory $injected 2 2)                    ;; added
 ///   (func $main (export "main") (param i32)    (global $g (mut i32) (i32.const 7))
 ///                                              (export "main" (func $main))
 ///                                              (export "fuzzbox:global:0" (global $g))   ;; added: state
@@ -172,15 +175,13 @@ impl Instrumented {
 ///                                                    br $again
 ///                                                  end
 ///                                                  counter 2 += 1                        ;; not taken
-///     end))                                      end)
-///                                              (data (memory $injected) (i32.const 0)    ;; added: fuel to start with
-///                                                "\00\e4\0b\54\02\00\00\00"))
+///     end))                                      end))
 /// ```
 ///
 /// A counter is `i32.load`, `i32.add`, `i32.store` at a constant address, which Cranelift makes one `add`.
 ///
-/// **Index spaces stay put.** Nothing is imported, and what is added comes last: types, one memory, exports, one data
-/// segment. So a function, global, table, memory, tag, type or segment keeps its number, an operator's bytes mean the
+/// **Index spaces stay put.** Nothing is imported, and what is added comes last: types, functions that save and restore
+/// the mutable globals, one memory, a table, globals, exports. So a function, global, table, memory, tag, type or segment keeps its number, an operator's bytes mean the
 /// same in the new module, and all code that isn't a counted branch is copied verbatim. Only depths of branches out of
 /// a `try_table` change, because each of its clauses gets a block of its own around it.
 ///
@@ -219,40 +220,107 @@ pub fn instrument(wasm: &[u8], options: &Options) -> Result<Instrumented> {
 }
 
 /// Rewrites a module without legacy exceptions.
+///
+/// Functions are planned and written some at a time: the plans take many times as much memory as the code that they are
+/// for.
 fn instrument_current(wasm: &[u8], options: &Options) -> Result<Instrumented> {
     let (survey, bodies) = survey(wasm)?;
-    let plan = plan(&survey, bodies, options)?;
-    let placements = place(&plan, options);
-    let rewritten = rewrite(&survey, &plan, &placements, options)?;
+    let added = Added::new(&survey, options);
+    let mut types = AddedTypes::new(&survey);
+    if added.functions() > 0 {
+        types.plain(&[], &[])?;
+    }
+    let mut code = CodeSection::new(bodies.len() as u32 + added.functions());
+    let mut edges = Vec::new();
+    let mut counters = CounterMap::default();
+    let mut changes_objects = false;
+    for_batches(&survey, bodies, options, |mut plans| {
+        for plan in &mut plans {
+            plan.settle(&survey, edges.len() as u32, &mut types)?;
+            edges.extend(plan.edges());
+            changes_objects |= plan.changes_objects;
+        }
+        let mut placements: Vec<Placement> = plans.par_iter().map(|plan| place(plan, options)).collect();
+        let first_counter = counters.len();
+        plans.iter().zip(&mut placements).for_each(|(plan, placement)| counters.push(plan, placement));
+        code.write(&survey, plans, &placements, first_counter)
+    })?;
+    edges.shrink_to_fit();
+    let state = StateExports::new(&survey, &added, changes_objects);
+    let injected = Injected::new(&survey, &added, counters.len());
+    let (wasm, offsets) = assemble(&survey, &added, &types, code, &injected, &state)?;
     // Everything was in order before, so what fails here is a limit: the validator knows them all, and names them.
-    validate(&rewritten.wasm).context("is beyond what engines accept when it is rewritten")?;
-    Ok(Instrumented {
-        edges: EdgeMap { edges: plan.edges(), functions: survey.names },
-        counters: CounterMap::new(&plan, placements),
-        wasm: rewritten.wasm,
-        injected: rewritten.injected,
-        state: rewritten.state,
-        offsets: rewritten.offsets,
-        planned: None,
-    })
+    validate(&wasm).context("is beyond what engines accept when it is rewritten")?;
+    let edges = EdgeMap { edges, functions: survey.names };
+    Ok(Instrumented { wasm, edges, counters, injected, state, offsets, planned: None })
 }
 
-/// Validates a module, its functions in parallel.
+/// Bytes of bodies that are planned at once, or one body: enough for all cores.
+const BATCH_BYTES: usize = 1 << 18;
+
+/// And how many functions.
+const BATCH_FUNCTIONS: usize = 1 << 9;
+
+/// Plans all functions, in order, and gives them to `take`, some at a time.
+fn for_batches(
+    survey: &Survey<'_>,
+    bodies: Bodies<'_>,
+    options: &Options,
+    mut take: impl FnMut(Vec<FunctionPlan>) -> Result<()>,
+) -> Result<()> {
+    let throwing = Throwing::find(survey, &bodies);
+    let mut rest = bodies.into_iter();
+    while rest.len() > 0 {
+        let mut bytes = 0;
+        let fits = |(_, body): &&(_, FunctionBody<'_>)| {
+            let before = bytes;
+            bytes += (body.range().end - body.range().start) as usize;
+            before < BATCH_BYTES
+        };
+        let functions = rest.as_slice().iter().take(BATCH_FUNCTIONS).take_while(fits).count();
+        take(plan(survey, options, throwing.as_ref(), rest.by_ref().take(functions).collect())?)?;
+    }
+    Ok(())
+}
+
+/// The edges of a module without legacy exceptions.
+pub(crate) fn edges(survey: &Survey<'_>, bodies: Bodies<'_>) -> Result<Vec<Edge>> {
+    let mut edges = Vec::new();
+    for_batches(survey, bodies, &Options::counting(), |plans| {
+        plans.iter().for_each(|plan| edges.extend(plan.edges()));
+        Ok(())
+    })?;
+    Ok(edges)
+}
+
+/// Validates a module, its functions in parallel, some at a time.
 pub(crate) fn validate(wasm: &[u8]) -> Result<()> {
     let mut validator = Validator::new_with_features(output_features());
     let mut functions = Vec::new();
+    let mut bytes = 0;
     for payload in Parser::new(0).parse_all(wasm) {
-        if let ValidPayload::Func(function, body) = validator.payload(&payload?)? {
+        let payload = payload?;
+        let ended = matches!(payload, Payload::End(_));
+        if let ValidPayload::Func(function, body) = validator.payload(&payload)? {
+            bytes += (body.range().end - body.range().start) as usize;
             functions.push((function, body));
         }
+        if ended || bytes > BATCH_BYTES || functions.len() > BATCH_FUNCTIONS {
+            validate_functions(std::mem::take(&mut functions))?;
+            bytes = 0;
+        }
     }
-    let results = functions.into_par_iter().map_init(FuncValidatorAllocations::default, |allocations, (function, body)| {
+    Ok(())
+}
+
+fn validate_functions(functions: Bodies<'_>) -> Result<()> {
+    let validate = |allocations: &mut FuncValidatorAllocations, (function, body): (FuncToValidate<_>, FunctionBody<'_>)| {
         let mut validator = function.into_validator(std::mem::take(allocations));
         let result = validator.validate(&body);
         *allocations = validator.into_allocations();
         result
-    });
+    };
+    let results: Vec<_> = functions.into_par_iter().map_init(FuncValidatorAllocations::default, validate).collect();
     // The first error in the module is the one to tell.
-    let results: Vec<_> = results.collect();
     Ok(results.into_iter().collect::<Result<(), _>>()?)
 }

@@ -9,9 +9,9 @@
 //! All from [`POLLS`] on can be taken away by a watchdog: each endless execution of a module with polls, or with enough
 //! counters, touches it.
 
-/// Fuel left, an `i64`: each function entry and each loop head takes from it what the code there costs, and execution
-/// stops with a trap when it becomes negative. The host sets it before each execution; a new instance starts with
-/// [`Options::fuel`](crate::Options::start_fuel), which is what a start function runs on.
+/// Fuel, an `i64`: how much more is left than the [`Options::fuel`](crate::Options::fuel) that a new instance starts with; so 0 in a new
+/// instance. Each function entry and each loop head takes from it what the code there costs, and execution stops with a
+/// trap when nothing is left. Before each execution, the host writes what it may spend less what an instance starts with.
 pub const FUEL: u32 = 0;
 
 /// Bytes, as a power of two, that bulk memory operators handle for a unit of fuel.

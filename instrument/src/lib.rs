@@ -37,6 +37,7 @@ mod probes;
 mod rewrite;
 mod sections;
 mod survey;
+mod throws;
 mod types;
 
 pub use cfg::{Block, BlockKind, Cfg, Cfgs, ControlDependence, DominatorTree, Flow, FlowKind, Loops};

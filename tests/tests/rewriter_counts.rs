@@ -55,12 +55,14 @@ impl Run {
 
     fn fuel(&mut self) -> i64 {
         let memory = self.injected();
-        i64::from_le_bytes(memory.data(&self.store)[layout::FUEL as usize..][..8].try_into().unwrap())
+        let more = i64::from_le_bytes(memory.data(&self.store)[layout::FUEL as usize..][..8].try_into().unwrap());
+        more + Options::default().fuel.unwrap()
     }
 
     fn set_fuel(&mut self, fuel: i64) {
         let memory = self.injected();
-        memory.write(&mut self.store, layout::FUEL as usize, &fuel.to_le_bytes()).unwrap();
+        let more = fuel - Options::default().fuel.unwrap();
+        memory.write(&mut self.store, layout::FUEL as usize, &more.to_le_bytes()).unwrap();
     }
 
     /// The counters of a function, in order, as `kind count`.

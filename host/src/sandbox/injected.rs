@@ -1,6 +1,7 @@
 //! The injected memory of an instance: fuel, flags and counters.
 
 use super::memory::Region;
+use super::target::INIT_FUEL_MAX;
 use fuzzbox_instrument::layout;
 use std::sync::Arc;
 
@@ -25,7 +26,7 @@ impl Injected {
 
     /// Sets the fuel for what runs next, in units.
     pub(super) fn set_fuel(&self, fuel: u64) {
-        let fuel = i64::try_from(fuel).expect("limits on fuel are far below 2^63");
+        let fuel = i64::try_from(fuel).expect("limits on fuel are far below 2^63") - INIT_FUEL_MAX.cast_signed();
         // SAFETY: no guest runs.
         unsafe { self.region.write(layout::FUEL as usize, &fuel.to_le_bytes()) };
     }
@@ -35,7 +36,7 @@ impl Injected {
         let start = layout::FUEL as usize;
         // SAFETY: no guest runs.
         let bytes = unsafe { &self.region.bytes()[start..start + 8] };
-        i64::from_le_bytes(bytes.try_into().expect("eight bytes"))
+        i64::from_le_bytes(bytes.try_into().expect("eight bytes")).saturating_add(INIT_FUEL_MAX.cast_signed())
     }
 
     /// Whether the flag at `offset` is set: what it stands for happened since the state was restored.

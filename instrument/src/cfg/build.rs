@@ -7,6 +7,7 @@ use wasmparser::{Catch, Operator, TryTable};
 
 use super::{Block, BlockKind, Cfg, Flow, FlowKind};
 use crate::edges::EdgeKind;
+use crate::throws::Throwing;
 
 /// Where an edge leads whose target is still to come.
 const UNKNOWN: u32 = u32::MAX;
@@ -33,34 +34,118 @@ enum Label {
 }
 
 /// Which calls end a block, with an edge for the exceptions that come out of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Calls {
+#[derive(Clone, Copy)]
+pub(crate) enum Calls<'t> {
     /// Those inside of a `try_table`: what passes through this function only is not in the graph.
     Caught,
-    /// All of them.
-    All,
+    /// Those that may throw.
+    Throwing(&'t Throwing),
 }
 
 /// A function's graph, as it was built.
 #[derive(Default)]
 pub(crate) struct Parts {
     pub(crate) blocks: Vec<Block>,
-    pub(crate) flows: Vec<Flow>,
+    pub(crate) flows: Vec<Link>,
     /// Per block: how many loops are around its start.
     pub(crate) depths: Vec<u32>,
 }
 
+/// A [`Flow`] in 16 bytes: there are as many as a body has branches, all at once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Link {
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+    pub(crate) at: u32,
+    /// From its least bit: the kind, 7 bits; whether it leads back, one bit; the number of the arm or clause.
+    packed: u32,
+}
+
+/// The kinds by their numbers in [`Link::packed`].
+const KINDS: [FlowKind; 19] = {
+    use EdgeKind as E;
+    use FlowKind::Counted as C;
+    [
+        FlowKind::Next,
+        FlowKind::Br,
+        FlowKind::Return,
+        FlowKind::ReturnCall,
+        FlowKind::Trap,
+        FlowKind::Throw,
+        FlowKind::Uncaught,
+        C(E::Entry),
+        C(E::IfTaken),
+        C(E::IfNotTaken),
+        C(E::BrIfTaken),
+        C(E::BrIfNotTaken),
+        C(E::BackEdge),
+        C(E::BrOnTaken),
+        C(E::BrOnNotTaken),
+        C(E::SelectFirst),
+        C(E::SelectSecond),
+        C(E::BrTable { arm: 0 }),
+        C(E::Catch { clause: 0 }),
+    ]
+};
+
+const BACK: u32 = 1 << 7;
+
+impl Link {
+    fn new(from: u32, to: u32, at: u32, kind: FlowKind) -> Link {
+        let (plain, number) = match kind {
+            FlowKind::Counted(EdgeKind::BrTable { arm }) => (FlowKind::Counted(EdgeKind::BrTable { arm: 0 }), arm),
+            FlowKind::Counted(EdgeKind::Catch { clause }) => (FlowKind::Counted(EdgeKind::Catch { clause: 0 }), clause),
+            kind => (kind, 0),
+        };
+        let place = KINDS.iter().position(|&other| other == plain).expect("all kinds have a number");
+        // A body has fewer bytes than 2^24, so fewer arms and clauses.
+        Link { from, to, at, packed: place as u32 | number << 8 }
+    }
+
+    /// Which way out of its block it is.
+    pub(crate) fn kind(self) -> FlowKind {
+        let number = self.packed >> 8;
+        match KINDS[(self.packed % BACK) as usize] {
+            FlowKind::Counted(EdgeKind::BrTable { .. }) => FlowKind::Counted(EdgeKind::BrTable { arm: number }),
+            FlowKind::Counted(EdgeKind::Catch { .. }) => FlowKind::Counted(EdgeKind::Catch { clause: number }),
+            kind => kind,
+        }
+    }
+
+    /// What the edge map calls it, if it is there.
+    pub(crate) fn counted(self) -> Option<EdgeKind> {
+        self.kind().counted()
+    }
+
+    /// Whether it leads back to the head of a loop that it comes from.
+    pub(crate) fn back(self) -> bool {
+        self.packed & BACK != 0
+    }
+}
+
+impl Parts {
+    /// The edges with all that is known about them; the first that is counted has the number `first_edge`.
+    pub(super) fn flows(&self, first_edge: u32) -> Vec<Flow> {
+        let mut next = first_edge;
+        let flow = |link: &Link| {
+            let kind = link.kind();
+            let edge = kind.counted().map(|_| next);
+            next += u32::from(edge.is_some());
+            Flow { from: link.from, to: link.to, at: link.at, kind, edge, back: link.back() }
+        };
+        self.flows.iter().map(flow).collect()
+    }
+}
+
 /// The graph as far as it is known.
-pub(crate) struct Builder {
+pub(crate) struct Builder<'t> {
     blocks: Vec<Block>,
-    flows: Vec<Flow>,
+    flows: Vec<Link>,
     /// Per block: how many loops were open where it starts.
     depths: Vec<u32>,
     /// How many loops are open.
     depth: u32,
-    calls: Calls,
-    /// The number of the next edge that is counted.
-    edge: u32,
+    calls: Calls<'t>,
     frames: Vec<Frame>,
     /// The block that the current operator belongs to; `None` where code is dead.
     current: Option<u32>,
@@ -69,9 +154,9 @@ pub(crate) struct Builder {
     end: u32,
 }
 
-impl Builder {
-    /// Starts a function whose first operator is at `start`; its entry is edge `first_edge`.
-    pub(crate) fn new(start: u32, end: u32, first_edge: u32, calls: Calls) -> Builder {
+impl<'t> Builder<'t> {
+    /// Starts a function whose first operator is at `start`.
+    pub(crate) fn new(start: u32, end: u32, calls: Calls<'t>) -> Builder<'t> {
         let virtual_block = |kind, at| Block { kind, start: at, end: at };
         let frame = Frame { label: Label::Function, handler: None, pending: Vec::new() };
         let mut builder = Builder {
@@ -80,7 +165,6 @@ impl Builder {
             depths: vec![0; 2],
             depth: 0,
             calls,
-            edge: first_edge,
             frames: vec![frame],
             current: None,
             at: start,
@@ -130,7 +214,8 @@ impl Builder {
                     self.flow(from, self.handler().unwrap_or(Cfg::EXIT), FlowKind::Throw);
                 }
             }
-            O::Call { .. } | O::CallIndirect { .. } | O::CallRef { .. } => self.call(),
+            O::Call { function_index } => self.call(Some(*function_index)),
+            O::CallIndirect { .. } | O::CallRef { .. } => self.call(None),
             O::Select | O::TypedSelect { .. } | O::TypedSelectMulti { .. } => self.select(),
             _ => {}
         }
@@ -266,10 +351,11 @@ impl Builder {
         self.current = Some(next);
     }
 
-    /// A call ends a block where what it may throw is in the graph.
-    fn call(&mut self) {
+    /// A call ends a block where what it may throw is in the graph. There is no callee for a call by reference.
+    fn call(&mut self, callee: Option<u32>) {
         let handler = match (self.calls, self.handler()) {
             (Calls::Caught, None) => return,
+            (Calls::Throwing(throwing), _) if !throwing.may_throw(callee) => return,
             (_, handler) => handler.unwrap_or(Cfg::EXIT),
         };
         let Some(from) = self.stop() else { return };
@@ -334,18 +420,18 @@ impl Builder {
             Some(Label::Function | Label::Loop(None)) | None => (Cfg::EXIT, false),
         };
         let edge = self.flow(from, to, kind);
-        self.flows[edge as usize].back = back;
+        if back {
+            self.flows[edge as usize].packed |= BACK;
+        }
         if to == UNKNOWN {
             self.pend(depth, edge);
         }
     }
 
-    /// Adds an edge and, if it is counted, gives it the next number.
+    /// Adds an edge.
     fn flow(&mut self, from: u32, to: u32, kind: FlowKind) -> u32 {
         let index = number(self.flows.len());
-        let edge = matches!(kind, FlowKind::Counted(_)).then_some(self.edge);
-        self.edge += u32::from(edge.is_some());
-        self.flows.push(Flow { from, to, at: self.at, kind, edge, back: false });
+        self.flows.push(Link::new(from, to, self.at, kind));
         index
     }
 }

@@ -38,7 +38,7 @@ pub use loops::Loops;
 
 use crate::edges::EdgeKind;
 use crate::survey::{INVALID, survey};
-pub(crate) use build::{Builder, Calls, Parts};
+pub(crate) use build::{Builder, Calls, Link, Parts};
 use graph::Graph;
 
 /// The control-flow graph of one function, in terms of the original module.
@@ -153,8 +153,6 @@ pub enum FlowKind {
     Throw,
     /// An exception that no clause of a `try_table` catches.
     Uncaught,
-    /// An exception that never comes, because what is called can't throw. Only the rewriter's own graphs have it.
-    Never,
 }
 
 impl FlowKind {
@@ -169,7 +167,6 @@ impl FlowKind {
             FlowKind::Trap => "trap",
             FlowKind::Throw => "throw",
             FlowKind::Uncaught => "uncaught",
-            FlowKind::Never => "never",
         }
     }
 
@@ -334,7 +331,7 @@ impl<'a> Cfgs<'a> {
         validator.read_locals(&mut reader)?;
         let mut operators = OperatorsReader::new(reader);
         let start = offset(operators.original_position())?;
-        let mut builder = Builder::new(start, offset(body.range().end)?, self.edges, Calls::Caught);
+        let mut builder = Builder::new(start, offset(body.range().end)?, Calls::Caught);
         while !operators.eof() {
             let at = operators.original_position();
             let operator = operators.read()?;
@@ -348,9 +345,10 @@ impl<'a> Cfgs<'a> {
         self.allocations = validator.into_allocations();
         let name = self.names.get(index as usize).cloned().flatten();
         let first_edge = self.edges;
-        let Parts { blocks, flows, .. } = builder.finish();
+        let parts = builder.finish();
+        let flows = parts.flows(first_edge);
         let counted = (0..).zip(&flows).filter(|(_, flow)| flow.edge.is_some()).map(|(index, _)| index).collect();
-        let cfg = Cfg { function: index, name, blocks, flows, counted, first_edge };
+        let cfg = Cfg { function: index, name, blocks: parts.blocks, flows, counted, first_edge };
         self.edges = cfg.edges().end;
         Ok(cfg)
     }

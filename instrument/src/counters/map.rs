@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::recover::Recovery;
 use super::{NONE, Placement};
 use crate::edges::EdgeMap;
-use crate::plan::{FunctionPlan, Plan};
+use crate::plan::FunctionPlan;
 
 /// A frame that was left neither by returning nor by an exception: a trap, or the host, ended what it did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,30 +39,30 @@ pub struct FunctionCounters {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Way {
+    /// Each edge has a counter, in the same order.
+    Same,
     /// Per counter: its edge, a number within the function.
     Direct(Box<[u32]>),
     /// All counts follow.
-    Recovered(Recovery),
+    Recovered(Box<Recovery>),
 }
 
 impl CounterMap {
-    pub(crate) fn new(plan: &Plan, placements: Vec<Placement>) -> CounterMap {
-        let mut map = CounterMap::default();
-        for (function, placement) in plan.functions.iter().zip(placements) {
-            // Some functions have edges that only lead to traps: then there is nothing to count but the frames that are left.
-            if placement.len == 0 && placement.recovery.is_none() {
-                continue;
-            }
-            let counters = map.len..map.len + placement.len;
-            map.len = counters.end;
-            map.functions.push(FunctionCounters {
-                function: function.index,
-                counters,
-                edges: function.first_edge..function.first_edge + function.edges,
-                way: Way::new(function, placement),
-            });
+    /// Adds a function's counters, whose numbers follow those that are there, and takes away what is needed to recover.
+    pub(crate) fn push(&mut self, function: &FunctionPlan, placement: &mut Placement) {
+        // Some functions have edges that only lead to traps: then there is nothing to count but the frames that are left.
+        if placement.len == 0 && placement.recovery.is_none() {
+            return;
         }
-        map
+        let counters = self.len..self.len + placement.len;
+        self.len = counters.end;
+        let edges = function.first_edge..function.first_edge + function.edges;
+        self.functions.push(FunctionCounters {
+            function: function.index,
+            counters,
+            edges,
+            way: Way::new(function, placement),
+        });
     }
 
     /// How many counters there are.
@@ -99,13 +99,16 @@ impl CounterMap {
 }
 
 impl Way {
-    fn new(function: &FunctionPlan, placement: Placement) -> Way {
-        match placement.recovery {
-            Some(recovery) => Way::Recovered(recovery),
+    fn new(function: &FunctionPlan, placement: &mut Placement) -> Way {
+        let recovery = placement.recovery.take();
+        let flows = || function.graph.flows.iter().zip(&placement.flows);
+        let same = flows().all(|(flow, &counter)| flow.counted().is_some() == (counter != NONE));
+        match recovery {
+            _ if same && placement.blocks.is_empty() => Way::Same,
+            Some(recovery) => Way::Recovered(Box::new(recovery)),
             None => {
-                let flows = function.graph.flows.iter().zip(&placement.flows);
-                let counted = flows.filter(|(_, counter)| **counter != NONE);
-                Way::Direct(counted.filter_map(|(flow, _)| flow.edge).collect())
+                let edges = (0..).zip(flows().filter(|(flow, _)| flow.counted().is_some()));
+                Way::Direct(edges.filter(|(_, (_, counter))| **counter != NONE).map(|(edge, _)| edge).collect())
             }
         }
     }
@@ -120,6 +123,7 @@ impl FunctionCounters {
     /// has legacy exceptions). A frame that overflowed the stack when it was entered is none.
     pub fn edge_counts(&self, counters: &[u32], left: &[u32], mut visit: impl FnMut(u32, u32)) {
         match &self.way {
+            Way::Same => self.edges.clone().zip(counters).for_each(|(edge, &count)| visit(edge, count)),
             Way::Direct(edges) => {
                 edges.iter().zip(counters).for_each(|(edge, &count)| visit(self.edges.start + edge, count));
             }

@@ -11,12 +11,10 @@ mod weights;
 
 pub use map::{CounterMap, FunctionCounters, Left};
 
-use rayon::prelude::*;
-
-use crate::cfg::{BlockKind, Cfg, Flow, FlowKind, Parts};
+use crate::cfg::{self as build, BlockKind, Cfg, FlowKind, Parts};
 use crate::edges::{EdgeKind, EdgeSet};
 use crate::instrument::Options;
-use crate::plan::{ArmsWay, FunctionPlan, Plan};
+use crate::plan::{ArmsWay, FunctionPlan};
 use recover::Recovery;
 use tree::{Link, Way};
 
@@ -49,32 +47,29 @@ pub(crate) struct Placement {
     recovery: Option<Recovery>,
 }
 
-/// Decides for all functions, in parallel.
-pub(crate) fn place(plan: &Plan, options: &Options) -> Vec<Placement> {
-    plan.functions.par_iter().map(|function| place_function(function, options)).collect()
-}
-
-fn place_function(function: &FunctionPlan, options: &Options) -> Placement {
+/// Decides for a function whose edges have their numbers.
+pub(crate) fn place(function: &FunctionPlan, options: &Options) -> Placement {
     let flows = &function.graph.flows;
     match &options.counters {
-        Counters::Every => Placement::direct(flows.iter().map(|flow| flow.edge.is_some())),
-        Counters::Enough => Network::new(function, options).placement(),
+        Counters::Every => Placement::direct(flows.iter().map(|flow| flow.counted().is_some())),
+        Counters::Enough => Network::new(function, options).placement(function, options),
         Counters::Only(set) => {
-            let wanted = |edge: u32| set.contains(function.first_edge + edge);
-            let mut chosen: Vec<bool> = flows.iter().map(|flow| flow.edge.is_some_and(wanted)).collect();
+            let mut edges = function.first_edge..;
+            let mut wanted = || edges.next().is_some_and(|edge| set.contains(edge));
+            let mut chosen: Vec<bool> = flows.iter().map(|flow| flow.counted().is_some() && wanted()).collect();
             if !chosen.contains(&true) {
                 return Placement::default();
             }
             complete_tables(function, &mut chosen);
             let network = Network::new(function, options);
-            let cost = |chosen: &[bool]| -> f64 {
+            let cost = |chosen: &[bool]| -> f32 {
                 let links = network.links.iter().zip(chosen).filter(|(_, chosen)| **chosen);
                 links.map(|(link, _)| link.cost).sum()
             };
             if cost(&chosen) <= cost(&network.counted) {
                 Placement::direct(chosen.into_iter())
             } else {
-                network.placement()
+                network.placement(function, options)
             }
         }
     }
@@ -91,8 +86,6 @@ struct Network {
     split: Vec<u32>,
     /// Per link, whether it is counted.
     counted: Vec<bool>,
-    /// Per link, its edge, a number within the function; or [`NONE`].
-    edges: Vec<u32>,
     /// Where blocks with code start, and the node that is left if something in them fails.
     starts: Vec<(u32, u32)>,
 }
@@ -123,21 +116,28 @@ impl Network {
             way: Way::Free,
             cost: costs.blocks[block as usize],
         }));
-        let known = |flow: &Flow| options.selects || flow.kind.counted().is_some_and(|kind| !kind.is_select());
-        let mut edges: Vec<u32> =
-            graph.flows.iter().map(|flow| flow.edge.filter(|_| known(flow)).unwrap_or(NONE)).collect();
-        edges.resize(links.len(), NONE);
         let code = graph.blocks.iter().zip(&out_nodes).filter(|(block, _)| block.kind == BlockKind::Code);
         let starts = code.map(|(block, &node)| (block.start, node)).collect();
         let nodes = graph.blocks.len() + split.len();
         let counted = tree::counted(nodes, &links);
-        Network { nodes, links, split, counted, edges, starts }
+        Network { nodes, links, split, counted, starts }
     }
 
     /// Leaves the links of a maximum spanning tree uncounted.
-    fn placement(self) -> Placement {
+    fn placement(self, function: &FunctionPlan, options: &Options) -> Placement {
         let (counters, len) = numbers(self.counted.iter().copied());
-        let recovery = Recovery::new(self.nodes, &self.links, &counters, &self.edges, self.starts);
+        let mut edges = 0..;
+        let mut edge = |flow: Option<&build::Link>| {
+            let kind = flow?.counted()?;
+            let edge = edges.next();
+            edge.filter(|_| options.selects || !kind.is_select())
+        };
+        let links = (0..).zip(&self.links).zip(&counters).filter_map(|((index, link), &counter)| {
+            let edge = edge(function.graph.flows.get(index as usize)).unwrap_or(NONE);
+            let present = link.way != Way::Absent;
+            present.then_some(recover::Link { from: link.from, to: link.to, counter, edge })
+        });
+        let recovery = Recovery { links: links.collect(), starts: self.starts, nodes: self.nodes as u32 };
         let flows = counters.len() - self.split.len();
         let blocks = self.split.iter().zip(&counters[flows..]).filter(|(_, counter)| **counter != NONE);
         let blocks = blocks.map(|(&block, &counter)| (block, counter)).collect();
@@ -147,9 +147,9 @@ impl Network {
 
 /// What may be done to count each flow.
 fn ways(function: &FunctionPlan, options: &Options) -> Vec<Way> {
-    let way = |flow: &Flow| match flow.kind {
-        // These never happen, or are told by the frames that are left.
-        FlowKind::Never | FlowKind::Trap => Way::Absent,
+    let way = |flow: &build::Link| match flow.kind() {
+        // The frames that are left tell how often.
+        FlowKind::Trap => Way::Absent,
         // These have no place for a counter, or one that is passed before they can fail.
         FlowKind::Throw | FlowKind::Uncaught | FlowKind::ReturnCall => Way::Uncounted,
         // One stands for both.
@@ -171,7 +171,7 @@ fn ways(function: &FunctionPlan, options: &Options) -> Vec<Way> {
 fn split(graph: &Parts, ways: &[Way]) -> Vec<u32> {
     let mut flows = vec![0; graph.blocks.len()];
     for (flow, way) in graph.flows.iter().zip(ways) {
-        let absent = *way == Way::Absent || flow.kind == FlowKind::Counted(EdgeKind::SelectSecond);
+        let absent = *way == Way::Absent || flow.kind() == FlowKind::Counted(EdgeKind::SelectSecond);
         flows[flow.to as usize] += u32::from(!absent);
     }
     let blocks = (0..).zip(&graph.blocks).zip(flows);
@@ -181,9 +181,9 @@ fn split(graph: &Parts, ways: &[Way]) -> Vec<u32> {
 
 /// A table that counts by address counts all of its arms, or none.
 fn complete_tables(function: &FunctionPlan, chosen: &mut [bool]) {
-    for table in &function.tables {
+    for table in function.tables.iter().filter(|table| matches!(table.way, ArmsWay::Address(_))) {
         let arms = &mut chosen[table.flow as usize..][..table.depths.len()];
-        if matches!(table.way, ArmsWay::Address(_)) && arms.contains(&true) {
+        if arms.contains(&true) {
             arms.fill(true);
         }
     }

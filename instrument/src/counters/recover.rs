@@ -1,43 +1,29 @@
 //! All counts from the counted ones, by conservation of flow.
 
-use super::{NONE, Way};
+use super::NONE;
 use crate::cfg::Cfg;
 
 /// A function's graph, as far as it is needed to compute counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Recovery {
-    links: Box<[Link]>,
-    /// Where blocks with code start, in order: offset and node.
-    starts: Box<[(u32, u32)]>,
-    nodes: u32,
+    pub(super) links: Vec<Link>,
+    /// Where blocks with code start, in order, and the nodes from which these are left.
+    pub(super) starts: Vec<(u32, u32)>,
+    pub(super) nodes: u32,
 }
 
+/// A flow, or a block that can be counted itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Link {
-    from: u32,
-    to: u32,
+pub(super) struct Link {
+    pub(super) from: u32,
+    pub(super) to: u32,
     /// Its counter, a number within the function; or [`NONE`].
-    counter: u32,
+    pub(super) counter: u32,
     /// Its edge, a number within the function; or [`NONE`].
-    edge: u32,
+    pub(super) edge: u32,
 }
 
 impl Recovery {
-    /// `counters` has each link's, `edges` each link's edge, numbers within the function or [`NONE`]; `starts` the offsets
-    /// where blocks with code start, in order, and the nodes from which these are left.
-    pub(super) fn new(
-        nodes: usize,
-        links: &[super::tree::Link],
-        counters: &[u32],
-        edges: &[u32],
-        starts: Vec<(u32, u32)>,
-    ) -> Recovery {
-        let all = links.iter().zip(counters).zip(edges);
-        let present = all.filter(|((link, _), _)| link.way != Way::Absent);
-        let links = present.map(|((link, &counter), &edge)| Link { from: link.from, to: link.to, counter, edge });
-        Recovery { links: links.collect(), starts: starts.into(), nodes: nodes as u32 }
-    }
-
     /// Computes the counts of all edges, modulo 2^32, and gives each to `visit` by its number within the function.
     ///
     /// `left` has the offset of the operator for each frame of the function that was left without returning or throwing:

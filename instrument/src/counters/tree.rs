@@ -22,7 +22,7 @@ pub(super) struct Link {
     pub(super) to: u32,
     pub(super) way: Way,
     /// What it costs to count it.
-    pub(super) cost: f64,
+    pub(super) cost: f32,
 }
 
 /// Chooses the links to count. Entry and exit of the function are one node.

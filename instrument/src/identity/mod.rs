@@ -42,7 +42,7 @@ pub use fingerprint::Fingerprint;
 
 use fingerprint::Callees;
 
-use crate::plan::edges;
+use crate::instrument::edges;
 use crate::survey::survey;
 
 /// Who the functions of one build are.

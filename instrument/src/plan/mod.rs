@@ -8,11 +8,9 @@
 //! flow gets a counter, which `counters` decides when the graph is known. All others are `probes`' code, which is there
 //! already.
 //!
-//! Functions are planned in parallel, each by itself; then `throws` and the numbers of edges and types are settled in
-//! their order.
+//! Functions are planned in parallel, each by itself; then the numbers of edges and types are settled in their order.
 
 mod frames;
-mod throws;
 mod walk;
 
 pub(crate) use frames::Frames;
@@ -21,27 +19,15 @@ pub(crate) use walk::Draft;
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
 use wasm_encoder::BlockType;
-use wasmparser::{Catch, FuncValidatorAllocations, RefType, ValType};
+use wasmparser::{Catch, FuncToValidate, FuncValidatorAllocations, FunctionBody, RefType, ValType};
 
-use crate::cfg::{Calls, Flow, Parts};
+use crate::cfg::{Calls, Parts};
 use crate::edges::Edge;
 use crate::instrument::Options;
 use crate::layout;
-use crate::added::Added;
 use crate::survey::{Bodies, INVALID, Survey};
+use crate::throws::Throwing;
 use crate::types::{AddedTypes, Signature};
-
-/// Everything that is decided about a module.
-pub(crate) struct Plan {
-    /// Per defined function, in order.
-    pub(crate) functions: Vec<FunctionPlan>,
-    /// Function types to append.
-    pub(crate) types: AddedTypes,
-    /// How many edges there are.
-    pub(crate) edges: u32,
-    /// Whether some code allocates or changes objects on the collected heap.
-    pub(crate) changes_objects: bool,
-}
 
 /// What is done to a function body.
 #[derive(Default)]
@@ -65,7 +51,9 @@ pub(crate) struct FunctionPlan {
     pub(crate) typed_blocks: Vec<(u32, u32)>,
     /// The `try_table`s that are wrapped.
     pub(crate) tries: Vec<TryPlan>,
-    /// The `br_table`s.
+    /// The `try_table`s that are not, but have clauses that go to new depths.
+    pub(crate) dead_tries: Vec<(wasmparser::BlockType, Box<[Catch]>)>,
+    /// The `br_table`s that can be reached, or go to new depths.
     pub(crate) tables: Vec<TablePlan>,
     /// The types that added blocks have.
     pub(crate) signatures: Vec<Signature>,
@@ -73,8 +61,6 @@ pub(crate) struct FunctionPlan {
     pub(crate) block_types: Vec<BlockType>,
     /// The function's graph.
     pub(crate) graph: Parts,
-    /// What may throw in here.
-    pub(crate) throws: throws::Throws,
     /// The number of the function's first edge.
     pub(crate) first_edge: u32,
     /// How many edges it has.
@@ -114,8 +100,8 @@ pub(crate) enum Change {
     Br { depth: u32 },
     /// `br_if` to a new depth, which is never reached.
     BrIfDead { depth: u32 },
-    /// `br_table` to new depths, the last of which is the default, which is never reached.
-    BrTableDead { depths: Box<[u32]> },
+    /// The `br_table` with this number in [`FunctionPlan::tables`], which is never reached.
+    BrTableDead { number: u32 },
     /// The `br_table` with this number in [`FunctionPlan::tables`].
     BrTable { number: u32 },
     /// `br_on_null` to a new depth.
@@ -124,8 +110,8 @@ pub(crate) enum Change {
     BrOnNonNull { depth: u32 },
     /// `br_on_cast`, or `br_on_cast_fail`, to a new depth.
     BrOnCast { depth: u32, from: RefType, to: RefType, fail: bool },
-    /// `try_table` with clauses that go to new depths, which is never reached.
-    TryTable { block_type: wasmparser::BlockType, catches: Box<[Catch]> },
+    /// The `try_table` with this number in [`FunctionPlan::dead_tries`], which is never reached or has no clauses.
+    TryTable { number: u32 },
     /// The `try_table` with this number in [`FunctionPlan::tries`], in blocks of its own.
     TryWrapped { number: u32 },
 
@@ -149,7 +135,7 @@ pub(crate) enum Test {
     IsNot(RefType),
 }
 
-/// A `br_table` that can be reached.
+/// A `br_table`.
 pub(crate) struct TablePlan {
     /// Where each arm goes, the default last.
     pub(crate) depths: Box<[u32]>,
@@ -170,6 +156,8 @@ pub(crate) enum ArmsWay {
     Address(u32),
     /// There is one arm.
     Single,
+    /// It can't be reached.
+    Dead,
 }
 
 /// A `try_table` with a block around it for each clause.
@@ -192,10 +180,15 @@ pub(crate) struct Handler {
     pub(crate) depth: u32,
 }
 
-/// Plans the whole module.
-pub(crate) fn plan(survey: &Survey<'_>, bodies: Bodies<'_>, options: &Options) -> Result<Plan> {
-    let calls = if survey.tags.is_empty() { Calls::Caught } else { Calls::All };
-    let functions = bodies.into_par_iter().map_init(FuncValidatorAllocations::default, |allocations, (function, body)| {
+/// Plans some functions, in parallel.
+pub(crate) fn plan(
+    survey: &Survey<'_>,
+    options: &Options,
+    throwing: Option<&Throwing>,
+    bodies: Bodies<'_>,
+) -> Result<Vec<FunctionPlan>> {
+    let calls = throwing.map_or(Calls::Caught, Calls::Throwing);
+    let plan = |allocations: &mut FuncValidatorAllocations, (function, body): (FuncToValidate<_>, FunctionBody<'_>)| {
         let index = function.index;
         let mut validator = function.into_validator(std::mem::take(allocations));
         let function = walk::walk(survey, options, calls, &mut validator, &body).map_err(|error| {
@@ -209,58 +202,30 @@ pub(crate) fn plan(survey: &Survey<'_>, bodies: Bodies<'_>, options: &Options) -
         });
         *allocations = validator.into_allocations();
         function
-    });
-    // The first error in the module is the one to tell, whichever was found first.
-    let functions: Vec<Result<FunctionPlan>> = functions.collect();
-    let mut plan = Plan {
-        functions: functions.into_iter().collect::<Result<_>>()?,
-        types: AddedTypes::new(survey),
-        edges: 0,
-        changes_objects: false,
     };
-    if Added::new(survey, options).functions() > 0 {
-        plan.types.plain(&[], &[])?;
-    }
-    plan.settle(survey)?;
-    throws::settle(survey, &mut plan.functions);
-    Ok(plan)
-}
-
-impl Plan {
-    /// Gives edges their numbers, and added blocks their types.
-    fn settle(&mut self, survey: &Survey<'_>) -> Result<()> {
-        for function in &mut self.functions {
-            function.first_edge = self.edges;
-            self.edges += function.edges;
-            ensure!(self.edges <= layout::EDGES_MAX, "would need more than {} counters", layout::EDGES_MAX);
-            self.changes_objects |= function.changes_objects;
-            let signatures = function.signatures.iter();
-            let types = signatures.map(|&signature| self.types.block_type(survey, signature));
-            function.block_types = types.collect::<Result<_>>()?;
-        }
-        Ok(())
-    }
-
-    /// What each edge is, by its number.
-    pub(crate) fn edges(&self) -> Vec<Edge> {
-        let mut edges = Vec::with_capacity(self.edges as usize);
-        for function in &self.functions {
-            edges.extend(function.graph.flows.iter().filter_map(|flow| function.edge(flow)));
-        }
-        edges
-    }
+    let functions: Vec<_> = bodies.into_par_iter().map_init(FuncValidatorAllocations::default, plan).collect();
+    // The first error in the module is the one to tell, whichever was found first.
+    functions.into_iter().collect()
 }
 
 impl FunctionPlan {
-    fn edge(&self, flow: &Flow) -> Option<Edge> {
-        let kind = flow.kind.counted()?;
-        Some(Edge { function: self.index, offset: flow.at, kind, back: flow.back })
+    /// Gives the function's edges their numbers, from `first_edge`, and its added blocks their types.
+    pub(crate) fn settle(&mut self, survey: &Survey<'_>, first_edge: u32, types: &mut AddedTypes) -> Result<()> {
+        self.first_edge = first_edge;
+        let end = first_edge.saturating_add(self.edges);
+        ensure!(end <= layout::EDGES_MAX, "would need more than {} counters", layout::EDGES_MAX);
+        let signatures = std::mem::take(&mut self.signatures);
+        let block_types = signatures.into_iter().map(|signature| types.block_type(survey, signature));
+        self.block_types = block_types.collect::<Result<_>>()?;
+        Ok(())
     }
-}
 
-/// Plans without probes: for who wants to know the edges only.
-pub(crate) fn edges(survey: &Survey<'_>, bodies: Bodies<'_>) -> Result<Vec<Edge>> {
-    Ok(plan(survey, bodies, &Options::counting())?.edges())
+    /// What the function's edges are, in their order.
+    pub(crate) fn edges(&self) -> impl Iterator<Item = Edge> {
+        self.graph.flows.iter().filter_map(|flow| {
+            Some(Edge { function: self.index, offset: flow.at, kind: flow.counted()?, back: flow.back() })
+        })
+    }
 }
 
 /// Where a clause goes.
@@ -288,6 +253,6 @@ mod tests {
 
     #[test]
     fn an_edit_is_small() {
-        assert!(size_of::<Edit>() <= 32, "{}", size_of::<Edit>());
+        assert!(size_of::<Edit>() <= 28, "{}", size_of::<Edit>());
     }
 }

@@ -21,10 +21,10 @@ use crate::types::{Signature, Values};
 const ARM_BLOCKS_MAX: usize = 128;
 
 /// Validates a body and plans what is done to it.
-pub(super) fn walk(
-    survey: &Survey<'_>,
-    options: &Options,
-    calls: Calls,
+pub(super) fn walk<'p>(
+    survey: &'p Survey<'_>,
+    options: &'p Options,
+    calls: Calls<'p>,
     validator: &mut FuncValidator<ValidatorResources>,
     body: &FunctionBody<'_>,
 ) -> Result<FunctionPlan> {
@@ -47,7 +47,7 @@ pub(super) fn walk(
         survey,
         options,
         frames: Frames::new(results),
-        graph: Builder::new(code_start, end, 0, calls),
+        graph: Builder::new(code_start, end, calls),
         probes: Probes::new(survey, options),
         draft: Draft { out, scratch: BTreeMap::new(), signatures: BTreeMap::new() },
         results,
@@ -76,7 +76,7 @@ struct Walk<'p, 's> {
     survey: &'p Survey<'s>,
     options: &'p Options,
     frames: Frames,
-    graph: Builder,
+    graph: Builder<'p>,
     probes: Probes,
     draft: Draft,
     results: Values,
@@ -200,15 +200,7 @@ impl Walk<'_, '_> {
                 self.edit(Change::CountSelect { flow, local });
             }
             O::Return if live => self.edit(Change::CountBefore { flow }),
-            O::Throw { .. } | O::ThrowRef => self.draft.out.throws.itself |= live,
-            O::Call { function_index } if live => self.call(Some(*function_index), flow, made),
-            O::CallIndirect { .. } | O::CallRef { .. } if live => self.call(None, flow, made),
-            O::ReturnCall { function_index } if live => {
-                self.draft.out.throws.calls.push((Some(*function_index), None));
-            }
-            O::ReturnCallIndirect { .. } | O::ReturnCallRef { .. } if live => {
-                self.draft.out.throws.calls.push((None, None));
-            }
+            O::Call { .. } | O::CallIndirect { .. } | O::CallRef { .. } if made => self.edit(Change::CountAfter { flow }),
             O::Try { .. } | O::Catch { .. } | O::CatchAll | O::Rethrow { .. } | O::Delegate { .. } => bail!(UsesLegacy),
             _ => {}
         }
@@ -236,14 +228,6 @@ impl Walk<'_, '_> {
         );
     }
 
-    /// A call: if it ends a block, its two flows are that it returns, and that it throws.
-    fn call(&mut self, callee: Option<u32>, flow: u32, ends_block: bool) {
-        self.draft.out.throws.calls.push((callee, ends_block.then_some(flow + 1)));
-        if ends_block {
-            self.edit(Change::CountAfter { flow });
-        }
-    }
-
     /// The end of a block; `flow` is how it goes on from there, if code before it can be reached and something else
     /// leads there, or out of the function.
     fn end(&mut self, flow: Option<u32>) {
@@ -264,7 +248,9 @@ impl Walk<'_, '_> {
             let moved: Vec<_> =
                 catches.iter().map(|&catch| with_label(catch, self.frames.moved(label(catch)))).collect();
             if moved != *catches {
-                self.edit(Change::TryTable { block_type: *ty, catches: moved.into() });
+                let number = self.draft.out.dead_tries.len() as u32;
+                self.draft.out.dead_tries.push((*ty, moved.into()));
+                self.edit(Change::TryTable { number });
             }
             self.frames.push(Kind::Try(None), params, results, 0);
             return Ok(());
@@ -311,6 +297,7 @@ impl Walk<'_, '_> {
             plain &= self.survey.is_empty(self.frames.label(depth));
             depths.push(moved);
         }
+        let number = self.draft.out.tables.len() as u32;
         if live {
             let way = match depths.len() {
                 1 => ArmsWay::Single,
@@ -318,11 +305,11 @@ impl Walk<'_, '_> {
                 _ => ArmsWay::Address(self.draft.scratch(ValType::I32, 1)?),
             };
             let index = if way == ArmsWay::Single { 0 } else { self.draft.scratch(ValType::I32, 0)? };
-            let number = self.draft.out.tables.len() as u32;
             self.draft.out.tables.push(TablePlan { depths: depths.into(), flow, index, way });
             self.edit(Change::BrTable { number });
         } else if changed {
-            self.edit(Change::BrTableDead { depths: depths.into() });
+            self.draft.out.tables.push(TablePlan { depths: depths.into(), flow: 0, index: 0, way: ArmsWay::Dead });
+            self.edit(Change::BrTableDead { number });
         }
         Ok(())
     }
@@ -401,7 +388,7 @@ impl Walk<'_, '_> {
         self.probes.finish(&mut self.draft.out.inserted);
         let mut out = self.draft.out;
         out.graph = self.graph.finish();
-        out.edges = out.graph.flows.iter().filter(|flow| flow.edge.is_some()).count() as u32;
+        out.edges = out.graph.flows.iter().filter(|flow| flow.counted().is_some()).count() as u32;
         out.edits.shrink_to_fit();
         out.inserted.shrink_to_fit();
         out.graph.blocks.shrink_to_fit();

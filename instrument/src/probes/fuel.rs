@@ -8,8 +8,9 @@ use crate::code::patch;
 use crate::layout;
 
 /// Counts operators and charges them.
-#[derive(Default)]
 pub(super) struct Fuel {
+    /// What an instance starts with.
+    start: i64,
     costs: Vec<Cost>,
     /// Per open block: which cost counts what lies directly in it.
     blocks: Vec<usize>,
@@ -24,12 +25,16 @@ struct Cost {
 }
 
 impl Fuel {
+    pub(super) fn new(start: i64) -> Fuel {
+        Fuel { start, costs: Vec::new(), blocks: Vec::new() }
+    }
+
     fn spend(&mut self, site: &mut Site<'_, '_>) {
         site.code().load_fuel();
         self.costs.push(Cost { constant: site.position() + 1, operators: 0 });
         let mut code = site.code();
         code.i64_const_to_be_filled_in();
-        code.spend();
+        code.spend(self.start);
     }
 
     /// Charges an operator that does as much as its last operand says: without that, a loop of such operators could be

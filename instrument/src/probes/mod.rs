@@ -62,8 +62,8 @@ impl Probes {
         if options.polls {
             probes.push(Box::new(polls::Polls::default()));
         }
-        if options.fuel.is_some() {
-            probes.push(Box::new(fuel::Fuel::default()));
+        if let Some(start) = options.fuel {
+            probes.push(Box::new(fuel::Fuel::new(start)));
         }
         let added = Added::new(survey, options);
         if let Some(traps) = added.traps {

@@ -145,6 +145,12 @@ impl Body<'_> {
             Change::BrTable { number } => self.br_table(&plan.tables[*number as usize])?,
             Change::TryWrapped { number } => self.wrapped(&plan.tries[*number as usize])?,
             Change::Handlers { number } => self.handlers(&plan.tries[*number as usize]),
+            Change::BrTableDead { number } => br_table(&mut self.sink(), &plan.tables[*number as usize].depths)?,
+            Change::TryTable { number } => {
+                let (block_type, catches) = &plan.dead_tries[*number as usize];
+                let catches = catches.iter().map(|&catch| encoded_catch(catch));
+                self.sink().try_table(encoded_block(*block_type)?, catches);
+            }
             branch => moved(&mut self.sink(), branch)?,
         }
         Ok(())
@@ -316,16 +322,12 @@ fn moved(code: &mut InstructionSink<'_>, change: &Change) -> Result<()> {
     match change {
         Change::Br { depth } => code.br(*depth),
         Change::BrIfDead { depth } => code.br_if(*depth),
-        Change::BrTableDead { depths } => return br_table(code, depths),
         Change::BrOnNull { depth } => code.br_on_null(*depth),
         Change::BrOnNonNull { depth } => code.br_on_non_null(*depth),
         &Change::BrOnCast { depth, from, to, fail } => match fail {
             false => code.br_on_cast(depth, encoded_ref(from)?, encoded_ref(to)?),
             true => code.br_on_cast_fail(depth, encoded_ref(from)?, encoded_ref(to)?),
         },
-        Change::TryTable { block_type, catches } => {
-            code.try_table(encoded_block(*block_type)?, catches.iter().map(|&catch| encoded_catch(catch)))
-        }
         _ => unreachable!("is no branch"),
     };
     Ok(())

@@ -5,22 +5,23 @@
 
 mod body;
 
+use std::borrow::Cow;
+
 use anyhow::{Context, Result};
 use rayon::prelude::*;
 use wasm_encoder::{
-    ConstExpr, DataSection, Encode, ExportKind, ExportSection, MemorySection, MemoryType, Module, RawSection,
+    Encode, ExportKind, ExportSection, MemorySection, MemoryType, Module, RawSection,
     Section as _, SectionId, TypeSection,
 };
-use wasmparser::BinaryReader;
 
 use crate::added::{Added, extended};
 use crate::counters::Placement;
 use crate::offsets::OffsetMap;
-use crate::plan::Plan;
+use crate::plan::FunctionPlan;
 use crate::sections::sections;
 use crate::survey::Survey;
 use crate::types::AddedTypes;
-use crate::{Injected, Options, StateExports, layout};
+use crate::{Injected, StateExports, layout};
 
 /// The sections in the order in which a module has them.
 const ORDER: [SectionId; 13] = [
@@ -39,21 +40,16 @@ const ORDER: [SectionId; 13] = [
     SectionId::Data,
 ];
 
-/// What is known about the new module besides its edges.
-pub(crate) struct Rewritten {
-    pub(crate) wasm: Vec<u8>,
-    pub(crate) injected: Injected,
-    pub(crate) state: StateExports,
-    pub(crate) offsets: OffsetMap,
-}
-
-/// Writes the module as it was planned.
-pub(crate) fn rewrite(
+/// Puts the new module together. Also gives the way back from its offsets.
+pub(crate) fn assemble(
     survey: &Survey<'_>,
-    plan: &Plan,
-    placements: &[Placement],
-    options: &Options,
-) -> Result<Rewritten> {
+    added: &Added,
+    types: &AddedTypes,
+    mut code: CodeSection,
+    injected: &Injected,
+    state: &StateExports,
+) -> Result<(Vec<u8>, OffsetMap)> {
+    code.add(added.bodies(survey).concat());
     let mut old = [const { None }; ORDER.len()];
     for section in sections(survey.wasm)? {
         let section = section?;
@@ -61,37 +57,32 @@ pub(crate) fn rewrite(
             old[place] = Some(section.bytes);
         }
     }
-    let added = Added::new(survey, options);
-    let counters = placements.iter().map(|placement| placement.len).sum();
-    let injected = injected(survey, &added, counters);
-    let state = state_exports(survey, plan, &added);
-    let mut wasm = Module::HEADER.to_vec();
+    let rest: usize = old.iter().flatten().map(|bytes| bytes.len()).sum();
+    let mut wasm = Vec::with_capacity(code.len + rest);
+    wasm.extend_from_slice(&Module::HEADER);
     let mut offsets = OffsetMap::default();
+    let mut code = Some(code).filter(|code| code.functions > 0);
     for (id, old) in ORDER.into_iter().zip(old) {
-        let data = match (id, old) {
-            (SectionId::Code, Some(_)) => Some(code_section(survey, plan, placements, &added, &mut offsets)?),
-            (SectionId::Code, None) if added.functions() > 0 => {
-                Some(code_section(survey, plan, placements, &added, &mut offsets)?)
-            }
-            (SectionId::DataCount, Some(count)) if options.fuel.is_some() => Some(increased(count)?),
-            (SectionId::Type, old) => extended(old, &added_types(&plan.types))?,
-            (SectionId::Function, old) => extended(old, &added.function_types())?,
-            (SectionId::Table, old) => extended(old, &added.tables())?,
-            (SectionId::Memory, old) => extended(old, &added_memory(&injected))?,
-            (SectionId::Global, old) => extended(old, &added.saved_globals(survey)?)?,
-            (SectionId::Export, old) => extended(old, &added_exports(survey, &added, &injected, &state))?,
-            (SectionId::Data, old) => extended(old, &added_data(survey, options))?,
-            (_, old) => old.map(<[u8]>::to_vec),
+        if id == SectionId::Code
+            && let Some(code) = code.take()
+        {
+            offsets = code.append_to(&mut wasm)?;
+            continue;
+        }
+        let data: Option<Cow<'_, [u8]>> = match id {
+            SectionId::Type => extended(old, &added_types(types))?,
+            SectionId::Function => extended(old, &added.function_types())?,
+            SectionId::Table => extended(old, &added.tables())?,
+            SectionId::Memory => extended(old, &added_memory(injected))?,
+            SectionId::Global => extended(old, &added.saved_globals(survey)?)?,
+            SectionId::Export => extended(old, &added_exports(survey, added, injected, state))?,
+            _ => old.map(Cow::from),
         };
         let Some(data) = data else { continue };
         RawSection { id: id.into(), data: &data }.append_to(&mut wasm);
-        if id == SectionId::Code {
-            let start = u32::try_from(wasm.len() - data.len()).context(TOO_LARGE)?;
-            offsets = std::mem::take(&mut offsets).moved(start).context(TOO_LARGE)?;
-        }
     }
     u32::try_from(wasm.len()).context(TOO_LARGE)?;
-    Ok(Rewritten { wasm, injected, state, offsets })
+    Ok((wasm, offsets))
 }
 
 /// The largest function body that engines accept, in bytes.
@@ -99,26 +90,29 @@ pub(crate) const BODY_BYTES_MAX: usize = 7_654_321;
 
 const TOO_LARGE: &str = "has more than 4 GiB when it is rewritten";
 
-fn injected(survey: &Survey<'_>, added: &Added, counters: u32) -> Injected {
-    let name = |name: &str| format!("{}{name}", survey.export_prefix);
-    Injected {
-        memory_export: name("injected"),
-        pages: layout::pages(counters),
-        trap_table_export: added.traps.map(|_| name("traps")),
+impl Injected {
+    pub(crate) fn new(survey: &Survey<'_>, added: &Added, counters: u32) -> Injected {
+        let name = |name: &str| format!("{}{name}", survey.export_prefix);
+        Injected {
+            memory_export: name("injected"),
+            pages: layout::pages(counters),
+            trap_table_export: added.traps.map(|_| name("traps")),
+        }
     }
 }
 
-/// The names under which the host finds all state of the module.
-fn state_exports(survey: &Survey<'_>, plan: &Plan, added: &Added) -> StateExports {
-    let name = |kind: &str, index: u32| format!("{}{kind}:{index}", survey.export_prefix);
-    let function = |kind: &str| format!("{}{kind}", survey.export_prefix);
-    StateExports {
-        memories: (0..survey.memories).map(|index| name("memory", index)).collect(),
-        tables: (0..survey.tables).map(|index| name("table", index)).collect(),
-        globals: survey.mutable_globals.iter().map(|&(index, _)| name("global", index)).collect(),
-        save_globals: added.globals.map(|_| function("save")),
-        restore_globals: added.globals.map(|_| function("restore")),
-        irreversible: plan.changes_objects.then_some("its code allocates or changes garbage-collected objects"),
+impl StateExports {
+    pub(crate) fn new(survey: &Survey<'_>, added: &Added, changes_objects: bool) -> StateExports {
+        let name = |kind: &str, index: u32| format!("{}{kind}:{index}", survey.export_prefix);
+        let function = |kind: &str| format!("{}{kind}", survey.export_prefix);
+        StateExports {
+            memories: (0..survey.memories).map(|index| name("memory", index)).collect(),
+            tables: (0..survey.tables).map(|index| name("table", index)).collect(),
+            globals: survey.mutable_globals.iter().map(|&(index, _)| name("global", index)).collect(),
+            save_globals: added.globals.map(|_| function("save")),
+            restore_globals: added.globals.map(|_| function("restore")),
+            irreversible: changes_objects.then_some("its code allocates or changes garbage-collected objects"),
+        }
     }
 }
 
@@ -161,58 +155,75 @@ fn added_exports(survey: &Survey<'_>, added: &Added, injected: &Injected, state:
     section
 }
 
-/// An active segment gives a new instance its fuel: the start function runs before the host could.
-fn added_data(survey: &Survey<'_>, options: &Options) -> DataSection {
-    let mut section = DataSection::new();
-    if let Some(fuel) = options.fuel {
-        let place = ConstExpr::i32_const(layout::FUEL.cast_signed());
-        section.active(survey.memories, &place, fuel.to_le_bytes());
+/// The content of the code section, as far as it is written.
+pub(crate) struct CodeSection {
+    /// How many functions it will have.
+    functions: u32,
+    /// Its parts, in order. They are put together only in the module: all of it at once is large enough.
+    parts: Vec<Vec<u8>>,
+    len: usize,
+    /// Runs from its start.
+    offsets: OffsetMap,
+}
+
+impl CodeSection {
+    pub(crate) fn new(functions: u32) -> CodeSection {
+        let mut count = Vec::new();
+        functions.encode(&mut count);
+        CodeSection { functions, len: count.len(), parts: vec![count], offsets: OffsetMap::default() }
     }
-    section
-}
 
-/// The data count section after a segment was added.
-fn increased(count: &[u8]) -> Result<Vec<u8>> {
-    let mut data = Vec::new();
-    (BinaryReader::new(count, 0).read_var_u32()? + 1).encode(&mut data);
-    Ok(data)
-}
-
-/// How many functions are written before they are put together: enough for all cores, and not all of the module twice.
-const BATCH: usize = 4096;
-
-/// The content of the code section; `offsets` gets runs from its start. Functions are written in parallel.
-fn code_section(
-    survey: &Survey<'_>,
-    plan: &Plan,
-    placements: &[Placement],
-    added: &Added,
-    offsets: &mut OffsetMap,
-) -> Result<Vec<u8>> {
-    let mut code = Vec::new();
-    (plan.functions.len() as u32 + added.functions()).encode(&mut code);
-    let mut first_counter = 0;
-    let jobs: Vec<_> = plan.functions.iter().zip(placements).map(|(function, placement)| {
-        let first = first_counter;
-        first_counter += placement.len;
-        (function, placement, first)
-    }).collect();
-    for batch in jobs.chunks(BATCH) {
-        let written: Vec<_> = batch
-            .par_iter()
-            .map(|&(function, placement, first)| body::body(survey.wasm, function, placement, first, survey.memories))
-            .collect();
-        for (written, (function, ..)) in written.into_iter().zip(batch) {
-            let refused = || format!("has function {}, which can't be rewritten", function.index);
-            let (bytes, runs) = written.with_context(refused)?;
-            bytes.len().encode(&mut code);
-            offsets.append(runs, u32::try_from(code.len()).context(TOO_LARGE)?);
-            code.extend_from_slice(&bytes);
-            offsets.outside(u32::try_from(code.len()).context(TOO_LARGE)?);
+    /// Writes the next functions, in parallel, and forgets their plans. The first counter of the first has the number
+    /// `first_counter`.
+    pub(crate) fn write(
+        &mut self,
+        survey: &Survey<'_>,
+        plans: Vec<FunctionPlan>,
+        placements: &[Placement],
+        mut first_counter: u32,
+    ) -> Result<()> {
+        let mut jobs = Vec::with_capacity(plans.len());
+        for (function, placement) in plans.into_iter().zip(placements) {
+            jobs.push((function, placement, first_counter));
+            first_counter += placement.len;
         }
+        let write = |(function, placement, first): (FunctionPlan, &Placement, u32)| {
+            let refused = || format!("has function {}, which can't be rewritten", function.index);
+            body::body(survey.wasm, &function, placement, first, survey.memories).with_context(refused)
+        };
+        let written: Vec<Result<(Vec<u8>, OffsetMap)>> = jobs.into_par_iter().map(write).collect();
+        // The first error in the module is the one to tell.
+        let written = written.into_iter().collect::<Result<Vec<_>>>()?;
+        let mut part = Vec::with_capacity(written.iter().map(|(bytes, _)| bytes.len() + LEB_BYTES_MAX).sum());
+        let place = |part: &Vec<u8>| u32::try_from(self.len + part.len()).context(TOO_LARGE);
+        for (bytes, runs) in written {
+            bytes.len().encode(&mut part);
+            self.offsets.append(runs, place(&part)?);
+            part.extend_from_slice(&bytes);
+            self.offsets.outside(place(&part)?);
+        }
+        self.add(part);
+        Ok(())
     }
-    for body in added.bodies(survey) {
-        code.extend_from_slice(&body);
+
+    /// Adds what isn't from the module.
+    fn add(&mut self, mut part: Vec<u8>) {
+        part.shrink_to_fit();
+        self.len += part.len();
+        self.parts.push(part);
     }
-    Ok(code)
+
+    /// Writes the section into the module.
+    fn append_to(self, wasm: &mut Vec<u8>) -> Result<OffsetMap> {
+        wasm.push(SectionId::Code.into());
+        self.len.encode(wasm);
+        let start = u32::try_from(wasm.len()).context(TOO_LARGE)?;
+        for part in self.parts {
+            wasm.extend_from_slice(&part);
+        }
+        self.offsets.moved(start).context(TOO_LARGE)
+    }
 }
+
+/// The longest that the size of a body may be.
+const LEB_BYTES_MAX: usize = 5;
