@@ -236,7 +236,9 @@ fn instrument_current(wasm: &[u8], options: &Options) -> Result<Instrumented> {
     let mut changes_objects = false;
     for_batches(&survey, bodies, options, |mut plans| {
         for plan in &mut plans {
-            plan.settle(&survey, edges.len() as u32, &mut types)?;
+            let index = plan.index;
+            let settled = plan.settle(&survey, edges.len() as u32, &mut types);
+            settled.with_context(|| format!("has function {index}, which can't be rewritten"))?;
             edges.extend(plan.edges());
             changes_objects |= plan.changes_objects;
         }

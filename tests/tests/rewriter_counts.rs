@@ -24,7 +24,11 @@ impl Run {
     }
 
     fn text(text: &str) -> Run {
-        let new = instrument(&wat::parse_str(text).unwrap(), &Options::default()).unwrap();
+        Run::with(text, &Options::default())
+    }
+
+    fn with(text: &str, options: &Options) -> Run {
+        let new = instrument(&wat::parse_str(text).unwrap(), options).unwrap();
         let engine = engine(OptLevel::Speed, |_| {});
         let module = Module::new(&engine, &new.wasm).unwrap();
         let mut store = Store::new(&engine, ());
@@ -63,6 +67,13 @@ impl Run {
         let memory = self.injected();
         let more = fuel - Options::default().fuel.unwrap();
         memory.write(&mut self.store, layout::FUEL as usize, &more.to_le_bytes()).unwrap();
+    }
+
+    /// The values of all counters.
+    fn counters(&mut self) -> Vec<u32> {
+        let memory = self.injected();
+        let counters = &memory.data(&self.store)[layout::COUNTERS as usize..][..4 * self.new.counters.len() as usize];
+        counters.chunks_exact(4).map(|count| u32::from_le_bytes(count.try_into().unwrap())).collect()
     }
 
     /// The counters of a function, in order, as `kind count`.
@@ -280,4 +291,97 @@ fn waiting_is_over_at_once() {
     let timed_out = Some(2);
     assert_eq!(run.call("f", &[Val::I64(-1)]).unwrap()[0].i32(), timed_out);
     assert_eq!(run.call("f", &[Val::I64(i64::MAX)]).unwrap()[0].i32(), timed_out);
+}
+
+/// Goes round `n` times; one in four rounds takes the first way, the others the second.
+const TWO_WAYS: &str = "(module (func (export \"f\") (param $n i32)
+    (block $out (loop $again
+      (br_if $out (i32.eqz (local.get $n)))
+      (local.set $n (i32.sub (local.get $n) (i32.const 1)))
+      (if (i32.and (local.get $n) (i32.const 3)) (then nop) (else nop))
+      (br $again)))))";
+
+#[test]
+fn a_profile_moves_counters_to_where_little_happens() {
+    let mut plain = Run::with(TWO_WAYS, &Options::full());
+    plain.call_i32("f", 400);
+    let counters = plain.counters();
+    let counts = plain.new.edge_counts(&counters, &[]);
+    // Entry; out of the loop or not; the two ways; back.
+    assert_eq!(counts, [1, 1, 400, 300, 100, 400]);
+    let mut options = Options::full();
+    options.profile = Some(counts.iter().map(|&count| u64::from(count)).collect());
+    let mut guided = Run::with(TWO_WAYS, &options);
+    guided.call_i32("f", 400);
+    let counters = guided.counters();
+    assert_eq!(guided.new.edge_counts(&counters, &[]), counts);
+    // Three are enough: 1 call, 100 times the rare way, and either the loop's head or the frequent way must be counted.
+    assert_eq!(counters.iter().sum::<u32>(), 1 + 100 + 300, "{counters:?}");
+}
+
+#[test]
+fn enough_counters_are_fewer_and_tell_the_same() {
+    for name in ["br_if", "br_table", "if", "loop", "try_table", "unfolded"] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../instrument/tests/golden");
+        let text = std::fs::read_to_string(folder.join(name).with_extension("wat")).unwrap();
+        let (every, full) = (Run::text(&text), Run::with(&text, &Options::full()));
+        assert_eq!(every.new.edges, full.new.edges, "{name}");
+        assert_eq!(every.new.counters.len() as usize, every.new.edges.edges.len(), "{name}");
+        assert!(full.new.counters.len() < every.new.counters.len(), "{name}");
+    }
+}
+
+#[test]
+fn mutable_globals_are_saved_and_restored_by_the_module() {
+    let text = "(module
+      (type $f (func)) (func $a) (func $b) (elem declare func $a $b)
+      (global $i (mut i32) (i32.const 1)) (global $l (mut i64) (i64.const 2))
+      (global $s (mut f32) (f32.const 3)) (global $d (mut f64) (f64.const 4))
+      (global $v (mut v128) (v128.const i64x2 5 6)) (global $r (mut externref) (ref.null extern))
+      (global $fixed i32 (i32.const 7)) (global $n (mut (ref $f)) (ref.func $a))
+      (func (export \"change\") (param i32)
+        (global.set $i (local.get 0)) (global.set $l (i64.const 20)) (global.set $s (f32.const 30))
+        (global.set $d (f64.const 40)) (global.set $v (v128.const i64x2 50 60)) (global.set $n (ref.func $b)))
+      (func (export \"is_a\") (param i32) (result i32)
+        (i32.eq (global.get $i) (local.get 0))))";
+    for options in [Options::default(), Options::full()] {
+        let mut run = Run::with(text, &options);
+        let values = |run: &mut Run| {
+            let names = run.new.state.globals.clone();
+            let value = |name: &String| run.instance.get_global(&mut run.store, name).unwrap();
+            let globals: Vec<_> = names.iter().map(value).collect();
+            globals.into_iter().map(|global| format!("{:?}", global.get(&mut run.store))).collect::<Vec<_>>()
+        };
+        let (save, restore) = (run.new.state.save_globals.clone().unwrap(), run.new.state.restore_globals.clone().unwrap());
+        run.call_i32("change", 9);
+        let saved = values(&mut run);
+        assert_eq!(saved.len(), 7);
+        run.call(&save, &[]).unwrap();
+        run.call_i32("change", 10);
+        assert_ne!(values(&mut run), saved);
+        run.call(&restore, &[]).unwrap();
+        assert_eq!(values(&mut run), saved);
+        assert_eq!(run.call_i32("is_a", 9)[0].i32(), Some(1));
+    }
+    assert_eq!(Run::text("(module (global i32 (i32.const 1)))").new.state.restore_globals, None);
+}
+
+#[test]
+fn a_host_can_end_an_unreachable_at_less_cost() {
+    let text = "(module (func (export \"f\") (param i32) (if (local.get 0) (then unreachable))))";
+    let mut run = Run::with(text, &Options::full());
+    let trap = |run: &mut Run| run.call("f", &[Val::I32(1)]).unwrap_err();
+    // Unless the host does something, it is the trap that it was.
+    assert_eq!(trap(&mut run).downcast_ref::<Trap>(), Some(&Trap::UnreachableCodeReached));
+    let name = run.new.injected.trap_table_export.clone().unwrap();
+    let table = run.instance.get_table(&mut run.store, &name).unwrap();
+    let own = Func::wrap(&mut run.store, || -> Result<()> { Err(Error::msg("ours")) });
+    table.set(&mut run.store, 0, Ref::Func(Some(own))).unwrap();
+    let error = trap(&mut run);
+    assert!(error.downcast_ref::<Trap>().is_none());
+    assert_eq!(error.root_cause().to_string(), "ours");
+    let offset = error.downcast_ref::<WasmBacktrace>().unwrap().frames()[0].module_offset().unwrap();
+    let original = run.new.offsets.original(offset as u32).unwrap() as usize;
+    assert_eq!(wat::parse_str(text).unwrap()[original], 0, "the frame is that of the operator");
+    run.call_i32("f", 0);
 }
