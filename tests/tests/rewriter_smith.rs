@@ -22,10 +22,18 @@ const STEPS_MAX: u32 = 2_000;
 fn generated_modules_do_the_same_when_they_are_rewritten() {
     let modules = std::env::var("FUZZBOX_SMITH_MODULES").map_or(1_500, |number| number.parse().unwrap());
     let adjust = |config: &mut wasmtime::Config| {
-        config.memory_reservation(1 << 24).memory_guard_size(1 << 16);
+        // There are many small modules: what compiles fast is better than fast code.
+        config.memory_reservation(1 << 24).memory_guard_size(1 << 16).parallel_compilation(false);
     };
     let ways = [(OptLevel::None, Offsets::Calls), (OptLevel::Speed, Offsets::None)];
-    let engines = ways.map(|(level, offsets)| (engine(level, adjust), offsets));
+    let engines = ways.map(|(level, offsets)| {
+        let registers = if level == OptLevel::None { RegallocAlgorithm::SinglePass } else { RegallocAlgorithm::Backtracking };
+        let adjust = |config: &mut wasmtime::Config| {
+            adjust(config);
+            config.cranelift_regalloc_algorithm(registers);
+        };
+        (engine(level, adjust), offsets)
+    });
     let mut total = Total::default();
     let first = std::env::var("FUZZBOX_SMITH_FIRST").map_or(0, |number| number.parse().unwrap());
     for seed in first..first + modules {
