@@ -178,18 +178,28 @@ impl Instrumented {
 ///     end))                                      end))
 /// ```
 ///
-/// A counter is `i32.load`, `i32.add`, `i32.store` at a constant address, which Cranelift makes one `add`.
+/// This is [`Options::default`]. A counter is `i32.load`, `i32.add`, `i32.store` at a constant address, which Cranelift
+/// makes one `add`.
 ///
 /// **Index spaces stay put.** Nothing is imported, and what is added comes last: types, functions that save and restore
 /// the mutable globals, one memory, a table, globals, exports. So a function, global, table, memory, tag, type or segment keeps its number, an operator's bytes mean the
 /// same in the new module, and all code that isn't a counted branch is copied verbatim. Only depths of branches out of
 /// a `try_table` change, because each of its clauses gets a block of its own around it.
 ///
-/// **What is counted:** function entry; both ways of `if`, `br_if` and `br_on_*`; each arm of `br_table`; `br` to a loop;
-/// each clause of `try_table`. This is the plain placement, one counter per edge. Code that can't be reached (after `br`,
-/// `return`, `unreachable`, ... until a branch joins) is copied and not counted. Counters wrap.
+/// **Edges** are: function entry; both ways of `if`, `br_if` and `br_on_*`; each arm of `br_table`; `br` to a loop; each
+/// operand of `select`; each clause of `try_table`. Code that can't be reached (after `br`, `return`, `unreachable`, ...
+/// until a branch joins) is copied and has none.
 ///
-/// **Fuel** is taken at each function entry and loop head: the number of operators in the body or loop, outside of loops
+/// **Counters** count edges, or other flows and blocks from which the edges' counts follow: [`Options::counters`]. They
+/// wrap. [`Instrumented::edge_counts`] gives the counts; they are exact for executions that end in any way, if all frames
+/// are known which a trap or the host left. Exceptions that imported functions throw are taken into account if the module has
+/// tags.
+///
+/// **Endless executions** pass, again and again, what a watchdog can take away: everything from
+/// [`layout::POLLS`](crate::layout::POLLS) on. With [`Counters::Enough`] that are the counters, because flows without a
+/// counter have no cycle; otherwise [`Options::polls`] are needed.
+///
+/// **Fuel**, if it is on, is taken at each function entry and loop head: the number of operators in the body or loop, outside of loops
 /// in it. No endless execution escapes it, start functions included: there are no jumps back but to loop heads, and no
 /// calls but to entries. Operators that do as much as an operand says take more: one for 8 bytes of memory (fill, copy,
 /// init), one for an element of a table or array. `memory.atomic.wait` times out at once, because nobody is there to

@@ -2,14 +2,21 @@
 //!
 //! The passes, one file or folder each, in the order of the data:
 //!
-//! 1. `survey` validates the module up to its function bodies and collects what the other passes need;
-//! 2. `plan` validates each body and decides what is inserted where: counters, fuel, flags;
-//! 3. `rewrite` writes the new module: it copies what did not change, and puts the planned code in between.
+//! 1. `survey` validates the module up to its function bodies and collects what the other passes need; `throws` finds out
+//!    which functions may throw;
+//! 2. `plan` validates each body, makes its graph, and decides what can be inserted where. `probes` are what is inserted
+//!    besides counters: one file for each kind;
+//! 3. `counters` decides which flows of the graph get a counter, and how all counts follow from these;
+//! 4. `rewrite` writes the new module: it copies what did not change, and puts the planned code in between. `added` is what
+//!    is appended to index spaces.
+//!
+//! Functions go through these in parallel, some at a time.
 //!
 //! A module with legacy exceptions is first translated by `legacy`, and then goes the same way. Of a component, `component`
 //! rewrites the core modules inside.
 //!
-//! What comes out besides bytes: [`EdgeMap`] says what each counter counts, [`OffsetMap`] leads from an offset in the
+//! What comes out besides bytes: [`EdgeMap`] says what each edge is, [`CounterMap`] how its count follows from the
+//! counters, [`OffsetMap`] leads from an offset in the
 //! new module back to the original, [`StateExports`] names all state that an execution can change.
 //!
 //! Beside the passes stands `cfg`: [`Cfg`] is the graph of what a function can do, with the numbers of the edge map on
