@@ -12,8 +12,7 @@ use std::borrow::Cow;
 
 use anyhow::{Context, Result};
 use wasm_encoder::{
-    ConstExpr, Encode, FunctionSection, GlobalSection, GlobalType, InstructionSink, RefType, TableSection,
-    TableType,
+    ConstExpr, Encode, FunctionSection, GlobalSection, GlobalType, InstructionSink, RefType, TableSection, TableType,
 };
 use wasmparser::ValType;
 
@@ -104,13 +103,8 @@ impl Added {
     /// The trap table.
     pub(crate) fn tables(&self) -> TableSection {
         let mut section = TableSection::new();
-        let ty = TableType {
-            element_type: RefType::FUNCREF,
-            table64: false,
-            minimum: 1,
-            maximum: Some(1),
-            shared: false,
-        };
+        let ty =
+            TableType { element_type: RefType::FUNCREF, table64: false, minimum: 1, maximum: Some(1), shared: false };
         if let Some(Traps { nothing, .. }) = self.traps {
             section.table_with_init(ty, &ConstExpr::ref_func(nothing));
         }

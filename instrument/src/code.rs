@@ -102,7 +102,8 @@ impl<'b> Code<'b> {
     /// Counts a `select` by the condition on the stack, if it is not 0 and if it is; leaves the condition.
     pub(crate) fn count_select(&mut self, first: Option<u32>, second: Option<u32>, local: u32) {
         self.local_set(local);
-        for (counter, first) in first.map(|counter| (counter, true)).into_iter().chain(second.map(|counter| (counter, false)))
+        for (counter, first) in
+            first.map(|counter| (counter, true)).into_iter().chain(second.map(|counter| (counter, false)))
         {
             let counter = self.counter(counter);
             self.i32_const(0).local_get(local).i32_eqz();

@@ -326,7 +326,8 @@ pub(crate) fn validate(wasm: &[u8]) -> Result<()> {
 }
 
 fn validate_functions(functions: Bodies<'_>) -> Result<()> {
-    let validate = |allocations: &mut FuncValidatorAllocations, (function, body): (FuncToValidate<_>, FunctionBody<'_>)| {
+    let validate = |allocations: &mut FuncValidatorAllocations,
+                    (function, body): (FuncToValidate<_>, FunctionBody<'_>)| {
         let mut validator = function.into_validator(std::mem::take(allocations));
         let result = validator.validate(&body);
         *allocations = validator.into_allocations();

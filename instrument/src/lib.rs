@@ -27,10 +27,10 @@
 
 mod added;
 mod cfg;
-mod code;
-mod counters;
-mod component;
 mod claims;
+mod code;
+mod component;
+mod counters;
 mod edges;
 mod floats;
 pub mod identity;
@@ -48,9 +48,9 @@ mod throws;
 mod types;
 
 pub use cfg::{Block, BlockKind, Cfg, Cfgs, ControlDependence, DominatorTree, Flow, FlowKind, Loops};
+pub use component::{ComponentModule, InstrumentedComponent, component_features, instrument_component};
 pub use counters::{CounterMap, Counters, FunctionCounters, Left};
 pub use edges::{Edge, EdgeKind, EdgeMap, EdgeSet};
-pub use component::{ComponentModule, InstrumentedComponent, component_features, instrument_component};
 pub use floats::shows_float_bits;
 pub use instrument::{Injected, Instrumented, Options, StateExports, instrument};
 pub use legacy::{Translated, translate_legacy_exceptions};

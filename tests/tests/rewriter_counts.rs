@@ -352,7 +352,8 @@ fn mutable_globals_are_saved_and_restored_by_the_module() {
             let globals: Vec<_> = names.iter().map(value).collect();
             globals.into_iter().map(|global| format!("{:?}", global.get(&mut run.store))).collect::<Vec<_>>()
         };
-        let (save, restore) = (run.new.state.save_globals.clone().unwrap(), run.new.state.restore_globals.clone().unwrap());
+        let (save, restore) =
+            (run.new.state.save_globals.clone().unwrap(), run.new.state.restore_globals.clone().unwrap());
         run.call_i32("change", 9);
         let saved = values(&mut run);
         assert_eq!(saved.len(), 7);

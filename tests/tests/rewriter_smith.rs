@@ -27,7 +27,8 @@ fn generated_modules_do_the_same_when_they_are_rewritten() {
     };
     let ways = [(OptLevel::None, Offsets::Calls), (OptLevel::Speed, Offsets::None)];
     let engines = ways.map(|(level, offsets)| {
-        let registers = if level == OptLevel::None { RegallocAlgorithm::SinglePass } else { RegallocAlgorithm::Backtracking };
+        let registers =
+            if level == OptLevel::None { RegallocAlgorithm::SinglePass } else { RegallocAlgorithm::Backtracking };
         let adjust = |config: &mut wasmtime::Config| {
             adjust(config);
             config.cranelift_regalloc_algorithm(registers);
@@ -135,9 +136,8 @@ fn compare(engine: &Engine, offsets: Offsets, seed: u64, total: &mut Total) {
     // What wasmtime refuses, as too many fields in a struct, is not compared.
     let Ok(original) = Module::new(engine, &wasm) else { return };
     let left = run(engine, &original, &original, None, &Origins::new(offsets), seed);
-    let rewrite = |options: &Options| {
-        instrument(&wasm, options).unwrap_or_else(|error| panic!("seed {seed}: {error:#}"))
-    };
+    let rewrite =
+        |options: &Options| instrument(&wasm, options).unwrap_or_else(|error| panic!("seed {seed}: {error:#}"));
     let every = rewrite(&Options::traced());
     for edge in &every.edges.edges {
         *total.edges.entry(edge.kind.name()).or_default() += 1;

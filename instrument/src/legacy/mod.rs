@@ -14,9 +14,9 @@ use anyhow::{Context, Result, ensure};
 use wasm_encoder::{Encode, Module, RawSection, Section as _, SectionId};
 use wasmparser::{FuncValidatorAllocations, Validator};
 
+use crate::added::extended;
 use crate::names::is_name_section;
 use crate::offsets::OffsetMap;
-use crate::added::extended;
 use crate::rewrite::{BODY_BYTES_MAX, added_types};
 use crate::sections::sections;
 use crate::survey::{Bodies, INVALID, Survey, output_features, survey};

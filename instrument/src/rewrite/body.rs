@@ -172,7 +172,9 @@ impl Body<'_> {
         let at = self.bytes.len();
         self.bytes.extend_from_slice(&self.plan.inserted[start as usize..end as usize]);
         let first = self.plan.typed_blocks.partition_point(|&(position, _)| position < start);
-        for &(position, signature) in self.plan.typed_blocks[first..].iter().take_while(|&&(position, _)| position < end) {
+        for &(position, signature) in
+            self.plan.typed_blocks[first..].iter().take_while(|&&(position, _)| position < end)
+        {
             if let BlockType::FunctionType(index) = self.plan.block_types[signature as usize] {
                 patch(&mut self.bytes, at + (position - start) as usize, index);
             }

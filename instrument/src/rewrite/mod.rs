@@ -10,8 +10,8 @@ use std::borrow::Cow;
 use anyhow::{Context, Result};
 use rayon::prelude::*;
 use wasm_encoder::{
-    Encode, ExportKind, ExportSection, MemorySection, MemoryType, Module, RawSection,
-    Section as _, SectionId, TypeSection,
+    Encode, ExportKind, ExportSection, MemorySection, MemoryType, Module, RawSection, Section as _, SectionId,
+    TypeSection,
 };
 
 use crate::added::{Added, extended};

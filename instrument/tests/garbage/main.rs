@@ -252,13 +252,7 @@ impl Total {
         result
     }
 
-    fn check_one(
-        &mut self,
-        wasm: &[u8],
-        options: &Options,
-        heap_per_byte: usize,
-        number: u64,
-    ) -> Result<(), String> {
+    fn check_one(&mut self, wasm: &[u8], options: &Options, heap_per_byte: usize, number: u64) -> Result<(), String> {
         let start = Instant::now();
         let (result, heap) = heap::peak(|| instrument(wasm, options));
         self.longest = self.longest.max((start.elapsed(), number));
