@@ -9,6 +9,8 @@
 //! A module with legacy exceptions is first translated by `legacy`, and then goes the same way. Of a component, `component`
 //! rewrites the core modules inside.
 //!
+//! Modules can also record what they compare and call: [`trace`] reads that.
+//!
 //! What comes out besides bytes: [`EdgeMap`] says what each counter counts, [`OffsetMap`] leads from an offset in the
 //! new module back to the original, [`StateExports`] names all state that an execution can change.
 //!
@@ -37,6 +39,7 @@ mod probes;
 mod rewrite;
 mod sections;
 mod survey;
+pub mod trace;
 mod types;
 
 pub use cfg::{Block, BlockKind, Cfg, Cfgs, ControlDependence, DominatorTree, Flow, FlowKind, Loops};

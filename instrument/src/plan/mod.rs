@@ -15,7 +15,6 @@ mod frames;
 mod throws;
 mod walk;
 
-pub(crate) use frames::Frames;
 pub(crate) use walk::Draft;
 
 use anyhow::{Result, ensure};
@@ -218,8 +217,8 @@ pub(crate) fn plan(survey: &Survey<'_>, bodies: Bodies<'_>, options: &Options) -
         edges: 0,
         changes_objects: false,
     };
-    if Added::new(survey, options).functions() > 0 {
-        plan.types.plain(&[], &[])?;
+    for (params, results) in Added::new(survey, options).types() {
+        plan.types.plain(params, results)?;
     }
     plan.settle(survey)?;
     throws::settle(survey, &mut plan.functions);

@@ -20,7 +20,7 @@ use crate::plan::Plan;
 use crate::sections::sections;
 use crate::survey::Survey;
 use crate::types::AddedTypes;
-use crate::{Injected, Options, StateExports, layout};
+use crate::{Injected, Options, StateExports, layout, trace};
 
 /// The sections in the order in which a module has them.
 const ORDER: [SectionId; 13] = [
@@ -63,15 +63,15 @@ pub(crate) fn rewrite(
     }
     let added = Added::new(survey, options);
     let counters = placements.iter().map(|placement| placement.len).sum();
-    let injected = injected(survey, &added, counters);
+    let injected = injected(survey, &added, counters, options)?;
     let state = state_exports(survey, plan, &added);
     let mut wasm = Module::HEADER.to_vec();
     let mut offsets = OffsetMap::default();
     for (id, old) in ORDER.into_iter().zip(old) {
         let data = match (id, old) {
-            (SectionId::Code, Some(_)) => Some(code_section(survey, plan, placements, &added, &mut offsets)?),
+            (SectionId::Code, Some(_)) => Some(code_section(survey, plan, placements, &added, &injected, &mut offsets)?),
             (SectionId::Code, None) if added.functions() > 0 => {
-                Some(code_section(survey, plan, placements, &added, &mut offsets)?)
+                Some(code_section(survey, plan, placements, &added, &injected, &mut offsets)?)
             }
             (SectionId::DataCount, Some(count)) if options.fuel.is_some() => Some(increased(count)?),
             (SectionId::Type, old) => extended(old, &added_types(&plan.types))?,
@@ -99,13 +99,15 @@ pub(crate) const BODY_BYTES_MAX: usize = 7_654_321;
 
 const TOO_LARGE: &str = "has more than 4 GiB when it is rewritten";
 
-fn injected(survey: &Survey<'_>, added: &Added, counters: u32) -> Injected {
+fn injected(survey: &Survey<'_>, added: &Added, counters: u32, options: &Options) -> Result<Injected> {
     let name = |name: &str| format!("{}{name}", survey.export_prefix);
-    Injected {
+    let trace = added.recorders.map(|_| trace::place(counters, options.trace_bytes)).transpose()?;
+    Ok(Injected {
         memory_export: name("injected"),
-        pages: layout::pages(counters),
+        pages: trace.as_ref().map_or(layout::pages(counters), |trace| u64::from(trace.end).div_ceil(layout::PAGE_BYTES)),
         trap_table_export: added.traps.map(|_| name("traps")),
-    }
+        trace,
+    })
 }
 
 /// The names under which the host finds all state of the module.
@@ -187,6 +189,7 @@ fn code_section(
     plan: &Plan,
     placements: &[Placement],
     added: &Added,
+    injected: &Injected,
     offsets: &mut OffsetMap,
 ) -> Result<Vec<u8>> {
     let mut code = Vec::new();
@@ -211,7 +214,7 @@ fn code_section(
             offsets.outside(u32::try_from(code.len()).context(TOO_LARGE)?);
         }
     }
-    for body in added.bodies(survey) {
+    for body in added.bodies(survey, injected.trace.as_ref()) {
         code.extend_from_slice(&body);
     }
     Ok(code)
