@@ -35,7 +35,8 @@ impl Comparer {
         let address = if memory.memory64 { ValType::I64 } else { ValType::I32 };
         let Values::Results(ty) = function.results else { return None };
         let ty = survey.types.get(ty as usize)?.as_ref()?;
-        if !ty.params().iter().all(|&param| param == address) || !matches!(ty.results(), [ValType::I32 | ValType::I64]) {
+        if !ty.params().iter().all(|&param| param == address) || !matches!(ty.results(), [ValType::I32 | ValType::I64])
+        {
             return None;
         }
         let params = ty.params().len() as u32;

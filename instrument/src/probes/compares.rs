@@ -11,7 +11,8 @@ use wasmparser::{Operator, ValType};
 use super::{Probe, Site};
 use crate::survey::Survey;
 use crate::trace::{
-    MEMORY_COPY, MEMORY_FILL, MEMORY_INIT, Recorder, Recorders, TEST_BR_IF, TEST_EQZ, TEST_IF, TEST_SELECT, compares, tag,
+    MEMORY_COPY, MEMORY_FILL, MEMORY_INIT, Recorder, Recorders, TEST_BR_IF, TEST_EQZ, TEST_IF, TEST_SELECT, compares,
+    tag,
 };
 
 pub(super) struct Compares {

@@ -75,23 +75,22 @@ pub(crate) struct Probes {
 impl Probes {
     /// Those which the options ask for, in the order in which they write.
     pub(crate) fn new(survey: &Survey<'_>, options: &Options, function: &Function<'_, '_>) -> Probes {
+        let added = Added::new(survey, options);
         let mut probes: Vec<Box<dyn Probe>> = vec![Box::new(waits::Waits), Box::new(state::State)];
+        // A function whose entry takes the last fuel was entered.
+        if let (Some(recorders), true) = (added.recorders, options.spans) {
+            probes.push(Box::new(spans::Spans::new(recorders)));
+        }
         if options.polls {
             probes.push(Box::new(polls::Polls::default()));
         }
         if options.fuel.is_some() {
             probes.push(Box::new(fuel::Fuel::default()));
         }
-        let added = Added::new(survey, options);
-        if let Some(recorders) = added.recorders {
-            if options.spans {
-                probes.push(Box::new(spans::Spans::new(recorders)));
-            }
-            if options.compares {
-                probes.push(Box::new(compares::Compares::new(recorders)));
-                let comparer = comparers::Comparer::new(survey, function, recorders);
-                probes.extend(comparer.map(|comparer| Box::new(comparer) as Box<dyn Probe>));
-            }
+        if let (Some(recorders), true) = (added.recorders, options.compares) {
+            probes.push(Box::new(compares::Compares::new(recorders)));
+            let comparer = comparers::Comparer::new(survey, function, recorders);
+            probes.extend(comparer.map(|comparer| Box::new(comparer) as Box<dyn Probe>));
         }
         if let Some(traps) = added.traps {
             probes.push(Box::new(traps::Traps { table: traps.table, ty: added.plain_type }));

@@ -314,9 +314,7 @@ fn read_record<'m>(slots: &mut impl Iterator<Item = &'m [u8]>) -> Option<Record>
             right: number(1),
         },
         CLASS_TEST => match operator {
-            TEST_EQZ => {
-                Event::Compare { comparison: Comparison::Eq, float: false, width, left: number(0), right: 0 }
-            }
+            TEST_EQZ => Event::Compare { comparison: Comparison::Eq, float: false, width, left: number(0), right: 0 },
             TEST_IF => Event::Condition { operator: Conditional::If, value: number(0) as u32 },
             TEST_BR_IF => Event::Condition { operator: Conditional::BrIf, value: number(0) as u32 },
             _ => Event::Condition { operator: Conditional::Select, value: number(0) as u32 },

@@ -19,7 +19,9 @@ use anyhow::{Result, ensure};
 use wasm_encoder::{BlockType, Encode};
 use wasmparser::ValType::{self, F32, F64, I32, I64};
 
-use super::{CLASS_BYTES, CLASS_CAUGHT, CLASS_CHOOSE, CLASS_COMPARE, CLASS_ENTER, CLASS_LEAVE, CLASS_MEMORY, CLASS_TEST};
+use super::{
+    CLASS_BYTES, CLASS_CAUGHT, CLASS_CHOOSE, CLASS_COMPARE, CLASS_ENTER, CLASS_LEAVE, CLASS_MEMORY, CLASS_TEST,
+};
 use super::{CONTENT_BYTES, SLOT_BYTES};
 use crate::code::Code;
 use crate::layout;
@@ -301,7 +303,9 @@ impl Body<'_> {
                 let place = body.trace.start + SLOT_BYTES + pointer * CONTENT_BYTES;
                 let (at, injected) = (body.at, body.memory);
                 let mut code = body.code();
-                code.local_get(at).i32_const(place.cast_signed()).i32_add().local_get(pointer);
+                code.local_get(at).i32_const(place.cast_signed()).i32_add();
+                // Copying nothing from outside of the memory would trap.
+                code.local_get(pointer).i64_const(0).local_get(length).i32_wrap_i64().select();
                 if !guest.memory64 {
                     code.i32_wrap_i64();
                 }
