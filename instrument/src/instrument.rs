@@ -240,6 +240,9 @@ impl Instrumented {
 /// init), one for an element of a table or array. `memory.atomic.wait` times out at once, because nobody is there to
 /// notify.
 ///
+/// **Operands and calls** can be recorded, in a [`trace`](crate::trace) behind the counters. Functions that are appended
+/// do it; a full trace loses what comes, and nothing else happens.
+///
 /// **Legacy exceptions** are translated first, as [`translate_legacy_exceptions`] shows; all of the above is then about
 /// the translated module. Offsets and edges are the original's: a `try` has an edge for each of its clauses, as a
 /// `try_table` has, and one that ends with `delegate` has one for what it delegates.

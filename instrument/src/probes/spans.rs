@@ -22,7 +22,8 @@
 //!                                           call $leave)
 //! ```
 //!
-//! Each call knows its depth, so one that is left by a trap or an exception needs no record.
+//! Each call knows its depth, so one that is left by a trap or an exception needs no record. A function that has as many
+//! locals as there may be has no room for it, and no span.
 
 use anyhow::Result;
 use wasmparser::{Operator, ValType};
@@ -32,27 +33,30 @@ use crate::trace::{LEAVE_END, LEAVE_RETURN, LEAVE_TAIL_CALL, Recorder, Recorders
 
 pub(super) struct Spans {
     recorders: Recorders,
-    /// The local that holds the depth.
-    depth: u32,
+    /// The local that holds the depth, if there was room for one.
+    depth: Option<u32>,
 }
 
 impl Spans {
     pub(super) fn new(recorders: Recorders) -> Spans {
-        Spans { recorders, depth: 0 }
+        Spans { recorders, depth: None }
     }
 
     fn record(&self, recorder: Recorder, operator: u8, site: &mut Site<'_, '_>) {
-        let tag = tag(site.at, operator);
-        site.code().local_get(self.depth).i32_const(tag).call(self.recorders.index(recorder));
+        if let Some(depth) = self.depth {
+            let tag = tag(site.at, operator);
+            site.code().local_get(depth).i32_const(tag).call(self.recorders.index(recorder));
+        }
     }
 }
 
 impl Probe for Spans {
     fn enter(&mut self, site: &mut Site<'_, '_>) -> Result<()> {
-        self.depth = site.local(ValType::I32)?;
+        let Ok(depth) = site.local(ValType::I32) else { return Ok(()) };
+        self.depth = Some(depth);
         let (function, tag) = (site.function(), tag(site.at, 0));
         let enter = self.recorders.index(Recorder::Enter);
-        site.code().i32_const(function.cast_signed()).i32_const(tag).call(enter).local_set(self.depth);
+        site.code().i32_const(function.cast_signed()).i32_const(tag).call(enter).local_set(depth);
         site.block_with_results()
     }
 
@@ -74,7 +78,9 @@ impl Probe for Spans {
     }
 
     fn leave(&mut self, site: &mut Site<'_, '_>) -> Result<()> {
-        site.code().end();
+        if self.depth.is_some() {
+            site.code().end();
+        }
         self.record(Recorder::Leave, LEAVE_END, site);
         Ok(())
     }

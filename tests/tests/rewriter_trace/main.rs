@@ -84,9 +84,8 @@ impl Traced {
     /// The same, without calls, each event with the operator in the original.
     fn operands(&mut self, name: &str, arguments: &[Val]) -> Vec<(String, Event)> {
         let records = self.traced(name, arguments).records.into_iter();
-        let operands = records.filter(|record| {
-            !matches!(record.event, Event::Enter { .. } | Event::Leave { .. } | Event::Caught { .. })
-        });
+        let operands = records
+            .filter(|record| !matches!(record.event, Event::Enter { .. } | Event::Leave { .. } | Event::Caught { .. }));
         operands.map(|record| (self.operator(record.site), record.event)).collect()
     }
 

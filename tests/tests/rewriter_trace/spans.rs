@@ -139,6 +139,19 @@ fn legacy_exceptions_unwind_and_sites_are_the_originals() {
 }
 
 #[test]
+fn a_function_with_all_locals_there_may_be_has_no_span() {
+    let locals = "i32 ".repeat(50_000);
+    let mut run = Traced::text(&format!(
+        "(module
+          (func $inner (param i32))
+          (func $full (local {locals}) (call $inner (i32.const 1)))
+          (func $outer (export \"outer\") call $full))"
+    ));
+    let trace = run.traced("outer", &[]);
+    assert_eq!(tree(&run, &trace), "outer(inner)");
+}
+
+#[test]
 fn deep_recursion_has_a_deep_tree() {
     let mut run = Traced::text(
         r#"(module (func $f (export "f") (param i32)
