@@ -4,11 +4,14 @@
 //! function F      does nothing: what the trap table holds until the host puts its own function there
 //! function F + 1  saves the mutable globals
 //! function F + 2  restores them
+//! function F + 3  the recorders, which write the trace
+//! ...
 //! table T         the trap table, with one element
 //! global G, ...   what was saved, one for each mutable global
 //! ```
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use anyhow::{Context, Result};
 use wasm_encoder::{
@@ -18,17 +21,21 @@ use wasmparser::ValType;
 
 use crate::instrument::Options;
 use crate::survey::Survey;
+use crate::trace::{Recorders, Types};
 use crate::types::encoded;
 
 /// The indices of what is added.
 #[derive(Clone, Copy)]
 pub(crate) struct Added {
-    /// The function type without parameters and results: the first type that is added, if there are functions.
+    /// The function type without parameters and results: the first type that is added, if there are functions. Those of
+    /// the recorders follow.
     pub(crate) plain_type: u32,
     /// The function that does nothing, and the table that it is in.
     pub(crate) traps: Option<Traps>,
     /// The functions that save and restore the mutable globals, if there are some.
     pub(crate) globals: Option<Globals>,
+    /// The functions that record, if something is recorded.
+    pub(crate) recorders: Option<Recorders>,
 }
 
 /// Where a host puts a function that is called before `unreachable`.
@@ -59,25 +66,50 @@ impl Added {
                 restore: function(),
                 saved: survey.globals,
             }),
+            recorders: (options.compares || options.spans).then(|| Recorders::new(function())),
         }
     }
 
     /// How many functions there are.
     pub(crate) fn functions(&self) -> u32 {
+        self.plain_functions() + self.recorders.map_or(0, |_| Recorders::COUNT)
+    }
+
+    /// How many of them have no parameters and results: the first.
+    fn plain_functions(&self) -> u32 {
         u32::from(self.traps.is_some()) + 2 * u32::from(self.globals.is_some())
+    }
+
+    /// The types that the functions have, no two alike: the first types to add to the module's.
+    pub(crate) fn types(&self) -> Vec<Types> {
+        let mut types: Vec<Types> = Vec::new();
+        if self.functions() > 0 {
+            types.push((&[], &[]));
+        }
+        for ty in self.recorders.iter().flat_map(|_| Recorders::types()) {
+            if !types.contains(&ty) {
+                types.push(ty);
+            }
+        }
+        types
     }
 
     /// The functions' types.
     pub(crate) fn function_types(&self) -> FunctionSection {
         let mut section = FunctionSection::new();
-        for _ in 0..self.functions() {
+        for _ in 0..self.plain_functions() {
             section.function(self.plain_type);
+        }
+        let types = self.types();
+        for ty in self.recorders.iter().flat_map(|_| Recorders::types()) {
+            let number = types.iter().position(|&other| other == ty).expect("these are the types of all");
+            section.function(self.plain_type + number as u32);
         }
         section
     }
 
-    /// The functions' bodies, in order, each with its size before it.
-    pub(crate) fn bodies(&self, survey: &Survey<'_>) -> Vec<Vec<u8>> {
+    /// The functions' bodies, in order, each with its size before it. `trace` is where the trace is.
+    pub(crate) fn bodies(&self, survey: &Survey<'_>, trace: Option<&Range<u32>>) -> Vec<Vec<u8>> {
         let mut bodies = Vec::new();
         bodies.extend(self.traps.map(|_| body(|_| {})));
         if let Some(Globals { saved, .. }) = self.globals {
@@ -97,6 +129,7 @@ impl Added {
                 }
             }));
         }
+        bodies.extend(trace.iter().flat_map(|trace| Recorders::bodies(survey, trace)));
         bodies
     }
 

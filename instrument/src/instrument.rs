@@ -1,5 +1,6 @@
 //! The entry function and what it gives.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
@@ -15,6 +16,7 @@ use crate::plan::{FunctionPlan, plan};
 use crate::rewrite::{CodeSection, assemble};
 use crate::survey::{Bodies, Survey, output_features, survey};
 use crate::throws::Throwing;
+use crate::trace::Trace;
 use crate::types::AddedTypes;
 
 /// How a module is rewritten: what is put into it.
@@ -36,6 +38,13 @@ pub struct Options {
     pub polls: bool,
     /// Whether a function that the host may put into a table is called before `unreachable`.
     pub traps: bool,
+    /// Whether comparisons and some other operators record their operands; see [`trace`](crate::trace).
+    pub compares: bool,
+    /// Whether function entry and exit are recorded.
+    pub spans: bool,
+    /// How many bytes the trace takes, if something is recorded: what doesn't fit is lost. At most
+    /// [`TRACE_BYTES_MAX`](crate::layout::TRACE_BYTES_MAX).
+    pub trace_bytes: u32,
     /// How often each edge was taken in the past, by its number: places where counting is cheap are chosen by it.
     pub profile: Option<Arc<[u64]>>,
 }
@@ -43,11 +52,13 @@ pub struct Options {
 /// What a start function may run on: 10,000,000,000 units.
 const START_FUEL: i64 = 10_000_000_000;
 
+/// Room for 32,768 records.
+const TRACE_BYTES: u32 = 1 << 20;
+
 impl Options {
     /// Enough counters for the counts of all edges. Every endless execution passes a counter again and again.
     pub fn full() -> Options {
-        let counters = Counters::Enough;
-        Options { counters, selects: true, fuel: None, polls: false, traps: true, profile: None }
+        Options { counters: Counters::Enough, selects: true, traps: true, ..Options::counting() }
     }
 
     /// Counters for some edges only: those that can still tell something new. Loops poll.
@@ -55,14 +66,24 @@ impl Options {
         Options { counters: Counters::Only(interesting), polls: true, ..Options::full() }
     }
 
-    /// Everything that is known to be asked about an execution.
+    /// Everything that is known to be asked about an execution: also what was compared, and which functions were called.
     pub fn traced() -> Options {
-        Options { counters: Counters::Every, fuel: Some(START_FUEL), traps: false, ..Options::full() }
+        Options { compares: true, spans: true, ..Options::default() }
     }
 
     /// For who doesn't write code at all.
     pub(crate) fn counting() -> Options {
-        Options { counters: Counters::Every, selects: false, fuel: None, polls: false, traps: false, profile: None }
+        Options {
+            counters: Counters::Every,
+            selects: false,
+            fuel: None,
+            polls: false,
+            traps: false,
+            compares: false,
+            spans: false,
+            trace_bytes: TRACE_BYTES,
+            profile: None,
+        }
     }
 }
 
@@ -89,6 +110,8 @@ pub struct Instrumented {
     pub offsets: OffsetMap,
     /// The way back to what was planned, if that isn't the original.
     planned: Option<OffsetMap>,
+    /// The way from there to the original.
+    translated: Option<OffsetMap>,
 }
 
 /// The added memory: 32-bit, not shared, its size fixed, the last of the memory index space. The module itself has no
@@ -103,6 +126,8 @@ pub struct Injected {
     /// called before each `unreachable`. At first it does nothing; a host can put one there that fails at less cost than
     /// the trap.
     pub trap_table_export: Option<String>,
+    /// Where the trace is, if something is recorded: a range of bytes. [`Instrumented::trace`] reads it.
+    pub trace: Option<Range<u32>>,
 }
 
 /// Names of the exports that were added so that the host can save and restore all state of an instance: all memories
@@ -141,6 +166,26 @@ impl Instrumented {
         self.counters.edge_counts(&self.edges, counters, &planned.collect::<Vec<_>>())
     }
 
+    /// What the last execution recorded. `injected` is the content of the injected memory.
+    ///
+    /// ```
+    /// # use fuzzbox_instrument::{Options, instrument};
+    /// # let wasm = b"\0asm\x01\0\0\0";
+    /// let new = instrument(wasm, &Options::traced())?;
+    /// let memory = vec![0; new.injected.pages as usize * 65_536]; // from an instance
+    /// for record in new.trace(&memory).records {
+    ///     println!("{:#x}: {:?}", record.site, record.event);
+    /// }
+    /// # anyhow::Ok(())
+    /// ```
+    pub fn trace(&self, injected: &[u8]) -> Trace {
+        let original = |site| match &self.translated {
+            Some(offsets) => offsets.original(site).unwrap_or(site),
+            None => site,
+        };
+        self.injected.trace.as_ref().map_or_else(Trace::default, |place| Trace::read(injected, place, original))
+    }
+
     /// Puts in terms of an original what is in terms of a module that was made of it; `offsets` is the way back.
     fn through(mut self, offsets: &OffsetMap) -> Instrumented {
         for edge in &mut self.edges.edges {
@@ -149,6 +194,7 @@ impl Instrumented {
         }
         let whole = self.offsets.then(offsets);
         self.planned = Some(std::mem::replace(&mut self.offsets, whole));
+        self.translated = Some(offsets.clone());
         self
     }
 }
@@ -205,6 +251,9 @@ impl Instrumented {
 /// init), one for an element of a table or array. `memory.atomic.wait` times out at once, because nobody is there to
 /// notify.
 ///
+/// **Operands and calls** can be recorded, in a [`trace`](crate::trace) behind the counters. Functions that are appended
+/// do it; a full trace loses what comes, and nothing else happens.
+///
 /// **Legacy exceptions** are translated first, as [`translate_legacy_exceptions`] shows; all of the above is then about
 /// the translated module. Offsets and edges are the original's: a `try` has an edge for each of its clauses, as a
 /// `try_table` has, and one that ends with `delegate` has one for what it delegates.
@@ -237,8 +286,8 @@ fn instrument_current(wasm: &[u8], options: &Options) -> Result<Instrumented> {
     let (survey, bodies) = survey(wasm)?;
     let added = Added::new(&survey, options);
     let mut types = AddedTypes::new(&survey);
-    if added.functions() > 0 {
-        types.plain(&[], &[])?;
+    for (params, results) in added.types() {
+        types.plain(params, results)?;
     }
     let mut code = CodeSection::new(bodies.len() as u32 + added.functions());
     let mut edges = Vec::new();
@@ -259,12 +308,12 @@ fn instrument_current(wasm: &[u8], options: &Options) -> Result<Instrumented> {
     })?;
     edges.shrink_to_fit();
     let state = StateExports::new(&survey, &added, changes_objects);
-    let injected = Injected::new(&survey, &added, counters.len());
+    let injected = Injected::new(&survey, &added, options, counters.len())?;
     let (wasm, offsets) = assemble(&survey, &added, &types, code, &injected, &state)?;
     // Everything was in order before, so what fails here is a limit: the validator knows them all, and names them.
     validate(&wasm).context("is beyond what engines accept when it is rewritten")?;
     let edges = EdgeMap { edges, functions: survey.names };
-    Ok(Instrumented { wasm, edges, counters, injected, state, offsets, planned: None })
+    Ok(Instrumented { wasm, edges, counters, injected, state, offsets, planned: None, translated: None })
 }
 
 /// Bytes of bodies that are planned at once, or one body: enough for all cores.

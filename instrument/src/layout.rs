@@ -1,13 +1,19 @@
 //! Where things are in the injected memory, in bytes from its start; all values are little-endian.
 //!
 //! ```text
-//! 0        8 9 10 11 12        64 KiB         68 KiB
-//! | fuel   |o|w|g|d|m|    0    | polls        | counter 0 | counter 1 | ...
-//!   i64     u8 flags             u8 each        u32         u32
+//! 0        8 9 10 11 12    16         20          24          64 KiB      68 KiB
+//! | fuel   |o|w|g|d|m|  0  | used     | depth     | lost  | 0 | polls     | counter 0 | counter 1 | ... | trace ...
+//!   i64     u8 flags         u32        u32         u64         u8 each     u32         u32
 //! ```
+//!
+//! The trace, if there is one, starts a page of 64 KiB behind the counters; [`Injected::trace`](crate::Injected::trace)
+//! says where, and [`trace`](crate::trace) what is in it. The host clears [`TRACE_CELLS`] before each execution; the
+//! trace itself can stay as it is.
 //!
 //! All from [`POLLS`] on can be taken away by a watchdog: each endless execution of a module with polls, or with enough
 //! counters, touches it.
+
+use std::ops::Range;
 
 /// Fuel, an `i64`: how much more is left than the [`Options::fuel`](crate::Options::fuel) that a new instance starts with; so 0 in a new
 /// instance. Each function entry and each loop head takes from it what the code there costs, and execution stops with a
@@ -37,6 +43,21 @@ pub const FLAG_SEGMENT_DROP: u32 = 11;
 
 /// A `memory.grow` was reached, whether it succeeded or not.
 pub const FLAG_MEMORY_GROW: u32 = 12;
+
+/// What says how far the trace is, in bytes; 0 before each execution.
+pub const TRACE_CELLS: Range<u32> = 16..32;
+
+/// How many bytes of the trace are used, a `u32`.
+pub const TRACE_USED: u32 = 16;
+
+/// How many calls deep the execution is, a `u32`.
+pub const TRACE_DEPTH: u32 = 20;
+
+/// How many records had no room in the trace, a `u64`.
+pub const TRACE_LOST: u32 = 24;
+
+/// The most bytes that a trace can take: 1 GiB.
+pub const TRACE_BYTES_MAX: u32 = 1 << 30;
 
 /// The first address that polls load from. It starts a page of whatever size a machine has.
 pub const POLLS: u32 = 1 << 16;

@@ -15,6 +15,8 @@
 //! A module with legacy exceptions is first translated by `legacy`, and then goes the same way. Of a component, `component`
 //! rewrites the core modules inside.
 //!
+//! Modules can also record what they compare and call: [`trace`] reads that.
+//!
 //! What comes out besides bytes: [`EdgeMap`] says what each edge is, [`CounterMap`] how its count follows from the
 //! counters, [`OffsetMap`] leads from an offset in the
 //! new module back to the original, [`StateExports`] names all state that an execution can change.
@@ -45,6 +47,7 @@ mod rewrite;
 mod sections;
 mod survey;
 mod throws;
+pub mod trace;
 mod types;
 
 pub use cfg::{Block, BlockKind, Cfg, Cfgs, ControlDependence, DominatorTree, Flow, FlowKind, Loops};

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context, Result, bail, ensure};
 use wasmparser::types::{CoreTypeId, Types};
 use wasmparser::{
-    CompositeInnerType, ExternalKind, FuncToValidate, FuncType, FunctionBody, Parser, Payload, TypeRef, ValType,
-    ValidPayload, Validator, ValidatorResources, WasmFeatures,
+    CompositeInnerType, ExternalKind, FuncToValidate, FuncType, FunctionBody, MemoryType, Parser, Payload, TypeRef,
+    ValType, ValidPayload, Validator, ValidatorResources, WasmFeatures,
 };
 
 use crate::claims::check_counts;
@@ -51,6 +51,8 @@ pub(crate) struct Survey<'a> {
     pub(crate) tags: Vec<u32>,
     /// Size of the memory index space; the injected memory's index.
     pub(crate) memories: u32,
+    /// The memories.
+    pub(crate) memory_types: Vec<MemoryType>,
     /// Size of the table index space.
     pub(crate) tables: u32,
     /// Size of the global index space.
@@ -156,6 +158,7 @@ impl<'a> Reader<'a> {
             tags: (0..types.tag_count()).map(|index| type_indices[&types.tag_at(index)]).collect(),
             type_indices,
             memories: types.memory_count(),
+            memory_types: (0..types.memory_count()).map(|index| types.memory_at(index)).collect(),
             tables: types.table_count(),
             globals: types.global_count(),
             mutable_globals: Vec::new(),

@@ -1,8 +1,10 @@
 //! Modules beside what becomes of them: `tests/golden/*.wat`, and `*.expected` with a counter on every edge and fuel,
-//! `*.full` with enough counters and cheap traps.
+//! `*.full` with enough counters and cheap traps. Those whose first line has `traced` in it also have `*.traced`, with all
+//! that can be recorded, but without the functions that record.
 //!
 //! `BLESS=1 cargo test -p fuzzbox-instrument --test golden` rewrites the expected files. In them, each counter and
-//! each taking of fuel is folded into one line, unless the module's first line is `;; unfolded`.
+//! each taking of fuel is folded into one line, unless the module's first line is `;; unfolded`, or `;; unfolded, traced`,
+//! and then the functions that record are there too.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -20,7 +22,11 @@ fn golden_modules_become_what_is_expected() {
     for path in modules {
         let text = std::fs::read_to_string(&path).unwrap();
         let original = wat::parse_str(&text).unwrap();
-        for (extension, options) in [("expected", Options::default()), ("full", Options::full())] {
+        let mut variants = vec![("expected", Options::default()), ("full", Options::full())];
+        if text.lines().next().is_some_and(|line| line.starts_with(";;") && line.ends_with("traced")) {
+            variants.push(("traced", Options::traced()));
+        }
+        for (extension, options) in variants {
             let found = describe(&original, &instrument(&original, &options).unwrap(), &text);
             let expected = path.with_extension(extension);
             if std::env::var_os("BLESS").is_some() {
@@ -44,8 +50,28 @@ fn describe(original: &[u8], new: &Instrumented, text: &str) -> String {
     if let Some(reason) = new.state.irreversible {
         writeln!(out, ";; irreversible: {reason}").unwrap();
     }
+    if let Some(trace) = &new.injected.trace {
+        writeln!(out, ";; trace: {trace:#x?}").unwrap();
+    }
     let printed = wasmprinter::print_bytes(&new.wasm).unwrap();
-    out + &if text.starts_with(";; unfolded") { printed } else { fold(&printed) }
+    out + &if text.starts_with(";; unfolded") { printed } else { fold(&without_recorders(&printed, new)) }
+}
+
+/// Leaves out the bodies of the functions that record: those with parameters which were added.
+fn without_recorders(printed: &str, new: &Instrumented) -> String {
+    let functions = new.edges.functions.len();
+    let mut inside = false;
+    let kept = printed.lines().filter(|line| {
+        if let Some(rest) = line.strip_prefix("  (func ") {
+            let number = rest.split_once("(;").and_then(|(_, rest)| rest.split_once(";)"));
+            let added = number.is_some_and(|(number, _)| number.parse::<usize>().unwrap() >= functions);
+            inside = added && rest.contains("(param");
+        } else if !line.starts_with("   ") && *line != "  )" {
+            inside = false;
+        }
+        !inside
+    });
+    kept.map(|line| format!("{line}\n")).collect()
 }
 
 /// The operator at an offset, as text.

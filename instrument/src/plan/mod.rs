@@ -13,7 +13,6 @@
 mod frames;
 mod walk;
 
-pub(crate) use frames::Frames;
 pub(crate) use walk::Draft;
 
 use anyhow::{Result, ensure};

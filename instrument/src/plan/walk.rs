@@ -11,7 +11,7 @@ use crate::cfg::{Builder, Calls};
 use crate::counters::Counters;
 use crate::instrument::Options;
 use crate::legacy::UsesLegacy;
-use crate::probes::{Place, Probes, Site};
+use crate::probes::{Function, Place, Probes, Site};
 use crate::survey::{LOCALS_MAX, Survey};
 use crate::types::{Signature, Values};
 
@@ -46,7 +46,7 @@ pub(super) fn walk<'p>(
         options,
         frames: Frames::new(results),
         graph: Builder::new(code_start, end, calls),
-        probes: Probes::new(survey, options),
+        probes: Probes::new(survey, options, &Function { index: out.index, results, body }),
         draft: Draft { out, scratch: BTreeMap::new(), signatures: BTreeMap::new() },
         results,
         at: code_start,
@@ -134,6 +134,9 @@ impl Walk<'_, '_> {
         let block = self.graph.block_now();
         self.graph.operator(operator, self.at, self.end)?;
         self.count(operator, flow, live, operands[0])?;
+        if self.frames.len() == 0 {
+            self.probe(Place::Before, |probes, site| probes.leave(site))?;
+        }
         if let (Operator::Loop { .. } | Operator::End, Some(new)) = (operator, self.graph.block_now())
             && block != Some(new)
         {
@@ -263,7 +266,7 @@ impl Walk<'_, '_> {
             let around = catches.len() as u32 - clause;
             let depth = self.frames.moved(label) + around;
             let before = self.draft.out.inserted.len() as u32;
-            let mut site = Site::new(self.survey, &mut self.draft, &self.frames, self.results, self.at);
+            let mut site = Site::new(self.survey, &mut self.draft, self.results, self.at);
             self.probes.caught(&mut site)?;
             let inserted = (before, self.draft.out.inserted.len() as u32);
             handlers.push(Handler { catch, signature, flow: flow + clause, inserted, depth });
@@ -363,7 +366,7 @@ impl Walk<'_, '_> {
         probe: impl FnOnce(&mut Probes, &mut Site<'_, '_>) -> Result<()>,
     ) -> Result<()> {
         let start = self.draft.out.inserted.len() as u32;
-        let mut site = Site::new(self.survey, &mut self.draft, &self.frames, self.results, self.at);
+        let mut site = Site::new(self.survey, &mut self.draft, self.results, self.at);
         (site.live, site.operands) = (live, operands);
         probe(&mut self.probes, &mut site)?;
         let end = self.draft.out.inserted.len() as u32;

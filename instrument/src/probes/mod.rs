@@ -4,20 +4,23 @@
 //! leaves the operands on the stack as they are, so probes don't know of each other. Adding an instrumentation is adding
 //! a file here, a line in [`Probes::new`] and a switch in [`Options`].
 
+mod comparers;
+mod compares;
 mod fuel;
 mod polls;
+mod spans;
 mod state;
 mod traps;
 mod waits;
 
 use anyhow::Result;
 use wasm_encoder::BlockType;
-use wasmparser::{Operator, ValType};
+use wasmparser::{FunctionBody, Operator, ValType};
 
 use crate::added::Added;
 use crate::code::Code;
 use crate::instrument::Options;
-use crate::plan::{Draft, Frames};
+use crate::plan::Draft;
 use crate::survey::Survey;
 use crate::types::{Signature, Values, encoded};
 
@@ -46,8 +49,22 @@ pub(crate) trait Probe: Send {
         Ok(())
     }
 
+    /// Before the function's end, behind what is counted there. What is written is reached by what goes on to the end, or
+    /// branches to the function's label if a block was opened around the body, which is closed here.
+    fn leave(&mut self, _site: &mut Site<'_, '_>) -> Result<()> {
+        Ok(())
+    }
+
     /// The body has ended; `inserted` is all that was written, to fill in what was not known.
     fn finish(&mut self, _inserted: &mut [u8]) {}
+}
+
+/// A function, for probes that look at it as a whole.
+pub(crate) struct Function<'a, 's> {
+    pub(crate) index: u32,
+    /// What it gives.
+    pub(crate) results: Values,
+    pub(crate) body: &'a FunctionBody<'s>,
 }
 
 /// The probes of a function.
@@ -57,15 +74,24 @@ pub(crate) struct Probes {
 
 impl Probes {
     /// Those which the options ask for, in the order in which they write.
-    pub(crate) fn new(survey: &Survey<'_>, options: &Options) -> Probes {
+    pub(crate) fn new(survey: &Survey<'_>, options: &Options, function: &Function<'_, '_>) -> Probes {
+        let added = Added::new(survey, options);
         let mut probes: Vec<Box<dyn Probe>> = vec![Box::new(waits::Waits), Box::new(state::State)];
+        // A function whose entry takes the last fuel was entered.
+        if let (Some(recorders), true) = (added.recorders, options.spans) {
+            probes.push(Box::new(spans::Spans::new(recorders)));
+        }
         if options.polls {
             probes.push(Box::new(polls::Polls::default()));
         }
         if let Some(start) = options.fuel {
             probes.push(Box::new(fuel::Fuel::new(start)));
         }
-        let added = Added::new(survey, options);
+        if let (Some(recorders), true) = (added.recorders, options.compares) {
+            probes.push(Box::new(compares::Compares::new(recorders)));
+            let comparer = comparers::Comparer::new(survey, function, recorders);
+            probes.extend(comparer.map(|comparer| Box::new(comparer) as Box<dyn Probe>));
+        }
         if let Some(traps) = added.traps {
             probes.push(Box::new(traps::Traps { table: traps.table, ty: added.plain_type }));
         }
@@ -88,6 +114,10 @@ impl Probes {
         self.probes.iter_mut().try_for_each(|probe| probe.caught(site))
     }
 
+    pub(crate) fn leave(&mut self, site: &mut Site<'_, '_>) -> Result<()> {
+        self.probes.iter_mut().try_for_each(|probe| probe.leave(site))
+    }
+
     pub(crate) fn finish(&mut self, inserted: &mut [u8]) {
         self.probes.iter_mut().for_each(|probe| probe.finish(inserted));
     }
@@ -105,7 +135,6 @@ pub(crate) struct Site<'a, 's> {
     /// The module.
     pub(crate) survey: &'a Survey<'s>,
     draft: &'a mut Draft,
-    frames: &'a Frames,
     /// What the function gives.
     results: Values,
     /// Where the operator is, an offset in the module.
@@ -117,14 +146,8 @@ pub(crate) struct Site<'a, 's> {
 }
 
 impl<'a, 's> Site<'a, 's> {
-    pub(crate) fn new(
-        survey: &'a Survey<'s>,
-        draft: &'a mut Draft,
-        frames: &'a Frames,
-        results: Values,
-        at: u32,
-    ) -> Site<'a, 's> {
-        Site { survey, draft, frames, results, at, live: true, operands: [None; 2] }
+    pub(crate) fn new(survey: &'a Survey<'s>, draft: &'a mut Draft, results: Values, at: u32) -> Site<'a, 's> {
+        Site { survey, draft, results, at, live: true, operands: [None; 2] }
     }
 
     /// To write code.
@@ -140,11 +163,6 @@ impl<'a, 's> Site<'a, 's> {
     /// The function's index.
     pub(crate) fn function(&self) -> u32 {
         self.draft.out.index
-    }
-
-    /// In how many blocks the operator is, the function included.
-    pub(crate) fn depth(&self) -> usize {
-        self.frames.len()
     }
 
     /// A local that takes an operand of this type for a moment. Those with different numbers are different.

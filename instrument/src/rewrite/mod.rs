@@ -6,6 +6,7 @@
 mod body;
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use anyhow::{Context, Result};
 use rayon::prelude::*;
@@ -21,7 +22,7 @@ use crate::plan::FunctionPlan;
 use crate::sections::sections;
 use crate::survey::Survey;
 use crate::types::AddedTypes;
-use crate::{Injected, StateExports, layout};
+use crate::{Injected, Options, StateExports, layout, trace};
 
 /// The sections in the order in which a module has them.
 const ORDER: [SectionId; 13] = [
@@ -49,7 +50,7 @@ pub(crate) fn assemble(
     injected: &Injected,
     state: &StateExports,
 ) -> Result<(Vec<u8>, OffsetMap)> {
-    code.add(added.bodies(survey).concat());
+    code.add(added.bodies(survey, injected.trace.as_ref()).concat());
     let mut old = [const { None }; ORDER.len()];
     for section in sections(survey.wasm)? {
         let section = section?;
@@ -91,13 +92,16 @@ pub(crate) const BODY_BYTES_MAX: usize = 7_654_321;
 const TOO_LARGE: &str = "has more than 4 GiB when it is rewritten";
 
 impl Injected {
-    pub(crate) fn new(survey: &Survey<'_>, added: &Added, counters: u32) -> Injected {
+    pub(crate) fn new(survey: &Survey<'_>, added: &Added, options: &Options, counters: u32) -> Result<Injected> {
         let name = |name: &str| format!("{}{name}", survey.export_prefix);
-        Injected {
+        let trace = added.recorders.map(|_| trace::place(counters, options.trace_bytes)).transpose()?;
+        let end = |trace: &Range<u32>| u64::from(trace.end).div_ceil(layout::PAGE_BYTES);
+        Ok(Injected {
             memory_export: name("injected"),
-            pages: layout::pages(counters),
+            pages: trace.as_ref().map_or(layout::pages(counters), end),
             trap_table_export: added.traps.map(|_| name("traps")),
-        }
+            trace,
+        })
     }
 }
 
