@@ -38,6 +38,9 @@ impl Target {
             .flatten()
             .map(String::as_str)
             .chain([self.injected.memory_export.as_str()])
+            .chain(self.injected.trap_table_export.as_deref())
+            .chain(self.state.save_globals.as_deref())
+            .chain(self.state.restore_globals.as_deref())
             .collect();
         let imports = self.module.imports().map(|import| {
             format!("{}.{} {}", import.module().escape_debug(), import.name().escape_debug(), describe(&import.ty()))

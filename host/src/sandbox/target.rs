@@ -4,6 +4,7 @@ use super::entry::Entry;
 use super::imports::Imports;
 use super::memory::Memories;
 use super::settings::Settings;
+use super::variant::Variant;
 use crate::store::{FindingId, InputId, ModuleId, ObjectId};
 use anyhow::{Context, Result, bail};
 use fuzzbox_instrument::{EdgeMap, Injected, Instrumented, OffsetMap, StateExports};
@@ -36,9 +37,13 @@ pub struct Target {
     pub settings: Settings,
     /// The entry that was chosen.
     pub entry: Entry,
-    /// The edges that are counted; edge `i` is counter `i`.
+    /// The edges of the module, the same in all variants.
     pub edges: EdgeMap,
     pub(super) offsets: OffsetMap,
+    /// What was put into the code.
+    pub variant: Variant,
+    /// How edges' counts follow from counters; `None` if edge `i` is counter `i`.
+    pub(super) counts: Option<Box<Instrumented>>,
     pub(super) injected: Injected,
     pub(super) state: StateExports,
     pub(super) module: Module,
@@ -52,13 +57,12 @@ pub struct Target {
 
 impl Target {
     /// Rewrites and compiles `bytes`, and chooses the entry; executes nothing.
-    pub(super) fn compile(bytes: &[u8], settings: Settings) -> Result<Self> {
+    pub(super) fn compile(bytes: &[u8], settings: Settings, variant: Variant) -> Result<Self> {
         let bytes = assemble(bytes)?;
-        let options = options();
-        let Instrumented { wasm, edges, injected, state, offsets, .. } =
-            fuzzbox_instrument::instrument(&bytes, &options)?;
+        let mut rewritten = fuzzbox_instrument::instrument(&bytes, &variant.options())?;
+        let wasm = std::mem::take(&mut rewritten.wasm);
         let memories = Arc::new(Memories::default());
-        let engine = Engine::new(&config(&bytes, &memories)?).map_err(anyhow::Error::from)?;
+        let engine = Engine::new(&config(&bytes, &memories, &variant)?).map_err(anyhow::Error::from)?;
         let module = Module::new(&engine, &wasm)
             .map_err(anyhow::Error::from)
             .context("failed to compile the rewritten module")?;
@@ -72,16 +76,23 @@ impl Target {
             bytes: bytes.into(),
             settings,
             entry,
-            edges,
-            offsets,
-            injected,
-            state,
+            edges: rewritten.edges.clone(),
+            offsets: rewritten.offsets.clone(),
+            injected: rewritten.injected.clone(),
+            state: rewritten.state.clone(),
+            counts: (variant != Variant::Metered).then(|| Box::new(rewritten)),
+            variant,
             module,
             imports,
             memories,
             throws,
             images: Mutex::default(),
         })
+    }
+
+    /// How many counters there are.
+    pub(super) fn counters(&self) -> usize {
+        self.counts.as_ref().map_or(self.edges.edges.len(), |rewritten| rewritten.counters.len() as usize)
     }
 
     /// The image of memory number `index`, whose bytes in a new instance are `bytes`.
@@ -118,13 +129,6 @@ impl Target {
     }
 }
 
-/// How modules are rewritten.
-pub(crate) fn options() -> fuzzbox_instrument::Options {
-    let mut options = fuzzbox_instrument::Options::default();
-    options.fuel = Some(INIT_FUEL_MAX.cast_signed());
-    options
-}
-
 /// Turns wasm text into a binary module; leaves a binary as it is.
 ///
 /// # Errors
@@ -146,7 +150,7 @@ pub fn assemble(bytes: &[u8]) -> Result<Vec<u8>> {
 }
 
 /// wasmtime's settings: deterministic, and everything on that [`fuzzbox_instrument::features`] accepts.
-fn config(bytes: &[u8], memories: &Arc<Memories>) -> Result<Config> {
+fn config(bytes: &[u8], memories: &Arc<Memories>, variant: &Variant) -> Result<Config> {
     let mut config = Config::new();
     config
         .cranelift_opt_level(OptLevel::Speed)
@@ -154,7 +158,7 @@ fn config(bytes: &[u8], memories: &Arc<Memories>) -> Result<Config> {
         .cranelift_nan_canonicalization(fuzzbox_instrument::shows_float_bits(bytes)?)
         .relaxed_simd_deterministic(true)
         .max_wasm_stack(STACK_BYTES)
-        .wasm_backtrace_max_frames(NonZeroUsize::new(super::Trap::FRAMES_MAX))
+        .wasm_backtrace_max_frames(NonZeroUsize::new(variant.frames_max()))
         .generate_address_map(true)
         .memory_may_move(false)
         .memory_reservation(Settings::MEMORY_BYTES_MAX)
