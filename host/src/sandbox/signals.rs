@@ -10,12 +10,7 @@ use wasmtime::unix::StoreExt;
 ///
 /// wasmtime calls the handler for every fault while the store's guest (or a host function called by it) runs. A write to a tracked page is
 /// ours, if `gate` says that it wasn't taken away; everything else is the guest's own fault and goes on to wasmtime, which turns it into a trap.
-pub(super) fn handle_faults<T>(
-    store: &mut Store<T>,
-    guest: Vec<Arc<Region>>,
-    injected: Arc<Region>,
-    gate: Arc<Gate>,
-) {
+pub(super) fn handle_faults<T>(store: &mut Store<T>, guest: Vec<Arc<Region>>, injected: Arc<Region>, gate: Arc<Gate>) {
     // SAFETY: the handler only reads the siginfo it is given, and what it calls is async-signal-safe.
     unsafe {
         store.set_signal_handler(move |signal, info, _context| {
