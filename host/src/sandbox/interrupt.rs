@@ -191,3 +191,64 @@ impl Gate {
         self.pages.lock().expect("no panic while held")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, pipe};
+    use std::os::fd::AsRawFd;
+
+    const PAGE_BYTES: usize = 1 << 16;
+    const PAGES: usize = 32;
+
+    /// Says which of the pages that can be taken away are readable: it asks the kernel, which doesn't die of it.
+    fn readable(region: &Region) -> Vec<bool> {
+        let (mut reader, writer) = pipe().unwrap();
+        let mut is_readable = |page: usize| {
+            let address = base(region).wrapping_add(FIRST + page * PAGE_BYTES) as *const libc::c_void;
+            // SAFETY: the kernel looks whether it can read there.
+            let readable = unsafe { libc::write(writer.as_raw_fd(), address, 1) } == 1;
+            if readable {
+                reader.read_exact(&mut [0]).unwrap();
+            }
+            readable
+        };
+        (0..PAGES).map(&mut is_readable).collect()
+    }
+
+    fn base(region: &Region) -> usize {
+        // SAFETY: no guest anywhere; the first page is never closed.
+        unsafe { region.bytes().as_ptr() as usize }
+    }
+
+    #[test]
+    fn no_page_is_open_after_all_were_taken_while_they_were_opened() {
+        for round in 0..3_000 {
+            let region = Arc::new(Region::new(FIRST + PAGES * PAGE_BYTES, None, 0, 0).unwrap());
+            // SAFETY: no guest anywhere.
+            unsafe { region.track().unwrap() };
+            let gate = Gate::default();
+            gate.watch(&region);
+            assert!(!gate.take(None).unwrap(), "no guest runs");
+            gate.enter();
+            let mut faults = 0;
+            std::thread::scope(|scope| {
+                let taker = scope.spawn(|| {
+                    (0..round % 100 * 30).for_each(|_| std::hint::spin_loop());
+                    assert!(gate.take(None).unwrap());
+                });
+                // The guest writes to one page after the other, until it traps.
+                let mut page = 0;
+                while gate.open(&region, base(&region) + FIRST + page * PAGE_BYTES) && page + 1 < PAGES {
+                    page += 1;
+                    faults += 1;
+                }
+                taker.join().unwrap();
+            });
+            assert_eq!(readable(&region), [false; PAGES], "round {round}, {faults} faults");
+            assert!(!gate.open(&region, base(&region) + FIRST), "the guest traps");
+            assert!(gate.leave(&region).unwrap());
+            assert_eq!(readable(&region), [true; PAGES], "round {round}");
+        }
+    }
+}

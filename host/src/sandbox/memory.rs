@@ -78,7 +78,7 @@ unsafe impl Send for Region {}
 unsafe impl Sync for Region {}
 
 impl Region {
-    fn new(minimum: usize, maximum: Option<usize>, reserved: usize, guard: usize) -> std::io::Result<Self> {
+    pub(super) fn new(minimum: usize, maximum: Option<usize>, reserved: usize, guard: usize) -> std::io::Result<Self> {
         let capacity = round_up(reserved.max(minimum));
         let mapped = capacity + round_up(guard).max(*PAGE_BYTES);
         // SAFETY: a fresh anonymous mapping at an address of the kernel's choice.
@@ -463,6 +463,14 @@ mod tests {
             region.base.as_ptr().add(4 * page).write(3);
             assert!(!region.open(base + 4 * page));
             assert!(region.open(base + 5 * page));
+            region.restore(&image).unwrap();
+            assert_eq!(region.bytes(), &image[..]);
+            // So it is when there are no mappings left to tell pages apart.
+            region.make_all_hot(region.tracking.get().unwrap()).unwrap();
+            region.close(2 * page).unwrap();
+            region.reopen(2 * page).unwrap();
+            region.base.as_ptr().add(12 * page).write(4);
+            assert!(!region.open(base + 12 * page));
             region.restore(&image).unwrap();
             assert_eq!(region.bytes(), &image[..]);
         }

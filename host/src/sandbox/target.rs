@@ -8,6 +8,7 @@ use super::variant::Variant;
 use crate::store::{FindingId, InputId, ModuleId, ObjectId};
 use anyhow::{Context, Result, bail};
 use fuzzbox_instrument::{EdgeMap, Injected, Instrumented, OffsetMap, StateExports};
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 use wasmtime::{Config, Engine, ExternType, Module, OptLevel, RegallocAlgorithm};
@@ -68,7 +69,8 @@ impl Target {
             .context("failed to compile the rewritten module")?;
         check_memories(&module, &settings)?;
         let throws = has_tags(&bytes)?;
-        let entry = Entry::choose(&module, settings.entry.as_deref())?;
+        let added = added_exports(&rewritten.injected, &rewritten.state);
+        let entry = Entry::choose(&module, &added, settings.entry.as_deref())?;
         let imports = Imports::of(&module, settings.stub_imports)?;
         Ok(Self {
             id: ModuleId::of(&fuzzbox_instrument::strip_custom_sections(&bytes)?),
@@ -127,6 +129,15 @@ impl Target {
             ),
         }
     }
+}
+
+/// The names of exports that the rewriter added.
+pub(super) fn added_exports<'a>(injected: &'a Injected, state: &'a StateExports) -> BTreeSet<&'a str> {
+    let StateExports { memories, tables, globals, save_globals, restore_globals, .. } = state;
+    let alone = [Some(&injected.memory_export), injected.trap_table_export.as_ref()];
+    let functions = [save_globals.as_ref(), restore_globals.as_ref()];
+    let many = [memories, tables, globals].into_iter().flatten();
+    many.chain(alone.into_iter().flatten()).chain(functions.into_iter().flatten()).map(String::as_str).collect()
 }
 
 /// Turns wasm text into a binary module; leaves a binary as it is.
