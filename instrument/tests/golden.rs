@@ -93,7 +93,7 @@ const SPEND: &[&str] = &[
     "i64.store*",
     "i32.const 0",
     "i64.load*",
-    "i64.const 0",
+    "i64.const*",
     "i64.lt_s",
     "if*",
     "i32.const 0",

@@ -19,9 +19,11 @@ pub mod disk;
 pub mod guests;
 pub mod modules;
 pub mod seeds;
+pub mod shown;
 
 pub use guests::{example, guest};
 pub use seeds::documents;
+pub use shown::{Shown, show};
 
 use std::path::{Path, PathBuf};
 

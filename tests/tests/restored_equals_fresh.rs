@@ -1,7 +1,8 @@
 //! The law *restored equals fresh*: what an execution does never depends on what ran before it on the same instance.
 
 use fuzzbox::engine::{Corpus, Dictionary, Mutator, Rng};
-use fuzzbox::sandbox::{Executor, Outcome, Settings, Target};
+use fuzzbox::sandbox::{Executor, Settings, Target};
+use fuzzbox_tests::show;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,35 +11,6 @@ use std::sync::Arc;
 const INPUTS: usize = 2_000;
 /// Executions on the kept instance before the first of them.
 const BEFORE: usize = 10_000;
-
-/// Everything that an execution shows.
-#[derive(Debug, PartialEq, Eq)]
-struct Shown {
-    outcome: Outcome,
-    counters: Vec<(u32, u32)>,
-    fuel: u64,
-    stdout: Vec<u8>,
-    stderr: Vec<u8>,
-    exit_code: Option<u32>,
-    state: blake3::Hash,
-}
-
-fn show(executor: &mut Executor, input: &[u8]) -> Shown {
-    let outcome = executor.run(input).expect("the host doesn't fail");
-    let observation = executor.observation();
-    let mut counters = Vec::new();
-    observation.edges(|edge, count| counters.push((edge, count)));
-    counters.sort_unstable();
-    Shown {
-        outcome,
-        counters,
-        fuel: observation.fuel(),
-        stdout: observation.stdout().to_vec(),
-        stderr: observation.stderr().to_vec(),
-        exit_code: observation.exit_code(),
-        state: executor.state_hash(),
-    }
-}
 
 /// Mutants of `seeds`; the same ones every time.
 fn inputs(target: &Target, seeds: &[Vec<u8>], stream: u64, count: usize) -> Vec<Vec<u8>> {

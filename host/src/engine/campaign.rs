@@ -361,7 +361,8 @@ impl Worker {
                 self.seen.add(&profile);
                 report.testcases.push((self.input.clone(), profile, fuel));
             }
-            Outcome::Ok => {}
+            // Nobody has an interrupter of this executor.
+            Outcome::Ok | Outcome::Interrupted => {}
             Outcome::Rejected => report.totals.rejected += 1,
             Outcome::Crash(trap) | Outcome::Hang(trap) | Outcome::OutOfMemory(trap) => {
                 report.totals.hangs += u64::from(matches!(outcome, Outcome::Hang(_)));

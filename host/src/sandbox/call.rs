@@ -29,7 +29,9 @@ pub(super) fn initialiser_failed(error: wasmtime::Error, when: &str) -> anyhow::
 
 /// Runs the initialisers and finds a place for the input.
 pub(super) fn bind(target: &Target, store: &mut Store<Host>, instance: &Instance, injected: &Injected) -> Result<Call> {
-    injected.set_fuel(INIT_FUEL_MAX);
+    if target.variant.has_fuel() {
+        injected.set_fuel(INIT_FUEL_MAX);
+    }
     match &target.entry {
         Entry::Command { export } => Ok(Call::Command(instance.get_typed_func(&mut *store, export)?)),
         Entry::LibFuzzer { export, wide } => {

@@ -1,6 +1,7 @@
 //! Which export of a module is fuzzed, and how it takes its input.
 
 use anyhow::{Result, bail};
+use std::collections::BTreeSet;
 use std::fmt;
 use wasmtime::{ExternType, FuncType, Module, ValType};
 
@@ -36,15 +37,17 @@ impl fmt::Display for Entry {
 }
 
 impl Entry {
-    /// Chooses the entry of `module`: `named` if given, else a libFuzzer harness, else a WASI command.
+    /// Chooses the entry of `module`: `named` if given, else a libFuzzer harness, else a WASI command. Exports that were
+    /// `added` to the module are none of its own.
     ///
     /// # Errors
     ///
     /// If there is none, with the list of exports and what would make the module a target.
-    pub(super) fn choose(module: &Module, named: Option<&str>) -> Result<Self> {
+    pub(super) fn choose(module: &Module, added: &BTreeSet<&str>, named: Option<&str>) -> Result<Self> {
         if let Some(name) = named {
-            let Some(ExternType::Func(ty)) = module.get_export(name) else {
-                bail!("the module exports no function `{name}` (--entry)\n{}", exports(module));
+            let export = module.get_export(name).filter(|_| !added.contains(name));
+            let Some(ExternType::Func(ty)) = export else {
+                bail!("the module exports no function `{name}` (--entry)\n{}", exports(module, added));
             };
             return Self::of_type(name, &ty).ok_or_else(|| {
                 anyhow::anyhow!(
@@ -63,7 +66,7 @@ impl Entry {
              a target exports one of\n  \
              int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);   (any language; the input is in memory)\n  \
              _start, as every WASI command does                             (the input is on stdin)",
-            exports(module)
+            exports(module, added)
         );
     }
 
@@ -100,10 +103,11 @@ pub(super) fn signature(ty: &FuncType) -> String {
 }
 
 /// The module's exported functions in one line, shortened.
-fn exports(module: &Module) -> String {
+fn exports(module: &Module, added: &BTreeSet<&str>) -> String {
     const SHOWN_MAX: usize = 20;
     let functions: Vec<_> = module
         .exports()
+        .filter(|export| !added.contains(export.name()))
         .filter_map(|export| Some(format!("{}{}", export.name().escape_debug(), signature(export.ty().func()?))))
         .collect();
     match functions.len() {

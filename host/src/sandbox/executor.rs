@@ -3,14 +3,16 @@
 use super::call::{Call, bind, initialiser_failed};
 use super::host::{Host, Limits};
 use super::injected::Injected;
+use super::interrupt::{Gate, Interrupter};
 use super::outcome::Outcome;
 use super::settings::Settings;
 use super::snapshot::{Snapshot, region};
 use super::target::Target;
 use super::trap;
+use super::variant::Variant;
 use super::wasi::{Wasi, WasiConfig};
 use anyhow::{Context, Result, bail, ensure};
-use fuzzbox_instrument::layout;
+use fuzzbox_instrument::{Left, layout};
 use std::sync::Arc;
 use wasmtime::{AsContextMut, ExternRef, RootScope, Store};
 
@@ -23,6 +25,7 @@ use wasmtime::{AsContextMut, ExternRef, RootScope, Store};
 pub struct Executor {
     target: Arc<Target>,
     instance: Kept,
+    gate: Arc<Gate>,
     /// An execution happened since the state was restored.
     dirty: bool,
 }
@@ -39,6 +42,10 @@ struct Kept {
     call: Call,
     injected: Injected,
     snapshot: Snapshot,
+    /// Frames that the end of the last execution left, where counts depend on them.
+    left: Vec<Left>,
+    /// The injected memory could not be made accessible again.
+    lost: bool,
 }
 
 impl std::fmt::Debug for Kept {
@@ -55,9 +62,35 @@ impl Target {
     /// If `bytes` is not a module that can be fuzzed: invalid, a component, without entry, with unknown imports, or it
     /// fails while it is initialised.
     pub fn load(bytes: &[u8], settings: Settings) -> Result<Self> {
-        let target = Arc::new(Self::compile(bytes, settings)?);
+        let target = Arc::new(Self::compile(bytes, settings, Variant::Metered)?);
         // Whatever keeps the module from being executed is said now, not by the first worker.
         drop(Executor::new(&target)?);
+        Ok(Arc::into_inner(target).expect("the executor is gone"))
+    }
+
+    /// As [`Target::load`], in a variant.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Target::load`] and [`Target::in_variant`].
+    pub fn load_variant(bytes: &[u8], settings: Settings, variant: Variant) -> Result<Self> {
+        let target = Self::load(bytes, settings)?;
+        if variant == Variant::Metered { Ok(target) } else { Arc::new(target).in_variant(variant) }
+    }
+
+    /// Makes the same module ready in another variant, under the same settings.
+    ///
+    /// Nobody interrupts initialisers. They end here because they ended before, when this target was loaded: in
+    /// [`Variant::Metered`] an endless one runs out of fuel.
+    ///
+    /// # Errors
+    ///
+    /// If the module can't be rewritten so, or the initialisers leave another state in this variant than in the other,
+    /// which would be a mistake of ours.
+    pub fn in_variant(self: &Arc<Self>, variant: Variant) -> Result<Self> {
+        let target = Arc::new(Self::compile(&self.bytes, self.settings.clone(), variant)?);
+        let same = Executor::new(self)?.state_hash() == Executor::new(&target)?.state_hash();
+        ensure!(same, "the initialisers leave another state in another variant of the module");
         Ok(Arc::into_inner(target).expect("the executor is gone"))
     }
 }
@@ -69,7 +102,13 @@ impl Executor {
     ///
     /// If the module's initialiser fails, an import is unknown, or there is no place for the input.
     pub fn new(target: &Arc<Target>) -> Result<Self> {
-        Ok(Self { instance: Kept::new(target)?, target: target.clone(), dirty: false })
+        let gate = Arc::default();
+        Ok(Self { instance: Kept::new(target, &gate)?, target: target.clone(), gate, dirty: false })
+    }
+
+    /// A handle to interrupt executions with, from any thread, for as long as the executor lives.
+    pub fn interrupter(&self) -> Interrupter {
+        Interrupter::new(self.gate.clone())
     }
 
     /// The target that is executed.
@@ -91,7 +130,7 @@ impl Executor {
         );
         self.restore()?;
         self.dirty = true;
-        self.instance.run(&self.target, input)
+        self.instance.run(&self.target, &self.gate, input)
     }
 
     /// What the last execution showed.
@@ -112,7 +151,7 @@ impl Executor {
         }
         let reversible = self.target.state.irreversible.is_none() && self.instance.restore(self.target.throws)?;
         if !reversible {
-            self.instance = Kept::new(&self.target)?;
+            self.instance = Kept::new(&self.target, &self.gate)?;
         }
         self.dirty = false;
         Ok(())
@@ -120,14 +159,27 @@ impl Executor {
 }
 
 impl Observation<'_> {
-    /// Calls `visit` with the index and the count of every edge that was executed. The order is not defined.
-    pub fn edges(&self, visit: impl FnMut(u32, u32)) {
-        self.executor.instance.injected.edges(visit);
+    /// Calls `visit` with the index and the count of every edge that was executed and whose count is known in the target's
+    /// variant. The order is not defined.
+    pub fn edges(&self, mut visit: impl FnMut(u32, u32)) {
+        let Executor { instance, target, .. } = self.executor;
+        if instance.lost {
+            return;
+        }
+        let Some(rewritten) = &target.counts else { return instance.injected.counters(visit) };
+        let mut counters = vec![0; target.counters()];
+        instance.injected.counters(|index, value| counters[index as usize] = value);
+        let counts = (0..).zip(rewritten.edge_counts(&counters, &instance.left));
+        counts.filter(|&(_, count)| count != 0).for_each(|(edge, count)| visit(edge, count));
     }
 
-    /// Fuel that was used, in units (about one per instruction), the work of WASI calls included.
+    /// Fuel that was used, in units (about one per instruction), the work of WASI calls included. Only the latter in variants
+    /// that have no fuel.
     pub fn fuel(&self) -> u64 {
         let Executor { instance, target, .. } = self.executor;
+        if !target.variant.has_fuel() {
+            return instance.store.data().wasi.work();
+        }
         let guest = target.settings.fuel_max.saturating_add_signed(instance.injected.fuel_left().saturating_neg());
         guest.saturating_add(instance.store.data().wasi.work())
     }
@@ -149,7 +201,7 @@ impl Observation<'_> {
 }
 
 impl Kept {
-    fn new(target: &Target) -> Result<Self> {
+    fn new(target: &Target, gate: &Arc<Gate>) -> Result<Self> {
         let engine = target.module.engine();
         let injected_bytes =
             usize::try_from(target.injected.pages << 16).context("the counters fill the address space")?;
@@ -162,24 +214,32 @@ impl Kept {
             .map_err(|error| initialiser_failed(error, "while it is instantiated"))?;
         store.data_mut().memory = instance.get_memory(&mut store, "memory");
         let injected = region(target, &mut store, &instance, &target.injected.memory_export)?;
-        let injected = Injected::new(injected, target.edges.edges.len());
+        let injected = Injected::new(injected, target.counters());
+        if let Some(export) = &target.injected.trap_table_export {
+            trap::replace_unreachable(&mut store, &instance, export)?;
+        }
         let call = bind(target, &mut store, &instance, &injected)?;
         if target.throws {
             // The heap comes into being with its first object. It is there before the snapshot, so that an execution
             // that throws is not one that grew something.
             ExternRef::new(&mut RootScope::new(&mut store), ())?;
         }
-        let snapshot = Snapshot::take(target, &mut store, &instance, &injected)?;
+        injected.forget();
+        let snapshot = Snapshot::take(target, &mut store, &instance, &injected, gate)?;
         store.data_mut().wasi.snapshot();
-        Ok(Self { store, call, injected, snapshot })
+        Ok(Self { store, call, injected, snapshot, left: Vec::new(), lost: false })
     }
 
-    fn run(&mut self, target: &Target, input: &[u8]) -> Result<Outcome> {
-        self.injected.set_fuel(target.settings.fuel_max);
+    fn run(&mut self, target: &Target, gate: &Gate, input: &[u8]) -> Result<Outcome> {
+        self.left.clear();
+        if target.variant.has_fuel() {
+            self.injected.set_fuel(target.settings.fuel_max);
+        }
         let store = &mut self.store;
         let result = match &self.call {
             Call::Command(start) => {
                 store.data_mut().wasi.reset(input);
+                gate.enter();
                 start.call(store, ()).map(|()| 0)
             }
             Call::Harness { function, region, input_end } => {
@@ -187,18 +247,31 @@ impl Kept {
                 let start = input_end - input.len();
                 // SAFETY: no guest runs.
                 unsafe { region.write(start, input) };
+                gate.enter();
                 function.call(store, start, input.len())
             }
         };
+        let interrupted = gate.leave(self.injected.region());
+        self.lost = interrupted.is_err();
+        let interrupted = interrupted.context("failed to make the counters accessible after an interruption")?;
         if self.store.data().limits.host_failed {
             bail!(
                 "failed to grow a linear memory: the machine is out of memory or of mappings\nhelp: lower --memory-max or --jobs"
             );
         }
+        let outcome = self.outcome(target, result)?;
+        Ok(if interrupted { Outcome::Interrupted } else { outcome })
+    }
+
+    /// What the end of a call means.
+    fn outcome(&mut self, target: &Target, result: wasmtime::Result<i32>) -> Result<Outcome> {
         match result {
             Ok(-1) if matches!(self.call, Call::Harness { .. }) => Ok(Outcome::Rejected),
             Ok(_) => Ok(Outcome::Ok),
             Err(error) => {
+                if target.counts.is_some() {
+                    self.left.extend(trap::left(&error));
+                }
                 let context = trap::Context {
                     offsets: &target.offsets,
                     crash_on_exit: target.settings.crash_on_exit,
@@ -217,7 +290,7 @@ impl Kept {
 
     /// Goes back to the snapshot; `false` if that is not possible.
     fn restore(&mut self, throws: bool) -> Result<bool> {
-        if self.injected.flag(layout::FLAG_TABLE_GROW) || self.injected.flag(layout::FLAG_SEGMENT_DROP) {
+        if self.lost || self.injected.flag(layout::FLAG_TABLE_GROW) || self.injected.flag(layout::FLAG_SEGMENT_DROP) {
             return Ok(false);
         }
         if throws {

@@ -5,19 +5,22 @@ use super::target::INIT_FUEL_MAX;
 use fuzzbox_instrument::layout;
 use std::sync::Arc;
 
+/// Counters are forgotten this many bytes at a time.
+const FORGET_BYTES: usize = 4096;
+
 /// Counters are looked at this many bytes at a time: most are 0.
 const SCAN_BYTES: usize = 64;
 
 /// The memory that the rewriter added, laid out as [`layout`] says. The guest runs in no method of this.
 pub(super) struct Injected {
     region: Arc<Region>,
-    edges: usize,
+    counters: usize,
 }
 
 impl Injected {
-    /// `region` holds the counters of `edges` edges.
-    pub(super) fn new(region: Arc<Region>, edges: usize) -> Self {
-        Self { region, edges }
+    /// `region` holds so many counters.
+    pub(super) fn new(region: Arc<Region>, counters: usize) -> Self {
+        Self { region, counters }
     }
 
     pub(super) fn region(&self) -> &Arc<Region> {
@@ -45,11 +48,26 @@ impl Injected {
         unsafe { self.region.bytes()[offset as usize] != 0 }
     }
 
-    /// Calls `visit` with the index and the count of every edge whose count is not 0, in no defined order. Costs what
-    /// was executed since the instance was made, by pages, not what the module has.
-    pub(super) fn edges(&self, mut visit: impl FnMut(u32, u32)) {
+    /// Clears counters and flags: what the initialisers did is no part of any execution.
+    pub(super) fn forget(&self) {
+        let (start, end) = (layout::FLAGS as usize, layout::COUNTERS as usize + 4 * self.counters);
+        for offset in (start..end).step_by(FORGET_BYTES) {
+            let len = FORGET_BYTES.min(end - offset);
+            // SAFETY: no guest runs.
+            unsafe {
+                // What was never written takes no memory, and stays so.
+                if self.region.bytes()[offset..offset + len].iter().any(|&byte| byte != 0) {
+                    self.region.write(offset, &[0; FORGET_BYTES][..len]);
+                }
+            }
+        }
+    }
+
+    /// Calls `visit` with the index and the value of every counter that is not 0, in no defined order. Costs what was
+    /// executed since the instance was made, by pages, not what the module has.
+    pub(super) fn counters(&self, mut visit: impl FnMut(u32, u32)) {
         let counters = layout::COUNTERS as usize;
-        let end = counters + 4 * self.edges;
+        let end = counters + 4 * self.counters;
         let visit_bytes = |offset: usize, bytes: &[u8]| {
             // Pages and counters are aligned; the first page also holds fuel and flags.
             let skip = counters.saturating_sub(offset).min(bytes.len());
@@ -62,7 +80,7 @@ impl Injected {
                 for (word, count) in chunk.chunks_exact(4).enumerate() {
                     let count = u32::from_le_bytes(count.try_into().expect("four bytes"));
                     if count != 0 {
-                        visit(u32::try_from(first + word).expect("edges have 32-bit indices"), count);
+                        visit(u32::try_from(first + word).expect("counters have 32-bit indices"), count);
                     }
                 }
             }

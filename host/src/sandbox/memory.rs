@@ -78,7 +78,7 @@ unsafe impl Send for Region {}
 unsafe impl Sync for Region {}
 
 impl Region {
-    fn new(minimum: usize, maximum: Option<usize>, reserved: usize, guard: usize) -> std::io::Result<Self> {
+    pub(super) fn new(minimum: usize, maximum: Option<usize>, reserved: usize, guard: usize) -> std::io::Result<Self> {
         let capacity = round_up(reserved.max(minimum));
         let mapped = capacity + round_up(guard).max(*PAGE_BYTES);
         // SAFETY: a fresh anonymous mapping at an address of the kernel's choice.
@@ -137,6 +137,8 @@ impl Region {
             all: AtomicBool::new(false),
             mappings: AtomicIsize::new(0),
         };
+        // It reads a file the first time, which the fault handler must not.
+        LazyLock::force(&MAPPINGS_LEFT);
         self.tracking.set(tracking).expect("a region is tracked once");
         self.protect(0, size, libc::PROT_READ)
     }
@@ -145,8 +147,13 @@ impl Region {
     /// whether it did. Async-signal-safe: atomics and mprotect only.
     pub(super) fn open(&self, fault: usize) -> bool {
         let Some(tracking) = self.tracking.get() else { return false };
-        let offset = fault.wrapping_sub(self.base.as_ptr() as usize);
-        offset < round_up(tracking.size) && self.make_hot(tracking, offset / *PAGE_BYTES)
+        self.offset(fault).is_some_and(|offset| self.make_hot(tracking, offset / *PAGE_BYTES))
+    }
+
+    /// Where in the pages of the snapshot an address is, in bytes from the region's start.
+    pub(super) fn offset(&self, address: usize) -> Option<usize> {
+        let offset = address.wrapping_sub(self.base.as_ptr() as usize);
+        (offset < round_up(self.tracking.get()?.size)).then_some(offset)
     }
 
     fn make_hot(&self, tracking: &Tracking, page: usize) -> bool {
@@ -159,19 +166,50 @@ impl Region {
         let affordable = MAPPINGS_LEFT.fetch_sub(2, Relaxed) >= 2;
         let writable = libc::PROT_READ | libc::PROT_WRITE;
         if !affordable || self.protect(page * *PAGE_BYTES, *PAGE_BYTES, writable).is_err() {
-            // One mapping for all of it: this gives mappings back, so it works when nothing else does.
-            if self.protect(0, tracking.size, writable).is_err() {
-                return false;
-            }
-            tracking.all.store(true, Relaxed);
-            MAPPINGS_LEFT.fetch_add(tracking.mappings.swap(0, Relaxed), Relaxed);
-            return true;
+            return self.make_all_hot(tracking).is_ok();
         }
         tracking.hot[word].fetch_or(bit, Relaxed);
         let index = tracking.hot_len.load(Relaxed);
         tracking.list[index].store(u32::try_from(page).expect("at most 2^32 pages"), Relaxed);
         tracking.hot_len.store(index + 1, Relaxed);
         true
+    }
+
+    /// One mapping for all of it: this gives mappings back, so it works when nothing else does.
+    fn make_all_hot(&self, tracking: &Tracking) -> std::io::Result<()> {
+        self.protect(0, tracking.size, libc::PROT_READ | libc::PROT_WRITE)?;
+        tracking.all.store(true, Relaxed);
+        MAPPINGS_LEFT.fetch_add(tracking.mappings.swap(0, Relaxed), Relaxed);
+        Ok(())
+    }
+
+    /// Makes the snapshot's pages from byte `from` on inaccessible; on an error nothing changed. Async-signal-safe, and any
+    /// thread may call it: contents and hot marks stay as they are.
+    pub(super) fn close(&self, from: usize) -> std::io::Result<()> {
+        let tracking = self.tracking.get().expect("only a tracked region is closed");
+        self.protect(from, tracking.size.saturating_sub(from), libc::PROT_NONE)
+    }
+
+    /// Makes what [`Region::close`] closed accessible again: hot pages can be written, the others read.
+    pub(super) fn reopen(&self, from: usize) -> std::io::Result<()> {
+        let tracking = self.tracking.get().expect("only a tracked region was closed");
+        if tracking.all.load(Relaxed) || self.reopen_pages(tracking, from).is_err() {
+            self.make_all_hot(tracking)?;
+        }
+        Ok(())
+    }
+
+    fn reopen_pages(&self, tracking: &Tracking, from: usize) -> std::io::Result<()> {
+        self.protect(from, tracking.size.saturating_sub(from), libc::PROT_READ)?;
+        let is_hot = |page: usize| tracking.hot[page / 64].load(Relaxed) & 1 << (page % 64) != 0;
+        let end = round_up(tracking.size) / *PAGE_BYTES;
+        let mut page = from / *PAGE_BYTES;
+        while page < end {
+            let hot = (page..end).take_while(|&page| is_hot(page)).count();
+            self.protect(page * *PAGE_BYTES, hot * *PAGE_BYTES, libc::PROT_READ | libc::PROT_WRITE)?;
+            page += hot + 1;
+        }
+        Ok(())
     }
 
     /// Writes `bytes` at `offset` from outside any activation of the guest.
@@ -405,6 +443,36 @@ mod tests {
                 assert!(region.restore(&image).unwrap());
                 assert!(!region.restore(&image).unwrap());
             }
+        }
+    }
+
+    #[test]
+    fn what_was_closed_and_opened_again_is_as_before() {
+        let (region, image) = tracked(16 * *PAGE_BYTES);
+        let page = *PAGE_BYTES;
+        let base = region.base.as_ptr() as usize;
+        // SAFETY: no guest anywhere.
+        unsafe {
+            region.write(3 * page, &vec![1; 2 * page]);
+            region.write(9 * page, &[2]);
+            let before = region.bytes().to_vec();
+            region.close(2 * page).unwrap();
+            region.reopen(2 * page).unwrap();
+            assert_eq!(region.bytes(), before);
+            // Hot pages can be written without more ado, and the others are still watched.
+            region.base.as_ptr().add(4 * page).write(3);
+            assert!(!region.open(base + 4 * page));
+            assert!(region.open(base + 5 * page));
+            region.restore(&image).unwrap();
+            assert_eq!(region.bytes(), &image[..]);
+            // So it is when there are no mappings left to tell pages apart.
+            region.make_all_hot(region.tracking.get().unwrap()).unwrap();
+            region.close(2 * page).unwrap();
+            region.reopen(2 * page).unwrap();
+            region.base.as_ptr().add(12 * page).write(4);
+            assert!(!region.open(base + 12 * page));
+            region.restore(&image).unwrap();
+            assert_eq!(region.bytes(), &image[..]);
         }
     }
 

@@ -11,6 +11,8 @@
 //! | `imports`, `wasi`, `host` | what the guest can call, and the limits |
 //! | `executor`, `snapshot` | running, and going back |
 //! | `injected` | fuel, flags and counters |
+//! | `variant` | what is put into the code |
+//! | `interrupt` | ending an execution from another thread |
 //! | `memory`, `signals` | linear memories that know which pages were written |
 //! | `summary` | what `inspect` shows |
 //! | `outcome`, `trap` | how an execution ended |
@@ -23,6 +25,7 @@ mod executor;
 mod host;
 mod imports;
 mod injected;
+mod interrupt;
 mod memory;
 mod outcome;
 mod settings;
@@ -31,11 +34,14 @@ mod snapshot;
 mod summary;
 mod target;
 mod trap;
+mod variant;
 pub mod wasi;
 
 pub use entry::Entry;
 pub use executor::{Executor, Observation};
+pub use interrupt::{Execution, Interrupter};
 pub use outcome::{Frame, Outcome, Trap, TrapKind};
 pub use settings::{Settings, Stub};
 pub use summary::Summary;
 pub use target::{THREAD_STACK_BYTES, Target, assemble};
+pub use variant::Variant;

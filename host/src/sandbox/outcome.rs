@@ -16,6 +16,10 @@ pub enum Outcome {
     Hang(Trap),
     /// A growth of memory was refused by the memory limit, and the guest then failed.
     OutOfMemory(Trap),
+    /// Somebody [interrupted](super::Interrupter) it. Not a finding: whether it is a hang is for an execution of
+    /// [`Variant::Metered`](super::Variant::Metered) to say, which depends on no clock; and what an observation shows of it
+    /// is what had happened by then.
+    Interrupted,
 }
 
 /// The point at which the guest failed.
@@ -105,7 +109,7 @@ impl fmt::Display for TrapKind {
 }
 
 impl Outcome {
-    /// The outcome's stable name, as in JSON: `ok`, `rejected`, `crash`, `hang`, `oom`.
+    /// The outcome's stable name, as in JSON: `ok`, `rejected`, `crash`, `hang`, `oom`, `interrupted`.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -113,13 +117,14 @@ impl Outcome {
             Self::Crash(_) => "crash",
             Self::Hang(_) => "hang",
             Self::OutOfMemory(_) => "oom",
+            Self::Interrupted => "interrupted",
         }
     }
 
     /// Where the guest failed, if it did.
     pub fn trap(&self) -> Option<&Trap> {
         match self {
-            Self::Ok | Self::Rejected => None,
+            Self::Ok | Self::Rejected | Self::Interrupted => None,
             Self::Crash(trap) | Self::Hang(trap) | Self::OutOfMemory(trap) => Some(trap),
         }
     }

@@ -2,6 +2,7 @@
 
 use super::host::{Host, Limits};
 use super::injected::Injected;
+use super::interrupt::Gate;
 use super::memory::Region;
 use super::signals;
 use super::target::Target;
@@ -37,6 +38,7 @@ impl Snapshot {
         store: &mut Store<Host>,
         instance: &Instance,
         injected: &Injected,
+        gate: &Arc<Gate>,
     ) -> Result<Self> {
         let mut memories: Vec<SavedMemory> = Vec::new();
         let guest = target.state.memories.iter().map(String::as_str);
@@ -52,8 +54,11 @@ impl Snapshot {
                 memories.push(SavedMemory { memory, region, image });
             }
         }
-        assert!(memories.last().is_some_and(|saved| Arc::ptr_eq(&saved.region, injected.region())));
-        signals::handle_first_writes(store, memories.iter().map(|saved| saved.region.clone()).collect());
+        let (last, guest) = memories.split_last().expect("the injected memory is there");
+        assert!(Arc::ptr_eq(&last.region, injected.region()));
+        let guest = guest.iter().map(|saved| saved.region.clone()).collect();
+        signals::handle_faults(store, guest, injected.region().clone(), gate.clone());
+        gate.watch(injected.region());
 
         let mut globals = Vec::new();
         for export in &target.state.globals {

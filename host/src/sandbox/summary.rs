@@ -1,7 +1,7 @@
 //! What a person wants to know about a target before it is fuzzed.
 
 use super::entry::signature;
-use super::target::Target;
+use super::target::{Target, added_exports};
 use crate::store::ModuleId;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -33,12 +33,7 @@ pub struct Summary {
 impl Target {
     /// Describes the target.
     pub fn summary(&self) -> Summary {
-        let added: BTreeSet<&str> = [&self.state.memories, &self.state.tables, &self.state.globals]
-            .into_iter()
-            .flatten()
-            .map(String::as_str)
-            .chain([self.injected.memory_export.as_str()])
-            .collect();
+        let added = added_exports(&self.injected, &self.state);
         let imports = self.module.imports().map(|import| {
             format!("{}.{} {}", import.module().escape_debug(), import.name().escape_debug(), describe(&import.ty()))
         });

@@ -4,9 +4,11 @@ use super::entry::Entry;
 use super::imports::Imports;
 use super::memory::Memories;
 use super::settings::Settings;
+use super::variant::Variant;
 use crate::store::{FindingId, InputId, ModuleId, ObjectId};
 use anyhow::{Context, Result, bail};
 use fuzzbox_instrument::{EdgeMap, Injected, Instrumented, OffsetMap, StateExports};
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 use wasmtime::{Config, Engine, ExternType, Module, OptLevel, RegallocAlgorithm};
@@ -36,9 +38,13 @@ pub struct Target {
     pub settings: Settings,
     /// The entry that was chosen.
     pub entry: Entry,
-    /// The edges that are counted; edge `i` is counter `i`.
+    /// The edges of the module, the same in all variants.
     pub edges: EdgeMap,
     pub(super) offsets: OffsetMap,
+    /// What was put into the code.
+    pub variant: Variant,
+    /// How edges' counts follow from counters; `None` if edge `i` is counter `i`.
+    pub(super) counts: Option<Box<Instrumented>>,
     pub(super) injected: Injected,
     pub(super) state: StateExports,
     pub(super) module: Module,
@@ -52,19 +58,19 @@ pub struct Target {
 
 impl Target {
     /// Rewrites and compiles `bytes`, and chooses the entry; executes nothing.
-    pub(super) fn compile(bytes: &[u8], settings: Settings) -> Result<Self> {
+    pub(super) fn compile(bytes: &[u8], settings: Settings, variant: Variant) -> Result<Self> {
         let bytes = assemble(bytes)?;
-        let options = options();
-        let Instrumented { wasm, edges, injected, state, offsets, .. } =
-            fuzzbox_instrument::instrument(&bytes, &options)?;
+        let mut rewritten = fuzzbox_instrument::instrument(&bytes, &variant.options())?;
+        let wasm = std::mem::take(&mut rewritten.wasm);
         let memories = Arc::new(Memories::default());
-        let engine = Engine::new(&config(&bytes, &memories)?).map_err(anyhow::Error::from)?;
+        let engine = Engine::new(&config(&bytes, &memories, &variant)?).map_err(anyhow::Error::from)?;
         let module = Module::new(&engine, &wasm)
             .map_err(anyhow::Error::from)
             .context("failed to compile the rewritten module")?;
         check_memories(&module, &settings)?;
         let throws = has_tags(&bytes)?;
-        let entry = Entry::choose(&module, settings.entry.as_deref())?;
+        let added = added_exports(&rewritten.injected, &rewritten.state);
+        let entry = Entry::choose(&module, &added, settings.entry.as_deref())?;
         let imports = Imports::of(&module, settings.stub_imports)?;
         Ok(Self {
             id: ModuleId::of(&fuzzbox_instrument::strip_custom_sections(&bytes)?),
@@ -72,16 +78,23 @@ impl Target {
             bytes: bytes.into(),
             settings,
             entry,
-            edges,
-            offsets,
-            injected,
-            state,
+            edges: rewritten.edges.clone(),
+            offsets: rewritten.offsets.clone(),
+            injected: rewritten.injected.clone(),
+            state: rewritten.state.clone(),
+            counts: (variant != Variant::Metered).then(|| Box::new(rewritten)),
+            variant,
             module,
             imports,
             memories,
             throws,
             images: Mutex::default(),
         })
+    }
+
+    /// How many counters there are.
+    pub(super) fn counters(&self) -> usize {
+        self.counts.as_ref().map_or(self.edges.edges.len(), |rewritten| rewritten.counters.len() as usize)
     }
 
     /// The image of memory number `index`, whose bytes in a new instance are `bytes`.
@@ -118,11 +131,13 @@ impl Target {
     }
 }
 
-/// How modules are rewritten.
-pub(crate) fn options() -> fuzzbox_instrument::Options {
-    let mut options = fuzzbox_instrument::Options::default();
-    options.fuel = Some(INIT_FUEL_MAX.cast_signed());
-    options
+/// The names of exports that the rewriter added.
+pub(super) fn added_exports<'a>(injected: &'a Injected, state: &'a StateExports) -> BTreeSet<&'a str> {
+    let StateExports { memories, tables, globals, save_globals, restore_globals, .. } = state;
+    let alone = [Some(&injected.memory_export), injected.trap_table_export.as_ref()];
+    let functions = [save_globals.as_ref(), restore_globals.as_ref()];
+    let many = [memories, tables, globals].into_iter().flatten();
+    many.chain(alone.into_iter().flatten()).chain(functions.into_iter().flatten()).map(String::as_str).collect()
 }
 
 /// Turns wasm text into a binary module; leaves a binary as it is.
@@ -146,7 +161,7 @@ pub fn assemble(bytes: &[u8]) -> Result<Vec<u8>> {
 }
 
 /// wasmtime's settings: deterministic, and everything on that [`fuzzbox_instrument::features`] accepts.
-fn config(bytes: &[u8], memories: &Arc<Memories>) -> Result<Config> {
+fn config(bytes: &[u8], memories: &Arc<Memories>, variant: &Variant) -> Result<Config> {
     let mut config = Config::new();
     config
         .cranelift_opt_level(OptLevel::Speed)
@@ -154,7 +169,7 @@ fn config(bytes: &[u8], memories: &Arc<Memories>) -> Result<Config> {
         .cranelift_nan_canonicalization(fuzzbox_instrument::shows_float_bits(bytes)?)
         .relaxed_simd_deterministic(true)
         .max_wasm_stack(STACK_BYTES)
-        .wasm_backtrace_max_frames(NonZeroUsize::new(super::Trap::FRAMES_MAX))
+        .wasm_backtrace_max_frames(NonZeroUsize::new(variant.frames_max()))
         .generate_address_map(true)
         .memory_may_move(false)
         .memory_reservation(Settings::MEMORY_BYTES_MAX)

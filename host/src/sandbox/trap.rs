@@ -1,11 +1,12 @@
 //! From wasmtime's errors to outcomes.
 
+use super::host::Host;
 use super::imports::StubCalled;
 use super::outcome::{Frame, Outcome, Trap, TrapKind};
 use super::wasi::{Exhausted, Exit};
-use anyhow::Result;
-use fuzzbox_instrument::OffsetMap;
-use wasmtime::{ThrownException, WasmBacktrace};
+use anyhow::{Context as _, Result};
+use fuzzbox_instrument::{Left, OffsetMap};
+use wasmtime::{Func, Instance, Ref, Store, ThrownException, WasmBacktrace};
 
 /// What an error means depends on what happened before it.
 pub(super) struct Context<'a> {
@@ -48,6 +49,24 @@ impl Context<'_> {
         });
         Trap { kind, frames: frames.collect() }
     }
+}
+
+/// The frames that the end of an execution left, for the edges' counts. Those that an exception left are not told by it.
+pub(super) fn left(error: &wasmtime::Error) -> impl Iterator<Item = Left> {
+    let backtrace = error.downcast_ref::<WasmBacktrace>().filter(|_| !error.is::<ThrownException>());
+    let frames = backtrace.map_or(&[][..], WasmBacktrace::frames);
+    // A frame without offset is that of a function which overflowed the stack when it was entered.
+    frames.iter().filter_map(|frame| {
+        Some(Left { function: frame.func_index(), offset: u32::try_from(frame.module_offset()?).ok()? })
+    })
+}
+
+/// Puts a function into the table `export` that ends an execution as `unreachable` does, without a signal.
+pub(super) fn replace_unreachable(store: &mut Store<Host>, instance: &Instance, export: &str) -> Result<()> {
+    let table = instance.get_table(&mut *store, export).context("the rewriter exports its table")?;
+    let trap = || -> wasmtime::Result<()> { Err(wasmtime::Trap::UnreachableCodeReached.into()) };
+    let function = Func::wrap(&mut *store, trap);
+    Ok(table.set(store, 0, Ref::Func(Some(function)))?)
 }
 
 fn kind(error: &wasmtime::Error) -> Option<TrapKind> {
