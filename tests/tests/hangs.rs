@@ -5,11 +5,11 @@ use fuzzbox_instrument::EdgeSet;
 use fuzzbox_tests::{Shown, show};
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// After this a test has failed. Nothing here takes a hundredth of it.
+/// What makes no progress for so long hangs. No step of a test takes a hundredth of it.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Guests whose function `$guest` is endless if its argument is not 0. It sets `$reached` before it is, so that the state
@@ -262,8 +262,10 @@ impl Random {
     }
 }
 
-/// Outcomes of each kind that the torture goes on for.
+/// The torture goes on for so many outcomes of each kind, ...
 const TORTURE: usize = 3_000;
+/// ... or for so many executions, on machines where threads take turns and rarely meet.
+const EXECUTIONS_MAX: usize = 40_000;
 /// Executions after which an executor is replaced by a new one, whose pages are all cold.
 const EXECUTOR_LIFE: usize = 50;
 /// One in so many of the others is compared with a fresh one in all that it shows; the rest in outcome and state.
@@ -275,8 +277,18 @@ fn interruptions_at_any_moment_change_nothing_but_the_execution_they_meet() {
     let edges = metered.edges.edges.len() as u32;
     for variant in [Variant::Full, Variant::Fast((0..edges).filter(|edge| edge % 5 != 0).collect())] {
         let target = Arc::new(metered.in_variant(variant).unwrap());
-        let torture = in_thread(move || torture(&target));
-        let [interrupted, not] = torture.recv_timeout(TIMEOUT).expect("what was interrupted ends");
+        let progress = Arc::new(AtomicUsize::new(0));
+        let executions = progress.clone();
+        let torture = in_thread(move || torture(&target, &executions));
+        let [interrupted, not] = loop {
+            let before = progress.load(SeqCst);
+            match torture.recv_timeout(TIMEOUT) {
+                Ok(counts) => break counts,
+                Err(RecvTimeoutError::Timeout) => assert_ne!(progress.load(SeqCst), before, "an execution goes on"),
+                Err(RecvTimeoutError::Disconnected) => panic!("the torture failed"),
+            }
+        };
+        assert!(interrupted > 0 && not > 0);
         println!("{interrupted} executions were interrupted, {not} not");
     }
 }
@@ -289,7 +301,7 @@ fn edges(executor: &Executor) -> Vec<(u32, u32)> {
 }
 
 /// Executes short inputs while another thread interrupts. Returns how many executions were interrupted, and how many not.
-fn torture(target: &Arc<Target>) -> [usize; 2] {
+fn torture(target: &Arc<Target>, progress: &AtomicUsize) -> [usize; 2] {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let inputs: Vec<Vec<u8>> =
         (0..24).map(|index| (0..20 * index).map(|_| random.below(256) as u8).collect()).collect();
@@ -301,14 +313,23 @@ fn torture(target: &Arc<Target>) -> [usize; 2] {
     let mut counts = [0; 2];
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let mut random = Random(7);
+            let (mut random, mut waited) = (Random(7), 0_u32);
             while !stop.load(SeqCst) {
                 let interrupter = present.lock().unwrap().clone();
-                let Some(execution) = interrupter.running() else { continue };
+                let Some(execution) = interrupter.running() else {
+                    // Waits awake, to be in time, but not for long: there may be one core for both.
+                    waited += 1;
+                    if waited % 1_000 == 0 {
+                        std::thread::yield_now()
+                    } else {
+                        std::hint::spin_loop()
+                    }
+                    continue;
+                };
                 if random.below(2) == 0 {
                     // This one is left alone.
                     while interrupter.running() == Some(execution) {
-                        std::hint::spin_loop();
+                        std::thread::yield_now();
                     }
                     continue;
                 }
@@ -317,7 +338,7 @@ fn torture(target: &Arc<Target>) -> [usize; 2] {
             }
         });
         let mut executions = 0;
-        while counts.iter().any(|&count| count < TORTURE) {
+        while counts.contains(&0) || executions < EXECUTIONS_MAX && counts.iter().any(|&count| count < TORTURE) {
             let input = executions % inputs.len();
             let outcome = executor.run(&inputs[input]).unwrap();
             let interrupted = outcome == Outcome::Interrupted;
@@ -332,6 +353,7 @@ fn torture(target: &Arc<Target>) -> [usize; 2] {
                 panic!("input {input} does something else than in a new instance: {outcome:?}");
             }
             executions += 1;
+            progress.store(executions, SeqCst);
             if executions.is_multiple_of(EXECUTOR_LIFE) {
                 executor = Executor::new(target).unwrap();
                 *present.lock().unwrap() = executor.interrupter();
