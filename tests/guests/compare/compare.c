@@ -43,6 +43,13 @@ EXPORT(same_but_for_case) int same_but_for_case(const byte *left, const byte *ri
     return lower(*left) - lower(*right);
 }
 
+byte folded[256];
+
+EXPORT(same_in_table) int same_in_table(const byte *left, const byte *right, long length) {
+    while (length-- > 0 && *left != 0 && folded[*left] == folded[*right]) left++, right++;
+    return length < 0 ? 0 : folded[*left] - folded[*right];
+}
+
 EXPORT(starts_with) int starts_with(const byte *text, const byte *start) {
     for (; *start; text++, start++) {
         if (*text != *start) return 0;

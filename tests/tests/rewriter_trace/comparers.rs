@@ -36,6 +36,7 @@ fn comparers_are_known_by_name_and_by_shape() {
             ("memcmp", Comparer::Memcmp),
             ("same_bytes", Comparer::SomeBytes),
             ("same_in_constant_time", Comparer::SomeBytes),
+            ("same_in_table", Comparer::SomeBytes),
         ] {
             let found = compared(&mut run, wide, name, texts, Some(14));
             let content = texts.map(<[u8]>::to_vec);
