@@ -242,7 +242,9 @@ fn generated(engine: &Engine, seed: u64, total: &mut Total) {
         let Some(arguments) = arguments else { continue };
         let memory = run.memory();
         memory.data_mut(&mut run.store)[..layout::COUNTERS as usize + 4 * run.new.counters.len() as usize].fill(0);
-        memory.write(&mut run.store, layout::FUEL as usize, &20_000i64.to_le_bytes()).unwrap();
+        memory
+            .write(&mut run.store, layout::FUEL as usize, &(20_000 - Options::traced().fuel.unwrap()).to_le_bytes())
+            .unwrap();
         let overflowed = run
             .call(name, &arguments)
             .is_err_and(|error| error.downcast_ref::<Trap>().is_some_and(|trap| *trap == Trap::StackOverflow));

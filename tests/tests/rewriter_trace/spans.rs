@@ -1,5 +1,6 @@
 //! Calls, where functions end in all the ways they can.
 
+use fuzzbox_instrument::Options;
 use fuzzbox_instrument::trace::{Event, Span, SpanEnd, Trace, Way};
 use wasmtime::Val;
 
@@ -78,7 +79,13 @@ fn what_a_trap_ends_stays_open_and_the_next_execution_starts_outside() {
     assert_eq!(tree(&run, &trace), "outer(inner inner)");
     // Out of fuel.
     let memory = run.memory();
-    memory.write(&mut run.store, fuzzbox_instrument::layout::FUEL as usize, &1_000i64.to_le_bytes()).unwrap();
+    memory
+        .write(
+            &mut run.store,
+            fuzzbox_instrument::layout::FUEL as usize,
+            &(1_000_i64 - Options::traced().fuel.unwrap()).to_le_bytes(),
+        )
+        .unwrap();
     let trace = run.traced("ends", &[]);
     assert_eq!(tree(&run, &trace), "ends?");
 }
