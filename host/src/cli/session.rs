@@ -303,7 +303,7 @@ impl<'a> View<'a> {
         }
         let mut unreached: Vec<_> = edges
             .into_iter()
-            .filter(|(_, (_, reached))| !reached)
+            .filter(|(function, (_, reached))| !reached && !self.session.target.is_initialiser(*function))
             .map(|(function, (count, _))| (count, function))
             .collect();
         unreached.sort_by_key(|&(count, function)| (std::cmp::Reverse(count), function));

@@ -224,6 +224,7 @@ impl Kept {
             // that throws is not one that grew something.
             ExternRef::new(&mut RootScope::new(&mut store), ())?;
         }
+        target.note_initialised(|| injected.counted());
         injected.forget();
         let snapshot = Snapshot::take(target, &mut store, &instance, &injected, gate)?;
         store.data_mut().wasi.snapshot();

@@ -48,6 +48,14 @@ impl Injected {
         unsafe { self.region.bytes()[offset as usize] != 0 }
     }
 
+    /// The indices of all counters that are not 0. Costs what the module has.
+    pub(super) fn counted(&self) -> Vec<u32> {
+        // SAFETY: no guest runs.
+        let bytes = unsafe { &self.region.bytes()[layout::COUNTERS as usize..][..4 * self.counters] };
+        let counters = (0..).zip(bytes.chunks_exact(4));
+        counters.filter(|(_, count)| *count != [0; 4]).map(|(index, _)| index).collect()
+    }
+
     /// Clears counters and flags: what the initialisers did is no part of any execution.
     pub(super) fn forget(&self) {
         let (start, end) = (layout::FLAGS as usize, layout::COUNTERS as usize + 4 * self.counters);

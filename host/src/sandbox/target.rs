@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use fuzzbox_instrument::{EdgeMap, Injected, Instrumented, OffsetMap, StateExports};
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use wasmtime::{Config, Engine, ExternType, Module, OptLevel, RegallocAlgorithm};
 
 /// Native stack that the guest may use, in bytes; deeper recursion is a crash of kind `stack-overflow`.
@@ -52,6 +52,8 @@ pub struct Target {
     pub(super) memories: Arc<Memories>,
     /// The guest throws exceptions, which live on the collected heap.
     pub(super) throws: bool,
+    /// Functions that ran before the first input.
+    initialised: OnceLock<BTreeSet<u32>>,
     /// By memory: what it holds when an instance is ready. Instances are equal, so one copy serves all workers.
     images: Mutex<Vec<Arc<[u8]>>>,
 }
@@ -88,8 +90,23 @@ impl Target {
             imports,
             memories,
             throws,
+            initialised: OnceLock::new(),
             images: Mutex::default(),
         })
+    }
+
+    /// Whether a function was entered before the first input: by the start function or an initialiser. What these
+    /// execute is no part of any execution. Known once an executor was made.
+    pub fn is_initialiser(&self, function: u32) -> bool {
+        self.initialised.get().is_some_and(|functions| functions.contains(&function))
+    }
+
+    /// Notes what the initialisers executed, by the indices of counters that are not 0.
+    pub(super) fn note_initialised(&self, counted: impl FnOnce() -> Vec<u32>) {
+        if self.variant == Variant::Metered {
+            let function = |counter| self.edges.edges[counter as usize].function;
+            self.initialised.get_or_init(|| counted().into_iter().map(function).collect());
+        }
     }
 
     /// How many counters there are.
