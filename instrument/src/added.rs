@@ -14,8 +14,7 @@ use std::ops::Range;
 
 use anyhow::{Context, Result};
 use wasm_encoder::{
-    ConstExpr, Encode, FunctionSection, GlobalSection, GlobalType, InstructionSink, RefType, TableSection,
-    TableType,
+    ConstExpr, Encode, FunctionSection, GlobalSection, GlobalType, InstructionSink, RefType, TableSection, TableType,
 };
 use wasmparser::ValType;
 
@@ -136,13 +135,8 @@ impl Added {
     /// The trap table.
     pub(crate) fn tables(&self) -> TableSection {
         let mut section = TableSection::new();
-        let ty = TableType {
-            element_type: RefType::FUNCREF,
-            table64: false,
-            minimum: 1,
-            maximum: Some(1),
-            shared: false,
-        };
+        let ty =
+            TableType { element_type: RefType::FUNCREF, table64: false, minimum: 1, maximum: Some(1), shared: false };
         if let Some(Traps { nothing, .. }) = self.traps {
             section.table_with_init(ty, &ConstExpr::ref_func(nothing));
         }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context, Result, bail, ensure};
 use wasmparser::types::{CoreTypeId, Types};
 use wasmparser::{
-    CompositeInnerType, ExternalKind, FuncToValidate, FuncType, FunctionBody, MemoryType, Parser, Payload, TypeRef, ValidPayload,
-    ValType, Validator, ValidatorResources, WasmFeatures,
+    CompositeInnerType, ExternalKind, FuncToValidate, FuncType, FunctionBody, MemoryType, Parser, Payload, TypeRef,
+    ValType, ValidPayload, Validator, ValidatorResources, WasmFeatures,
 };
 
 use crate::claims::check_counts;
@@ -165,9 +165,8 @@ impl<'a> Reader<'a> {
             names: names.into_vec(),
             export_prefix: free_prefix(&self.taken),
         };
-        let written = |(index, ty)| {
-            Ok((index, if let ValType::Ref(ty) = ty { ValType::Ref(survey.written(ty)?) } else { ty }))
-        };
+        let written =
+            |(index, ty)| Ok((index, if let ValType::Ref(ty) = ty { ValType::Ref(survey.written(ty)?) } else { ty }));
         survey.mutable_globals = mutable_globals.into_iter().map(written).collect::<Result<_>>()?;
         Ok((survey, self.bodies))
     }

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Result, bail, ensure};
-use wasmparser::{
-    BinaryReader, BrTable, FuncValidator, FunctionBody, Operator, TryTable, ValType, ValidatorResources,
-};
+use wasmparser::{BinaryReader, BrTable, FuncValidator, FunctionBody, Operator, TryTable, ValType, ValidatorResources};
 
 use super::frames::{Frames, Kind};
 use super::{ArmsWay, Change, Edit, FunctionPlan, Handler, TablePlan, Test, TryPlan, label, with_label};
@@ -366,11 +364,7 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    fn probe(
-        &mut self,
-        place: Place,
-        probe: impl FnOnce(&mut Probes, &mut Site<'_, '_>) -> Result<()>,
-    ) -> Result<()> {
+    fn probe(&mut self, place: Place, probe: impl FnOnce(&mut Probes, &mut Site<'_, '_>) -> Result<()>) -> Result<()> {
         self.probe_at(place, true, [None; 2], probe)
     }
 

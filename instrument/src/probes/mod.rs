@@ -146,12 +146,7 @@ pub(crate) struct Site<'a, 's> {
 }
 
 impl<'a, 's> Site<'a, 's> {
-    pub(crate) fn new(
-        survey: &'a Survey<'s>,
-        draft: &'a mut Draft,
-            results: Values,
-        at: u32,
-    ) -> Site<'a, 's> {
+    pub(crate) fn new(survey: &'a Survey<'s>, draft: &'a mut Draft, results: Values, at: u32) -> Site<'a, 's> {
         Site { survey, draft, results, at, live: true, operands: [None; 2] }
     }
 

@@ -26,7 +26,8 @@ impl Polls {
 impl Probe for Polls {
     fn before(&mut self, operator: &Operator<'_>, site: &mut Site<'_, '_>) -> Result<()> {
         use Operator as O;
-        if let (O::ReturnCall { .. } | O::ReturnCallIndirect { .. } | O::ReturnCallRef { .. }, true) = (operator, site.live)
+        if let (O::ReturnCall { .. } | O::ReturnCallIndirect { .. } | O::ReturnCallRef { .. }, true) =
+            (operator, site.live)
         {
             self.poll(site);
         }

@@ -9,7 +9,8 @@ pub(super) struct Waits;
 
 impl Probe for Waits {
     fn before(&mut self, operator: &Operator<'_>, site: &mut Site<'_, '_>) -> Result<()> {
-        if let (Operator::MemoryAtomicWait32 { .. } | Operator::MemoryAtomicWait64 { .. }, true) = (operator, site.live) {
+        if let (Operator::MemoryAtomicWait32 { .. } | Operator::MemoryAtomicWait64 { .. }, true) = (operator, site.live)
+        {
             site.code().drop().i64_const(0);
         }
         Ok(())
