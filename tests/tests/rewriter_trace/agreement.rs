@@ -9,8 +9,8 @@ use fuzzbox_instrument::{EdgeKind, Options, instrument, layout};
 use wasmparser::{Operator, Parser, Payload};
 use wasmtime::*;
 
-use super::Traced;
 use super::rewriter::{Random, engine};
+use super::{Traced, store};
 
 /// What an operator at some offset gives or goes by, as far as the trace knows.
 #[derive(Default)]
@@ -224,7 +224,7 @@ fn generated(engine: &Engine, seed: u64, total: &mut Total) {
     let original = module.to_bytes();
     let new = instrument(&original, &Options::traced()).unwrap_or_else(|error| panic!("seed {seed}: {error:#}"));
     let Ok(module) = Module::new(engine, &new.wasm) else { return };
-    let mut store = Store::new(engine, ());
+    let mut store = store(engine);
     let mut linker = Linker::new(engine);
     if linker.define_unknown_imports_as_default_values(&mut store, &module).is_err() {
         return;

@@ -19,7 +19,7 @@ use wasmtime::*;
 struct Traced {
     original: Vec<u8>,
     new: Instrumented,
-    store: Store<()>,
+    store: Store<StoreLimits>,
     instance: Instance,
 }
 
@@ -28,7 +28,7 @@ impl Traced {
         let new = instrument(original, options).unwrap();
         let engine = engine(OptLevel::Speed, |_| {});
         let module = Module::new(&engine, &new.wasm).unwrap();
-        let mut store = Store::new(&engine, ());
+        let mut store = store(&engine);
         let mut linker = Linker::new(&engine);
         linker.define_unknown_imports_as_default_values(&mut store, &module).unwrap();
         let instance = linker.instantiate(&mut store, &module).unwrap();
@@ -98,6 +98,14 @@ impl Traced {
         // The end of a function is its bracket.
         line.split(' ').next().unwrap().replace(')', "end")
     }
+}
+
+/// Guests that grow their memories and tables don't get far.
+fn store(engine: &Engine) -> Store<StoreLimits> {
+    let limits = StoreLimitsBuilder::new().memory_size(64 << 20).table_elements(20_000).instances(10).build();
+    let mut store = Store::new(engine, limits);
+    store.limiter(|limits| limits);
+    store
 }
 
 fn repository() -> PathBuf {
