@@ -46,14 +46,14 @@ pub(crate) enum Calls<'t> {
 #[derive(Default)]
 pub(crate) struct Parts {
     pub(crate) blocks: Vec<Block>,
-    pub(crate) flows: Vec<Link>,
+    pub(crate) flows: Vec<PackedFlow>,
     /// Per block: how many loops are around its start.
     pub(crate) depths: Vec<u32>,
 }
 
 /// A [`Flow`] in 16 bytes: there are as many as a body has branches, all at once.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Link {
+pub(crate) struct PackedFlow {
     pub(crate) from: u32,
     pub(crate) to: u32,
     pub(crate) at: u32,
@@ -61,7 +61,7 @@ pub(crate) struct Link {
     packed: u32,
 }
 
-/// The kinds by their numbers in [`Link::packed`].
+/// The kinds by their numbers in [`PackedFlow::packed`].
 const KINDS: [FlowKind; 19] = {
     use EdgeKind as E;
     use FlowKind::Counted as C;
@@ -90,8 +90,8 @@ const KINDS: [FlowKind; 19] = {
 
 const BACK: u32 = 1 << 7;
 
-impl Link {
-    fn new(from: u32, to: u32, at: u32, kind: FlowKind) -> Link {
+impl PackedFlow {
+    fn new(from: u32, to: u32, at: u32, kind: FlowKind) -> PackedFlow {
         let (plain, number) = match kind {
             FlowKind::Counted(EdgeKind::BrTable { arm }) => (FlowKind::Counted(EdgeKind::BrTable { arm: 0 }), arm),
             FlowKind::Counted(EdgeKind::Catch { clause }) => (FlowKind::Counted(EdgeKind::Catch { clause: 0 }), clause),
@@ -99,7 +99,7 @@ impl Link {
         };
         let place = KINDS.iter().position(|&other| other == plain).expect("all kinds have a number");
         // A body has fewer bytes than 2^24, so fewer arms and clauses.
-        Link { from, to, at, packed: place as u32 | number << 8 }
+        PackedFlow { from, to, at, packed: place as u32 | number << 8 }
     }
 
     /// Which way out of its block it is.
@@ -127,7 +127,7 @@ impl Parts {
     /// The edges with all that is known about them; the first that is counted has the number `first_edge`.
     pub(super) fn flows(&self, first_edge: u32) -> Vec<Flow> {
         let mut next = first_edge;
-        let flow = |link: &Link| {
+        let flow = |link: &PackedFlow| {
             let kind = link.kind();
             let edge = kind.counted().map(|_| next);
             next += u32::from(edge.is_some());
@@ -140,7 +140,7 @@ impl Parts {
 /// The graph as far as it is known.
 pub(crate) struct Builder<'t> {
     blocks: Vec<Block>,
-    flows: Vec<Link>,
+    flows: Vec<PackedFlow>,
     /// Per block: how many loops were open where it starts.
     depths: Vec<u32>,
     /// How many loops are open.
@@ -431,7 +431,7 @@ impl<'t> Builder<'t> {
     /// Adds an edge.
     fn flow(&mut self, from: u32, to: u32, kind: FlowKind) -> u32 {
         let index = number(self.flows.len());
-        self.flows.push(Link::new(from, to, self.at, kind));
+        self.flows.push(PackedFlow::new(from, to, self.at, kind));
         index
     }
 }

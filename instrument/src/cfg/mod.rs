@@ -38,7 +38,7 @@ pub use loops::Loops;
 
 use crate::edges::EdgeKind;
 use crate::survey::{INVALID, survey};
-pub(crate) use build::{Builder, Calls, Link, Parts};
+pub(crate) use build::{Builder, Calls, PackedFlow, Parts};
 use graph::Graph;
 
 /// The control-flow graph of one function, in terms of the original module.

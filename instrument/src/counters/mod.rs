@@ -11,7 +11,7 @@ mod weights;
 
 pub use map::{CounterMap, FunctionCounters, Left};
 
-use crate::cfg::{self as build, BlockKind, Cfg, FlowKind, Parts};
+use crate::cfg::{BlockKind, Cfg, FlowKind, PackedFlow, Parts};
 use crate::edges::{EdgeKind, EdgeSet};
 use crate::instrument::Options;
 use crate::plan::{ArmsWay, FunctionPlan};
@@ -127,7 +127,7 @@ impl Network {
     fn placement(self, function: &FunctionPlan, options: &Options) -> Placement {
         let (counters, len) = numbers(self.counted.iter().copied());
         let mut edges = 0..;
-        let mut edge = |flow: Option<&build::Link>| {
+        let mut edge = |flow: Option<&PackedFlow>| {
             let kind = flow?.counted()?;
             let edge = edges.next();
             edge.filter(|_| options.selects || !kind.is_select())
@@ -147,7 +147,7 @@ impl Network {
 
 /// What may be done to count each flow.
 fn ways(function: &FunctionPlan, options: &Options) -> Vec<Way> {
-    let way = |flow: &build::Link| match flow.kind() {
+    let way = |flow: &PackedFlow| match flow.kind() {
         // The frames that are left tell how often.
         FlowKind::Trap => Way::Absent,
         // These have no place for a counter, or one that is passed before they can fail.

@@ -4,7 +4,7 @@
 //! The guess: a loop goes round ten times, what leads out of it is taken once in ten, other ways are alike, and what only
 //! leads to a trap or an exception is rare. Blocks come in code order and loops have one entry, so one pass is enough.
 
-use crate::cfg::{BlockKind, Cfg, FlowKind, Link, Parts};
+use crate::cfg::{BlockKind, Cfg, FlowKind, PackedFlow, Parts};
 use crate::edges::EdgeKind;
 
 /// How often a loop goes round for each time that it is entered.
@@ -81,12 +81,12 @@ pub(super) fn costs(graph: &Parts, profile: Option<&[u64]>) -> Costs {
 /// Per flow, how often it was taken. What was never seen may be seen once.
 fn known(graph: &Parts, counts: &[u64]) -> Vec<Option<f32>> {
     let mut counts = counts.iter();
-    let mut known = |flow: &Link| flow.counted().and_then(|_| counts.next()).map(|&count| count as f32 + 0.5);
+    let mut known = |flow: &PackedFlow| flow.counted().and_then(|_| counts.next()).map(|&count| count as f32 + 0.5);
     graph.flows.iter().map(&mut known).collect()
 }
 
 /// How likely a flow is, relative to the others out of its block.
-fn weight(graph: &Parts, outs: &Outs, flow: &Link) -> f32 {
+fn weight(graph: &Parts, outs: &Outs, flow: &PackedFlow) -> f32 {
     let depth = |block: u32| graph.depths[block as usize];
     match flow.kind() {
         FlowKind::Throw | FlowKind::Uncaught => THROWS,
@@ -97,7 +97,7 @@ fn weight(graph: &Parts, outs: &Outs, flow: &Link) -> f32 {
 }
 
 /// What it costs to count a flow.
-fn work(flow: &Link, frequency: f32, block: f32) -> f32 {
+fn work(flow: &PackedFlow, frequency: f32, block: f32) -> f32 {
     match flow.kind() {
         FlowKind::Counted(EdgeKind::BrIfTaken) => frequency * BRANCH,
         FlowKind::Counted(EdgeKind::BrTable { .. }) => frequency * ARM,
