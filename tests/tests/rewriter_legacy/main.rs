@@ -1,5 +1,6 @@
 //! Legacy exceptions: modules that no engine at hand runs must do, once translated, what their authors meant.
 
+mod cxx;
 mod meaning;
 mod program;
 #[path = "../rewriter/mod.rs"]
@@ -21,6 +22,13 @@ use wasmtime::{
     WasmBacktrace,
 };
 
+/// All ways to rewrite a module, by name.
+fn variants() -> Vec<(&'static str, Options)> {
+    let mut variants = fuzzbox_tests::modules::variants();
+    variants.push(("default", Options::default()));
+    variants
+}
+
 #[test]
 fn scripts_find_what_they_expect() {
     let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rewriter_legacy")];
@@ -37,8 +45,10 @@ fn scripts_find_what_they_expect() {
             let text = std::fs::read_to_string(&path).unwrap();
             let name = path.display().to_string();
             let translated = script::run(&engine, &name, &text, Variant::Translated, &mut report);
-            let instrumented = script::run(&engine, &name, &text, Variant::Instrumented, &mut report);
-            assert_eq!(translated, instrumented, "{name}");
+            for (variant, options) in variants() {
+                let instrumented = script::run(&engine, &name, &text, Variant::Instrumented(options), &mut report);
+                assert_eq!(translated, instrumented, "{name}, {variant}");
+            }
         }
     }
     println!("{} directives", report.directives);

@@ -11,10 +11,10 @@ use crate::rewriter::{Offsets, Origins};
 use crate::unfold::unfold;
 
 /// What a script is run with.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone)]
 pub(crate) enum Variant {
     Translated,
-    Instrumented,
+    Instrumented(Options),
 }
 
 /// How many directives were carried out, and what was not as expected.
@@ -87,9 +87,9 @@ impl Script {
     fn module(&mut self, mut module: QuoteWat<'_>) -> String {
         let name = module.name().map(|id| id.name().to_owned());
         let Ok(wasm) = module.encode() else { return "refused as text".to_owned() };
-        let made = match self.variant {
+        let made = match &self.variant {
             Variant::Translated => translate_legacy_exceptions(&wasm).map(|new| (new.wasm, new.offsets)),
-            Variant::Instrumented => instrument(&wasm, &Options::default()).map(|new| (new.wasm, new.offsets)),
+            Variant::Instrumented(options) => instrument(&wasm, options).map(|new| (new.wasm, new.offsets)),
         };
         let (wasm, offsets) = match made {
             Ok(made) => made,
