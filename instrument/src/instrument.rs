@@ -156,7 +156,8 @@ impl Instrumented {
     ///
     /// `left` are the frames that a trap or the host ended, in any order; without exceptions, none of them is one that
     /// returned. The frame of a function that overflowed the stack when it was entered is not among them. If a frame is
-    /// missing, edges that lead to where it was may be missing from the counts, and others be wrong.
+    /// missing, edges that lead to where it was may be missing from the counts, and others be wrong. So they may be if an
+    /// offset is wrong: optimising compilers make one conditional trap of a branch and the trap behind it.
     ///
     /// An edge whose count isn't known has 0: with [`Counters::Only`] all but those of the set, and those of `select` if
     /// [`Options::selects`] is off.

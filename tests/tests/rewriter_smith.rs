@@ -38,8 +38,7 @@ fn generated_modules_do_the_same_when_they_are_rewritten() {
     let mut total = Total::default();
     let first = std::env::var("FUZZBOX_SMITH_FIRST").map_or(0, |number| number.parse().unwrap());
     for seed in first..first + modules {
-        let (engine, offsets) = &engines[seed as usize % 2];
-        compare(engine, *offsets, seed, &mut total);
+        compare(&engines, seed, &mut total);
     }
     println!("{total:?}");
     // What was compared, as a share of what was tried.
@@ -136,11 +135,13 @@ struct Ran {
     unplaced: bool,
 }
 
-fn compare(engine: &Engine, offsets: Offsets, seed: u64, total: &mut Total) {
+/// Compares by one of the engines: the first doesn't optimise, the second does.
+fn compare(engines: &[(Engine, Offsets); 2], seed: u64, total: &mut Total) {
     let Some(wasm) = generate(&mut Random(seed)) else { return };
+    let (engine, offsets) = &engines[seed as usize % 2];
     // What wasmtime refuses, as too many fields in a struct, is not compared.
     let Ok(original) = Module::new(engine, &wasm) else { return };
-    let left = run(engine, &original, &original, None, &Origins::new(offsets), seed);
+    let left = run(engine, &original, &original, None, &Origins::new(*offsets), seed);
     let rewrite =
         |options: &Options| instrument(&wasm, options).unwrap_or_else(|error| panic!("seed {seed}: {error:#}"));
     let every = rewrite(&Options::traced());
@@ -153,13 +154,9 @@ fn compare(engine: &Engine, offsets: Offsets, seed: u64, total: &mut Total) {
     let variants = [every, rewrite(&Options::full()), rewrite(&Options::fast(some.clone()))];
     total.counters[0] += u64::from(variants[0].counters.len());
     total.counters[1] += u64::from(variants[1].counters.len());
-    let mut counts: Vec<Vec<u32>> = Vec::new();
-    let mut unplaced = false;
+    let mut all = Vec::new();
     for new in &variants {
-        let module = Module::new(engine, &new.wasm).unwrap_or_else(|error| panic!("seed {seed}: {error:?}"));
-        let mut origins = Origins::new(offsets);
-        origins.add(module.clone(), new.offsets.clone());
-        let right = run(engine, &module, &original, Some(new), &origins, seed);
+        let right = rewritten(engine, *offsets, &original, new, seed);
         for (left, right) in left.log.iter().zip(&right.log) {
             if left.contains("StackOverflow") || right.contains("StackOverflow") {
                 total.overflowed += 1;
@@ -169,23 +166,38 @@ fn compare(engine: &Engine, offsets: Offsets, seed: u64, total: &mut Total) {
         }
         assert_eq!(left.log.len(), right.log.len(), "seed {seed}");
         total.left += right.left.len() as u64;
-        unplaced |= right.unplaced;
-        if !right.counters.is_empty() {
-            counts.push(new.edge_counts(&right.counters, &right.left));
-        }
+        all.push(right);
     }
     for outcome in &left.log {
         total.instantiated += u64::from(outcome == "instantiated");
         total.returned += u64::from(outcome.starts_with("returned"));
         total.trapped += u64::from(outcome.starts_with("trap") || outcome == "exception");
     }
-    let [every, full, fast] = &counts[..] else { return };
-    if unplaced {
+    if seed % 2 == 1 && all.iter().any(|ran| ran.unplaced || !ran.left.is_empty()) {
+        // The optimiser makes one conditional trap of a branch and the trap behind it, and then nobody knows where the
+        // frame was left. Without it, the offsets are right.
+        let (engine, offsets) = &engines[0];
+        let original = Module::new(engine, &wasm).unwrap();
+        all = variants.iter().map(|new| rewritten(engine, *offsets, &original, new, seed)).collect();
+        if all.iter().flat_map(|ran| &ran.log).any(|outcome| outcome.contains("StackOverflow")) {
+            total.overflowed += 1;
+            return;
+        }
+    }
+    if all.iter().any(|ran| ran.unplaced) {
         total.unplaced += 1;
         return;
     }
-    let edges = &variants[0].edges.edges;
-    for (number, edge) in (0..).zip(edges) {
+    compare_counts(&variants, &all, &some, seed, total);
+}
+
+fn compare_counts(variants: &[Instrumented; 3], all: &[Ran], some: &EdgeSet, seed: u64, total: &mut Total) {
+    if all.iter().any(|ran| ran.counters.is_empty()) {
+        return; // there is no instance
+    }
+    let counts = variants.iter().zip(all).map(|(new, ran)| new.edge_counts(&ran.counters, &ran.left));
+    let [every, full, fast] = &counts.collect::<Vec<_>>()[..] else { unreachable!("there are three variants") };
+    for (number, edge) in (0..).zip(&variants[0].edges.edges) {
         let count = every[number as usize];
         total.counted += u64::from(count > 0);
         assert_eq!(full[number as usize], count, "seed {seed}, full, edge {number}: {edge:?}");
@@ -193,6 +205,14 @@ fn compare(engine: &Engine, offsets: Offsets, seed: u64, total: &mut Total) {
             assert_eq!(fast[number as usize], count, "seed {seed}, fast, edge {number}: {edge:?}");
         }
     }
+}
+
+/// Runs a rewritten module.
+fn rewritten(engine: &Engine, offsets: Offsets, original: &Module, new: &Instrumented, seed: u64) -> Ran {
+    let module = Module::new(engine, &new.wasm).unwrap_or_else(|error| panic!("seed {seed}: {error:?}"));
+    let mut origins = Origins::new(offsets);
+    origins.add(module.clone(), new.offsets.clone());
+    run(engine, &module, original, Some(new), &origins, seed)
 }
 
 /// Instantiates a module, calls all that `interface` exports, and says how that and all state came out. `new` is what the
