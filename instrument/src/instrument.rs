@@ -321,7 +321,7 @@ fn instrument_current(wasm: &[u8], options: &Options) -> Result<Instrumented> {
 const BATCH_BYTES: usize = 1 << 18;
 
 /// And how many functions.
-const BATCH_FUNCTIONS: usize = 1 << 9;
+const BATCH_FUNCTIONS: usize = 1 << 7;
 
 /// Plans all functions, in order, and gives them to `take`, some at a time.
 fn for_batches(
