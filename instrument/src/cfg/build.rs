@@ -7,6 +7,7 @@ use wasmparser::{Catch, Operator, TryTable};
 
 use super::{Block, BlockKind, Cfg, Flow, FlowKind};
 use crate::edges::EdgeKind;
+use crate::plan::grow_slowly;
 use crate::throws::Throwing;
 
 /// Where an edge leads whose target is still to come.
@@ -391,6 +392,7 @@ impl<'t> Builder<'t> {
     /// Adds a block; its end is to be set.
     fn block(&mut self, kind: BlockKind, start: u32) -> u32 {
         let block = number(self.blocks.len());
+        grow_slowly(&mut self.blocks);
         self.blocks.push(Block { kind, start, end: start });
         self.depths.push(self.depth);
         block
@@ -431,6 +433,7 @@ impl<'t> Builder<'t> {
     /// Adds an edge.
     fn flow(&mut self, from: u32, to: u32, kind: FlowKind) -> u32 {
         let index = number(self.flows.len());
+        grow_slowly(&mut self.flows);
         self.flows.push(PackedFlow::new(from, to, self.at, kind));
         index
     }

@@ -13,7 +13,7 @@
 mod frames;
 mod walk;
 
-pub(crate) use walk::Draft;
+pub(crate) use walk::{Draft, grow_slowly};
 
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
