@@ -28,7 +28,7 @@ pub use show::{HEAD, json, summary, text};
 pub use table::{Command, Module, Package, all};
 
 /// Larger programs are compiled fast rather than well, which takes long enough.
-const QUICK_BYTES_MIN: usize = 40_000_000;
+const QUICK_BYTES_MIN: usize = 70_000_000;
 
 /// What to do with the modules.
 #[derive(Clone, Debug, Default)]
