@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use rayon::prelude::*;
-use wasmparser::{FuncToValidate, FuncValidatorAllocations, FunctionBody, Parser, Payload, ValidPayload, Validator};
+use wasmparser::{FunctionBody, Parser, Payload, ValidPayload, Validator};
 
 use crate::added::Added;
 use crate::counters::{CounterMap, Counters, Left, Placement, place};
@@ -14,7 +14,7 @@ use crate::legacy::{UsesLegacy, translate_legacy_exceptions};
 use crate::offsets::OffsetMap;
 use crate::plan::{FunctionPlan, plan};
 use crate::rewrite::{CodeSection, assemble};
-use crate::survey::{Bodies, Survey, output_features, survey};
+use crate::survey::{Bodies, Survey, for_each_body, output_features, survey};
 use crate::throws::Throwing;
 use crate::trace::Trace;
 use crate::types::AddedTypes;
@@ -368,22 +368,9 @@ pub(crate) fn validate(wasm: &[u8]) -> Result<()> {
             functions.push((function, body));
         }
         if ended || bytes > BATCH_BYTES || functions.len() > BATCH_FUNCTIONS {
-            validate_functions(std::mem::take(&mut functions))?;
+            for_each_body(std::mem::take(&mut functions), |validator, body| Ok(validator.validate(body)?))?;
             bytes = 0;
         }
     }
     Ok(())
-}
-
-fn validate_functions(functions: Bodies<'_>) -> Result<()> {
-    let validate = |allocations: &mut FuncValidatorAllocations,
-                    (function, body): (FuncToValidate<_>, FunctionBody<'_>)| {
-        let mut validator = function.into_validator(std::mem::take(allocations));
-        let result = validator.validate(&body);
-        *allocations = validator.into_allocations();
-        result
-    };
-    let results: Vec<_> = functions.into_par_iter().map_init(FuncValidatorAllocations::default, validate).collect();
-    // The first error in the module is the one to tell.
-    Ok(results.into_iter().collect::<Result<(), _>>()?)
 }

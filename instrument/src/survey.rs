@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, bail, ensure};
+use rayon::prelude::*;
 use wasmparser::types::{CoreTypeId, Types};
 use wasmparser::{
-    CompositeInnerType, ExternalKind, FuncToValidate, FuncType, FunctionBody, MemoryType, Parser, Payload, TypeRef,
-    ValType, ValidPayload, Validator, ValidatorResources, WasmFeatures,
+    CompositeInnerType, ExternalKind, FuncToValidate, FuncType, FuncValidator, FuncValidatorAllocations, FunctionBody,
+    MemoryType, Parser, Payload, TypeRef, ValType, ValidPayload, Validator, ValidatorResources, WasmFeatures,
 };
 
 use crate::claims::check_counts;
@@ -38,6 +39,21 @@ pub fn output_features() -> WasmFeatures {
 
 /// The bodies of the defined functions, in order, still to be validated.
 pub(crate) type Bodies<'a> = Vec<(FuncToValidate<ValidatorResources>, FunctionBody<'a>)>;
+
+/// Does `job` for each body, in parallel, and gives what came out in the order of the functions. Of several errors, the
+/// first in the module is told, whichever was found first.
+pub(crate) fn for_each_body<T: Send>(
+    bodies: Bodies<'_>,
+    job: impl Fn(&mut FuncValidator<ValidatorResources>, &FunctionBody<'_>) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let done = bodies.into_par_iter().map_init(FuncValidatorAllocations::default, |allocations, (function, body)| {
+        let mut validator = function.into_validator(std::mem::take(allocations));
+        let result = job(&mut validator, &body);
+        *allocations = validator.into_allocations();
+        result
+    });
+    done.collect::<Vec<_>>().into_iter().collect()
+}
 
 /// What there is to know about a module before its function bodies are read.
 pub(crate) struct Survey<'a> {

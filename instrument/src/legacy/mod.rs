@@ -12,14 +12,15 @@ use std::fmt;
 
 use anyhow::{Context, Result, ensure};
 use wasm_encoder::{Encode, Module, RawSection, Section as _, SectionId};
-use wasmparser::{FuncValidatorAllocations, Validator};
+use wasmparser::FuncValidatorAllocations;
 
 use crate::added::extended;
+use crate::instrument::validate;
 use crate::names::is_name_section;
 use crate::offsets::OffsetMap;
 use crate::rewrite::{BODY_BYTES_MAX, added_types};
 use crate::sections::sections;
-use crate::survey::{Bodies, INVALID, Survey, output_features, survey};
+use crate::survey::{Bodies, INVALID, Survey, survey};
 use crate::types::AddedTypes;
 
 /// Says that a module can't be planned before it is translated. Never shown.
@@ -37,7 +38,7 @@ impl Error for UsesLegacy {}
 /// A module without legacy exceptions.
 #[derive(Clone, Debug)]
 pub struct Translated {
-    /// The module. It validates with [`output_features`], and the name section is all it has of custom sections.
+    /// The module. It validates with [`output_features`](crate::output_features), and the name section is all it has of custom sections.
     pub wasm: Vec<u8>,
     /// The way back from offsets in `wasm` to the original module.
     pub offsets: OffsetMap,
@@ -104,9 +105,7 @@ pub fn translate_legacy_exceptions(wasm: &[u8]) -> Result<Translated> {
             offsets = std::mem::take(&mut offsets).moved(start).context(TOO_LARGE)?;
         }
     }
-    Validator::new_with_features(output_features())
-        .validate_all(&translated)
-        .context("is beyond what engines accept when its legacy exceptions are translated")?;
+    validate(&translated).context("is beyond what engines accept when its legacy exceptions are translated")?;
     Ok(Translated { wasm: translated, offsets })
 }
 

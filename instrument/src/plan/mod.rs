@@ -16,15 +16,14 @@ mod walk;
 pub(crate) use walk::{Draft, grow_slowly};
 
 use anyhow::{Result, ensure};
-use rayon::prelude::*;
 use wasm_encoder::BlockType;
-use wasmparser::{Catch, FuncToValidate, FuncValidatorAllocations, FunctionBody, RefType, ValType};
+use wasmparser::{Catch, RefType, ValType};
 
 use crate::cfg::{Calls, Parts};
 use crate::edges::Edge;
 use crate::instrument::Options;
 use crate::layout;
-use crate::survey::{Bodies, INVALID, Survey};
+use crate::survey::{Bodies, INVALID, Survey, for_each_body};
 use crate::throws::Throwing;
 use crate::types::{AddedTypes, Signature};
 
@@ -187,10 +186,9 @@ pub(crate) fn plan(
     bodies: Bodies<'_>,
 ) -> Result<Vec<FunctionPlan>> {
     let calls = throwing.map_or(Calls::Caught, Calls::Throwing);
-    let plan = |allocations: &mut FuncValidatorAllocations, (function, body): (FuncToValidate<_>, FunctionBody<'_>)| {
-        let index = function.index;
-        let mut validator = function.into_validator(std::mem::take(allocations));
-        let function = walk::walk(survey, options, calls, &mut validator, &body).map_err(|error| {
+    for_each_body(bodies, |validator, body| {
+        let index = validator.index();
+        walk::walk(survey, options, calls, validator, body).map_err(|error| {
             // The validator's message has an offset, which says more than the function.
             let invalid = error.is::<wasmparser::Error>();
             error.context(if invalid {
@@ -198,13 +196,8 @@ pub(crate) fn plan(
             } else {
                 format!("has function {index}, which can't be rewritten")
             })
-        });
-        *allocations = validator.into_allocations();
-        function
-    };
-    let functions: Vec<_> = bodies.into_par_iter().map_init(FuncValidatorAllocations::default, plan).collect();
-    // The first error in the module is the one to tell, whichever was found first.
-    functions.into_iter().collect()
+        })
+    })
 }
 
 impl FunctionPlan {
