@@ -7,6 +7,7 @@ use super::interrupt::{Gate, Interrupter};
 use super::outcome::Outcome;
 use super::settings::Settings;
 use super::snapshot::{Snapshot, region};
+use super::stack::with_room;
 use super::target::Target;
 use super::trap;
 use super::variant::Variant;
@@ -103,7 +104,8 @@ impl Executor {
     /// If the module's initialiser fails, an import is unknown, or there is no place for the input.
     pub fn new(target: &Arc<Target>) -> Result<Self> {
         let gate = Arc::default();
-        Ok(Self { instance: Kept::new(target, &gate)?, target: target.clone(), gate, dirty: false })
+        let instance = with_room(target.variant.stack_bytes(), || Kept::new(target, &gate))?;
+        Ok(Self { instance, target: target.clone(), gate, dirty: false })
     }
 
     /// A handle to interrupt executions with, from any thread, for as long as the executor lives.
@@ -128,9 +130,11 @@ impl Executor {
             "the input has {} bytes, the limit is {limit}\nhelp: raise it with --input-bytes-max",
             input.len()
         );
-        self.restore()?;
-        self.dirty = true;
-        self.instance.run(&self.target, &self.gate, input)
+        with_room(self.target.variant.stack_bytes(), || {
+            self.restore()?;
+            self.dirty = true;
+            self.instance.run(&self.target, &self.gate, input)
+        })
     }
 
     /// What the last execution showed.
@@ -277,6 +281,8 @@ impl Kept {
                     offsets: &target.offsets,
                     crash_on_exit: target.settings.crash_on_exit,
                     out_of_fuel: self.injected.flag(layout::FLAG_OUT_OF_FUEL),
+                    stack_overflow: self.injected.flag(layout::FLAG_STACK_OVERFLOW),
+                    low_store: self.injected.flag(layout::FLAG_LOW_STORE),
                     memory_refused: self.store.data().limits.refused,
                 };
                 if error.is::<wasmtime::ThrownException>() {

@@ -13,6 +13,7 @@
 //! | `injected` | fuel, flags and counters |
 //! | `variant` | what is put into the code |
 //! | `interrupt` | ending an execution from another thread |
+//! | `stack` | room on the native stack |
 //! | `memory`, `signals` | linear memories that know which pages were written |
 //! | `summary` | what `inspect` shows |
 //! | `outcome`, `trap` | how an execution ended |
@@ -31,6 +32,7 @@ mod outcome;
 mod settings;
 mod signals;
 mod snapshot;
+mod stack;
 mod summary;
 mod target;
 mod trap;

@@ -4,7 +4,7 @@ use super::entry::Entry;
 use super::imports::Imports;
 use super::memory::Memories;
 use super::settings::Settings;
-use super::variant::Variant;
+use super::variant::{METERED_STACK_BYTES, Variant};
 use crate::store::{FindingId, InputId, ModuleId, ObjectId};
 use anyhow::{Context, Result, bail};
 use fuzzbox_instrument::{EdgeMap, Injected, Instrumented, OffsetMap, StateExports};
@@ -13,11 +13,9 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, OnceLock};
 use wasmtime::{Config, Engine, ExternType, Module, OptLevel, RegallocAlgorithm};
 
-/// Native stack that the guest may use, in bytes; deeper recursion is a crash of kind `stack-overflow`.
-pub(crate) const STACK_BYTES: usize = 1 << 20;
-
-/// Native stack that a thread must have to execute guests: the guest's, and the host functions' that it calls.
-pub const THREAD_STACK_BYTES: usize = STACK_BYTES + (7 << 20);
+/// Native stack that a thread should have to execute guests: the guest's, and the host functions' that it calls. On one with
+/// less, [`Executor`](super::Executor) starts a thread where it has to.
+pub const THREAD_STACK_BYTES: usize = METERED_STACK_BYTES + (8 << 20);
 
 /// Heap for exceptions and other collected objects that an instance has from the start, in bytes.
 const GC_HEAP_BYTES: u64 = 1 << 20;
@@ -47,6 +45,8 @@ pub struct Target {
     pub(super) counts: Option<Box<Instrumented>>,
     pub(super) injected: Injected,
     pub(super) state: StateExports,
+    /// Whether writes below address 1024 are found, in the variant in which they are looked for.
+    pub(super) finds_low_stores: bool,
     pub(super) module: Module,
     pub(super) imports: Imports,
     pub(super) memories: Arc<Memories>,
@@ -84,6 +84,7 @@ impl Target {
             offsets: rewritten.offsets.clone(),
             injected: rewritten.injected.clone(),
             state: rewritten.state.clone(),
+            finds_low_stores: rewritten.finds_low_stores,
             counts: (variant != Variant::Metered).then(|| Box::new(rewritten)),
             variant,
             module,
@@ -185,7 +186,7 @@ fn config(bytes: &[u8], memories: &Arc<Memories>, variant: &Variant) -> Result<C
         .cranelift_regalloc_algorithm(RegallocAlgorithm::Backtracking)
         .cranelift_nan_canonicalization(fuzzbox_instrument::shows_float_bits(bytes)?)
         .relaxed_simd_deterministic(true)
-        .max_wasm_stack(STACK_BYTES)
+        .max_wasm_stack(variant.stack_bytes())
         .wasm_backtrace_max_frames(NonZeroUsize::new(variant.frames_max()))
         .generate_address_map(true)
         .memory_may_move(false)
