@@ -187,6 +187,7 @@ fn config(bytes: &[u8], memories: &Arc<Memories>, variant: &Variant) -> Result<C
         .cranelift_nan_canonicalization(fuzzbox_instrument::shows_float_bits(bytes)?)
         .relaxed_simd_deterministic(true)
         .max_wasm_stack(variant.stack_bytes())
+        .async_stack_size(variant.stack_bytes()) // nothing is asynchronous; it must not be less
         .wasm_backtrace_max_frames(NonZeroUsize::new(variant.frames_max()))
         .generate_address_map(true)
         .memory_may_move(false)
