@@ -76,6 +76,8 @@ fn print(summary: &Summary, debug_info: &Found) -> std::io::Result<()> {
         }
     }
     say!("restored  {}", summary.restore);
+    let low = if summary.finds_low_stores { "found" } else { "not looked for: data or the stack may lie there" };
+    say!("null      writes below address 1024 are {low}");
     match (&debug_info.kind, &debug_info.missing) {
         (Some(kind), _) => say!("debug     {kind}: findings show file and line"),
         (None, Some(missing)) => say!("debug     {missing}: findings show functions only"),

@@ -8,6 +8,7 @@ use super::observation::Observation;
 use super::outcome::Outcome;
 use super::settings::Settings;
 use super::snapshot::{Snapshot, region};
+use super::stack::with_room;
 use super::target::Target;
 use super::trap::{self, Frames};
 use super::variant::Variant;
@@ -99,7 +100,8 @@ impl Executor {
     /// If the module's initialiser fails, an import is unknown, or there is no place for the input.
     pub fn new(target: &Arc<Target>) -> Result<Self> {
         let gate = Arc::default();
-        Ok(Self { instance: Kept::new(target, &gate)?, target: target.clone(), gate, dirty: false })
+        let instance = with_room(target.variant.stack_bytes(), || Kept::new(target, &gate))?;
+        Ok(Self { instance, target: target.clone(), gate, dirty: false })
     }
 
     /// A handle to interrupt executions with, from any thread; of use for as long as the executor lives.
@@ -118,7 +120,7 @@ impl Executor {
     ///
     /// If `input` is longer than the limit, or the host fails; never for what the guest does.
     pub fn run(&mut self, input: &[u8]) -> Result<Outcome> {
-        self.restore()?;
+        with_room(self.target.variant.stack_bytes(), || self.restore())?;
         self.run_unrestored(input)
     }
 
@@ -134,8 +136,9 @@ impl Executor {
             "the input has {} bytes, the limit is {limit}\nhelp: raise it with --input-bytes-max",
             input.len()
         );
-        self.dirty = true;
-        self.instance.run(&self.target, &self.gate, input)
+        let Self { target, instance, gate, dirty } = self;
+        *dirty = true;
+        with_room(target.variant.stack_bytes(), || instance.run(target, gate, input))
     }
 
     /// If the last execution failed: a number that tells where, the same for each failure of this executor's target with the
@@ -246,6 +249,8 @@ impl Kept {
                     offsets: &target.rewritten.offsets,
                     crash_on_exit: target.settings.crash_on_exit,
                     out_of_fuel: self.injected.flag(layout::FLAG_OUT_OF_FUEL),
+                    stack_overflow: self.injected.flag(layout::FLAG_STACK_OVERFLOW),
+                    low_store: self.injected.flag(layout::FLAG_LOW_STORE),
                     memory_refused: self.store.data().limits.refused,
                 };
                 if error.is::<wasmtime::ThrownException>() {

@@ -13,6 +13,7 @@
 //! | `injected`, `observation` | fuel, flags and counters, and what they say |
 //! | `variant` | what is put into the code |
 //! | `interrupt`, `watchdog` | ending an execution from another thread |
+//! | `stack` | room on the native stack |
 //! | `memory`, `signals` | linear memories that know which pages were written |
 //! | `summary` | what `inspect` shows |
 //! | `outcome`, `trap` | how an execution ended |
@@ -32,6 +33,7 @@ mod outcome;
 mod settings;
 mod signals;
 mod snapshot;
+mod stack;
 mod summary;
 mod target;
 mod trap;

@@ -26,6 +26,8 @@ pub struct Summary {
     pub functions: u64,
     /// How state is restored after an execution, and why so.
     pub restore: String,
+    /// Writes below address 1024 are found.
+    pub finds_low_stores: bool,
     /// The module has debug information.
     pub has_dwarf: bool,
 }
@@ -52,6 +54,7 @@ impl Target {
             edges: self.edges.edges.len() as u64,
             functions: functions.len() as u64,
             restore: self.restore_plan(),
+            finds_low_stores: self.finds_low_stores,
             has_dwarf: fuzzbox_instrument::custom_sections(&self.bytes).any(|(name, _)| name == ".debug_line"),
         }
     }

@@ -5,7 +5,7 @@ use super::injected::Groups;
 use super::imports::Imports;
 use super::memory::Memories;
 use super::settings::Settings;
-use super::variant::Variant;
+use super::variant::{METERED_STACK_BYTES, Variant};
 use crate::store::{FindingId, InputId, ModuleId, ObjectId};
 use anyhow::{Context, Result, bail};
 use fuzzbox_instrument::{EdgeMap, Injected, Instrumented, StateExports};
@@ -13,11 +13,9 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, OnceLock};
 use wasmtime::{Config, Engine, ExternType, Module, OptLevel, RegallocAlgorithm};
 
-/// Native stack that the guest may use, in bytes; deeper recursion is a crash of kind `stack-overflow`.
-pub(crate) const STACK_BYTES: usize = 1 << 20;
-
-/// Native stack that a thread must have to execute guests: the guest's, and the host functions' that it calls.
-pub const THREAD_STACK_BYTES: usize = STACK_BYTES + (7 << 20);
+/// Native stack that a thread should have to execute guests: the guest's, and the host functions' that it calls. On one with
+/// less, [`Executor`](super::Executor) starts a thread where it has to.
+pub const THREAD_STACK_BYTES: usize = METERED_STACK_BYTES + (8 << 20);
 
 /// Heap for exceptions and other collected objects that an instance has from the start, in bytes.
 const GC_HEAP_BYTES: u64 = 1 << 20;
@@ -48,6 +46,8 @@ pub struct Target {
     pub(super) groups: Groups,
     pub(super) injected: Injected,
     pub(super) state: StateExports,
+    /// Whether writes below address 1024 are found, in the variant in which they are looked for.
+    pub(super) finds_low_stores: bool,
     pub(super) module: Module,
     pub(super) imports: Imports,
     pub(super) memories: Arc<Memories>,
@@ -85,6 +85,7 @@ impl Target {
             injected: rewritten.injected.clone(),
             state: rewritten.state.clone(),
             groups: Groups::new(&rewritten.counters),
+            finds_low_stores: rewritten.finds_low_stores,
             rewritten,
             variant,
             module,
@@ -187,7 +188,8 @@ fn config(bytes: &[u8], memories: &Arc<Memories>, variant: &Variant) -> Result<C
         .cranelift_regalloc_algorithm(RegallocAlgorithm::Backtracking)
         .cranelift_nan_canonicalization(fuzzbox_instrument::shows_float_bits(bytes)?)
         .relaxed_simd_deterministic(true)
-        .max_wasm_stack(STACK_BYTES)
+        .max_wasm_stack(variant.stack_bytes())
+        .async_stack_size(variant.stack_bytes()) // nothing is asynchronous; it must not be less
         .wasm_backtrace_max_frames(variant.frames_max())
         .generate_address_map(true)
         .memory_may_move(false)
