@@ -12,6 +12,15 @@ pub(super) struct Host {
     /// The memory that WASI's pointers mean: the instance's export `memory`.
     pub(super) memory: Option<Memory>,
     pub(super) limits: Limits,
+    /// The guest called `fuzzbox_v1.snapshot_here`.
+    pub(super) asked_for_snapshot: bool,
+}
+
+impl Host {
+    /// The state of an instance that was not made yet.
+    pub(super) fn new(wasi: Wasi, limits: Limits) -> Self {
+        Self { wasi, memory: None, limits, asked_for_snapshot: false }
+    }
 }
 
 /// Limits on growth, and what they did.

@@ -7,9 +7,14 @@ use anyhow::{Context, Result, anyhow};
 use std::collections::BTreeSet;
 use std::fmt;
 use wasmtime::{
-    Extern, ExternType, FuncType, Global, Instance, InstancePre, Linker, Memory, Module, Mutability, Ref, Store, Table,
-    Val,
+    Caller, Extern, ExternType, FuncType, Global, Instance, InstancePre, Linker, Memory, Module, Mutability, Ref,
+    Store, Table, Val,
 };
+
+/// The module of functions that only fuzzbox provides.
+const PROTOCOL: &str = "fuzzbox_v1";
+/// `() -> ()`: when the entry has returned, the state is to be that in which every execution begins.
+const SNAPSHOT_HERE: &str = "snapshot_here";
 
 /// More imports than this are not listed one by one in an error.
 const LISTED_MAX: usize = 12;
@@ -43,7 +48,7 @@ impl fmt::Debug for Imports {
 }
 
 impl Imports {
-    /// Links `module` with everything that we provide: WASI preview 1.
+    /// Links `module` with everything that we provide: WASI preview 1, and `fuzzbox_v1`.
     ///
     /// # Errors
     ///
@@ -51,11 +56,19 @@ impl Imports {
     pub(super) fn of(module: &Module, stub: Option<Stub>) -> Result<Self> {
         let mut linker = Linker::new(module.engine());
         wasi::link(&mut linker, |host: &mut Host| (host.memory, &mut host.wasi)).context("failed to link WASI")?;
+        linker
+            .func_wrap(PROTOCOL, SNAPSHOT_HERE, |mut caller: Caller<'_, Host>| {
+                caller.data_mut().asked_for_snapshot = true;
+            })
+            .map_err(anyhow::Error::from)?;
         let missing = missing(module);
         match stub {
             Some(stub) if !missing.is_empty() => Ok(Self::Stubbed(linker, stub)),
             None if !missing.is_empty() => Err(refusal(&missing)),
-            _ => Ok(Self::Provided(linker.instantiate_pre(module)?)),
+            _ => {
+                let instance = linker.instantiate_pre(module).map_err(anyhow::Error::from);
+                Ok(Self::Provided(instance.context("the module imports a function with another type than it has")?))
+            }
         }
     }
 
@@ -70,6 +83,11 @@ impl Imports {
             }
         }
     }
+}
+
+/// Whether a module can ask for a snapshot.
+pub(super) fn can_ask_for_snapshot(module: &Module) -> bool {
+    module.imports().any(|import| (import.module(), import.name()) == (PROTOCOL, SNAPSHOT_HERE))
 }
 
 /// Refuses a module because nobody provides what it imports.
@@ -141,7 +159,11 @@ fn missing(module: &Module) -> Vec<(String, String, ExternType)> {
     let mut missing: Vec<(String, String, ExternType)> = Vec::new();
     let mut seen = BTreeSet::new();
     for import in module.imports() {
-        let provided = import.module() == wasi::MODULE && wasi::functions().contains(&import.name());
+        let provided = match import.module() {
+            wasi::MODULE => wasi::functions().contains(&import.name()),
+            PROTOCOL => import.name() == SNAPSHOT_HERE,
+            _ => false,
+        };
         if !provided && seen.insert((import.module(), import.name())) {
             missing.push((import.module().to_owned(), import.name().to_owned(), import.ty()));
         }

@@ -7,7 +7,8 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `target` | from bytes to compiled code |
-//! | `entry`, `call` | which export is called, and how it takes its input |
+//! | `entry`, `parameter`, `file_args`, `call` | which export is called, and how it takes its input |
+//! | `prepare` | all that runs before the first input |
 //! | `imports`, `wasi`, `host` | what the guest can call, and the limits |
 //! | `executor`, `snapshot` | running, and going back |
 //! | `injected` | fuel, flags and counters |
@@ -22,12 +23,15 @@
 mod call;
 mod entry;
 mod executor;
+mod file_args;
 mod host;
 mod imports;
 mod injected;
 mod interrupt;
 mod memory;
 mod outcome;
+mod parameter;
+mod prepare;
 mod settings;
 mod signals;
 mod snapshot;
@@ -41,7 +45,8 @@ pub use entry::Entry;
 pub use executor::{Executor, Observation};
 pub use interrupt::{Execution, Interrupter};
 pub use outcome::{Frame, Outcome, Trap, TrapKind};
-pub use settings::{Settings, Stub};
+pub use parameter::{Number, Parameter};
+pub use settings::{EntryArgs, Settings, Stub};
 pub use summary::Summary;
 pub use target::{THREAD_STACK_BYTES, Target, assemble};
 pub use variant::Variant;

@@ -3,10 +3,11 @@
 use super::entry::Entry;
 use super::imports::Imports;
 use super::memory::Memories;
+use super::prepare::Attempts;
 use super::settings::Settings;
 use super::variant::Variant;
 use crate::store::{FindingId, InputId, ModuleId, ObjectId};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use fuzzbox_instrument::{EdgeMap, Injected, Instrumented, OffsetMap, StateExports};
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -52,6 +53,8 @@ pub struct Target {
     pub(super) memories: Arc<Memories>,
     /// The guest throws exceptions, which live on the collected heap.
     pub(super) throws: bool,
+    /// What was tried before the first input; shared by variants, which do the same.
+    pub(super) attempts: Arc<Attempts>,
     /// Functions that ran before the first input.
     initialised: OnceLock<BTreeSet<u32>>,
     /// By memory: what it holds when an instance is ready. Instances are equal, so one copy serves all workers.
@@ -62,6 +65,12 @@ impl Target {
     /// Rewrites and compiles `bytes`, and chooses the entry; executes nothing.
     pub(super) fn compile(bytes: &[u8], settings: Settings, variant: Variant) -> Result<Self> {
         let bytes = assemble(bytes)?;
+        ensure!(
+            !is_component(&bytes),
+            "it is a component, and fuzzbox executes core modules\n\
+             help: build it for wasm32-wasip1 instead of wasip2, or run a core module out of it \
+             (`wasm-tools component unbundle`) with --entry and --stub-imports"
+        );
         let mut rewritten = fuzzbox_instrument::instrument(&bytes, &variant.options())?;
         let wasm = std::mem::take(&mut rewritten.wasm);
         let memories = Arc::new(Memories::default());
@@ -72,7 +81,7 @@ impl Target {
         check_memories(&module, &settings)?;
         let throws = has_tags(&bytes)?;
         let added = added_exports(&rewritten.injected, &rewritten.state);
-        let entry = Entry::choose(&module, &added, settings.entry.as_deref())?;
+        let entry = Entry::choose(&module, &rewritten.state.memories, &added, &settings)?;
         let imports = Imports::of(&module, settings.stub_imports)?;
         Ok(Self {
             id: ModuleId::of(&fuzzbox_instrument::strip_custom_sections(&bytes)?),
@@ -90,6 +99,7 @@ impl Target {
             imports,
             memories,
             throws,
+            attempts: Arc::default(),
             initialised: OnceLock::new(),
             images: Mutex::default(),
         })
@@ -175,6 +185,12 @@ pub fn assemble(bytes: &[u8]) -> Result<Vec<u8>> {
     });
     let Some(text) = text else { bail!("it is neither a wasm module (no `\\0asm` at its start) nor wasm text") };
     Ok(wat::parse_str(text)?)
+}
+
+/// Whether a binary is a component and no core module.
+fn is_component(bytes: &[u8]) -> bool {
+    // After the magic number: a version of 16 bits, and a layer, which is 0 for modules and 1 for components.
+    bytes.starts_with(b"\0asm") && bytes.get(6..8) == Some(&[1, 0])
 }
 
 /// wasmtime's settings: deterministic, and everything on that [`fuzzbox_instrument::features`] accepts.
