@@ -1,7 +1,7 @@
 //! What can't be an entry is said in one error that names it, and nothing panics on the way.
 
 use crate::{load, named, settings};
-use fuzzbox::sandbox::{EntryArgs, Executor, Settings, Target};
+use fuzzbox::sandbox::{EntryArgs, Executor, Settings, Stub, Target};
 use fuzzbox_tests::command::{Fuzzbox, Ran};
 
 /// The error for `(module ...)` with this body.
@@ -87,7 +87,11 @@ fn settings_that_mean_nothing_are_refused() {
     refused(harness, Settings { warm_up: true, ..settings() }, &["empty input", "leave out --warm-up"]);
     refused(harness, Settings { args: vec!["@@".to_owned()], ..settings() }, &["`@@`", "harness"]);
     let ask = r#"(import "fuzzbox_v1" "snapshot_here" (func (param i32))) (func (export "_start"))"#;
-    refused(ask, settings(), &["fuzzbox_v1", "snapshot_here"]);
+    refused(ask, settings(), &["fuzzbox_v1.snapshot_here (func (i32))"]);
+    let sockets = r#"(import "wasi_snapshot_preview1" "sock_accept" (func (param i32 i32)))
+        (import "wasi_snapshot_preview1" "sched_yield" (global i32)) (func (export "_start"))"#;
+    refused(sockets, settings(), &["preview1.sock_accept (func (i32, i32))", "preview1.sched_yield (global i32)"]);
+    load(sockets, Settings { stub_imports: Some(Stub::Trap), ..settings() });
     refused(r#"(import "fuzzbox_v1" "other" (func)) (func (export "_start"))"#, settings(), &["fuzzbox_v1.other"]);
 }
 

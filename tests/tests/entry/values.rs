@@ -1,7 +1,7 @@
 //! The values that parameters get: every byte of the input is where it belongs, whatever the input's length.
 
 use crate::{executor, named};
-use fuzzbox::sandbox::{EntryArgs, Outcome, Settings};
+use fuzzbox::sandbox::{EntryArgs, Executor, Outcome, Settings};
 use fuzzbox_tests::show;
 
 /// Writes bytes 0 to 64 of memory to standard output.
@@ -134,5 +134,55 @@ fn an_exported_import_can_be_the_entry() {
             executor.run(&vec![0xff; len * 100]).unwrap();
         }
         assert_eq!(show(&mut executor, &input), first);
+    }
+}
+
+/// What the guest did to its input, to the file, or to itself is not there the next time.
+#[test]
+fn restored_equals_fresh_for_every_kind_of_entry() {
+    let spoil = "(global.set $g (i32.add (global.get $g) (i32.const 1))) (call $show)
+        (memory.fill (i32.const 0) (i32.const 7) (i32.mul (memory.size) (i32.const 65536)))
+        (drop (memory.grow (i32.const 1)))";
+    let file = r#"
+        (import "wasi_snapshot_preview1" "path_open"
+            (func $path_open (param i32 i32 i32 i32 i32 i64 i64 i32 i32) (result i32)))
+        (import "wasi_snapshot_preview1" "fd_read" (func $fd_read (param i32 i32 i32 i32) (result i32)))
+        (import "wasi_snapshot_preview1" "path_unlink_file" (func $unlink (param i32 i32 i32) (result i32)))
+        (import "wasi_snapshot_preview1" "fd_allocate" (func $allocate (param i32 i64 i64) (result i32)))"#;
+    let read = r#"(i64.store (i32.const 0) (i64.const 0x7475706e69))
+        (drop (call $path_open (i32.const 3) (i32.const 0) (i32.const 0) (i32.const 5) (i32.const 0) (i64.const -1)
+            (i64.const -1) (i32.const 0) (i32.const 200)))
+        (i32.store (i32.const 204) (i32.const 0)) (i32.store (i32.const 208) (i32.const 60))
+        (drop (call $fd_read (i32.load (i32.const 200)) (i32.const 204) (i32.const 1) (i32.const 212)))
+        (drop (call $allocate (i32.load (i32.const 200)) (i64.const 0) (i64.const 100000)))
+        (i64.store (i32.const 300) (i64.const 0x7475706e69))
+        (if (i32.and (i32.load8_u (i32.const 0)) (i32.const 1))
+            (then (drop (call $unlink (i32.const 3) (i32.const 300) (i32.const 5)))))"#;
+    for (imports, parameters, before, argument) in [
+        (
+            "",
+            "(param i32 f64)",
+            "(i32.store (i32.const 0) (local.get 0)) (f64.store (i32.const 4) (local.get 1))",
+            None,
+        ),
+        ("", "(param i32 i32 i64)", "(memory.copy (i32.const 0) (local.get 0) (i32.const 9))", None),
+        (file, "", read, Some("@@")),
+    ] {
+        let body = format!(
+            r#"{imports} {SHOW} (global $g (mut i32) (i32.const 0)) (func (export "run") {parameters} {before} {spoil})"#
+        );
+        let settings = Settings { args: argument.map(str::to_owned).into_iter().collect(), ..named() };
+        let mut kept = executor(&body, settings);
+        let mut different = std::collections::BTreeSet::new();
+        for round in 0..200_u32 {
+            let input = blake3::hash(&round.to_le_bytes());
+            let input = input.as_bytes().repeat(4);
+            let input = &input[..(round as usize * 7) % 100];
+            let restored = show(&mut kept, input);
+            let fresh = show(&mut Executor::new(kept.target()).unwrap(), input);
+            assert_eq!(restored, fresh, "{parameters} {input:?}");
+            different.insert(restored.stdout);
+        }
+        assert!(different.len() > 100, "{parameters}: the input is seen");
     }
 }
