@@ -66,6 +66,9 @@ struct Inspected {
 fn print(summary: &Summary, debug_info: &Found) -> std::io::Result<()> {
     say!("module    {}", summary.module);
     say!("entry     {}", summary.entry);
+    say!("input     {}", summary.input);
+    say!("over-read {}", summary.over_read);
+    say!("before    {}", if summary.before.is_empty() { "nothing".to_owned() } else { summary.before.join(", ") });
     say!("edges     {} in {} functions", summary.edges, summary.functions);
     for (name, list) in [("imports", &summary.imports), ("exports", &summary.exports), ("memories", &summary.memories)]
     {

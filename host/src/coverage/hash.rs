@@ -78,7 +78,8 @@ mod tests {
 
     #[test]
     fn half_of_the_bits_change_with_each_bit() {
-        let bits: u32 = (0..64).map(|bit| (of(1, [5].into_iter()) ^ of(1, [5 ^ 1 << bit].into_iter())).count_ones()).sum();
+        let bits: u32 =
+            (0..64).map(|bit| (of(1, [5].into_iter()) ^ of(1, [5 ^ 1 << bit].into_iter())).count_ones()).sum();
         assert!((64 * 28..64 * 36).contains(&bits), "{bits}");
     }
 }

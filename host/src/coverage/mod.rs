@@ -93,7 +93,6 @@ impl Seen {
     pub fn has_edge(&self, edge: u32) -> bool {
         self.buckets[edge as usize] != 0
     }
-
 }
 
 /// Features that were seen beside those of a [`Seen`] that many share: what a task found. They are few.

@@ -1,7 +1,7 @@
 //! Threads with executors, and what each does with an input.
 
 use crate::coverage::{Added, Judge, Profile, Seen};
-use crate::sandbox::{Executor, Outcome, Target, THREAD_STACK_BYTES, Variant, Watchdog};
+use crate::sandbox::{Executor, Outcome, THREAD_STACK_BYTES, Target, Variant, Watchdog};
 use anyhow::{Context, Result};
 use rayon::prelude::*;
 use std::collections::BTreeSet;

@@ -1,16 +1,18 @@
 //! One kept instance: runs inputs, each from the same state.
 
-use super::call::{Call, bind, initialiser_failed};
+use super::call::Call;
+use super::file_args::FileArgs;
 use super::host::{Host, Limits};
 use super::injected::Injected;
 use super::interrupt::{Gate, Interrupter};
 use super::observation::Observation;
 use super::outcome::Outcome;
+use super::prepare::{initialiser_failed, prepare};
 use super::settings::Settings;
 use super::snapshot::{Snapshot, region};
 use super::stack::with_room;
 use super::target::Target;
-use super::trap::{self, Frames};
+use super::trap;
 use super::variant::Variant;
 use super::wasi::{Wasi, WasiConfig};
 use anyhow::{Context, Result, bail, ensure};
@@ -85,7 +87,9 @@ impl Target {
     /// If the module can't be rewritten so, or the initialisers leave another state in this variant than in the other,
     /// which would be a mistake of ours.
     pub fn in_variant(self: &Arc<Self>, variant: Variant) -> Result<Self> {
-        let target = Arc::new(Self::compile(&self.bytes, self.settings.clone(), variant)?);
+        let mut target = Self::compile(&self.bytes, self.settings.clone(), variant)?;
+        target.attempts = self.attempts.clone();
+        let target = Arc::new(target);
         let same = Executor::new(self)?.state_hash() == Executor::new(&target)?.state_hash();
         ensure!(same, "the initialisers leave another state in another variant of the module");
         Ok(Arc::into_inner(target).expect("the executor is gone"))
@@ -179,7 +183,7 @@ impl Kept {
         let injected_bytes =
             usize::try_from(target.injected.pages << 16).context("the counters fill the address space")?;
         let limits = Limits::new(usize::try_from(target.settings.memory_bytes_max)?.saturating_add(injected_bytes));
-        let mut store = Store::new(engine, Host { wasi: Wasi::new(wasi_config(target)), memory: None, limits, frames: Frames::default() });
+        let mut store = Store::new(engine, Host::new(Wasi::new(wasi_config(target)), limits));
         store.limiter(|host| host);
         let instance = target
             .imports
@@ -191,7 +195,7 @@ impl Kept {
         if let Some(export) = &target.injected.trap_table_export {
             trap::replace_unreachable(&mut store, &instance, export)?;
         }
-        let call = bind(target, &mut store, &instance, &injected)?;
+        let Some(call) = prepare(target, &mut store, &instance, &injected)? else { return Self::new(target, gate) };
         if target.throws {
             // The heap comes into being with its first object. It is there before the snapshot, so that an execution
             // that throws is not one that grew something.
@@ -209,22 +213,7 @@ impl Kept {
         if target.variant.has_fuel() {
             self.injected.set_fuel(target.settings.fuel_max);
         }
-        let store = &mut self.store;
-        let result = match &self.call {
-            Call::Command(start) => {
-                store.data_mut().wasi.reset(input);
-                gate.enter();
-                start.call(store, ()).map(|()| 0)
-            }
-            Call::Harness { function, region, input_end } => {
-                store.data_mut().wasi.reset(&[]);
-                let start = input_end - input.len();
-                // SAFETY: no guest runs.
-                unsafe { region.write(start, input) };
-                gate.enter();
-                function.call(store, start, input.len())
-            }
-        };
+        let result = self.call.run(&mut self.store, input, || gate.enter());
         let interrupted = gate.leave(self.injected.region());
         self.lost = interrupted.is_err();
         let interrupted = interrupted.context("failed to make the counters accessible after an interruption")?;
@@ -242,7 +231,7 @@ impl Kept {
     /// What the end of a call means.
     fn outcome(&mut self, target: &Target, result: wasmtime::Result<i32>) -> Result<Outcome> {
         match result {
-            Ok(-1) if matches!(self.call, Call::Harness { .. }) => Ok(Outcome::Rejected),
+            Ok(-1) => Ok(Outcome::Rejected),
             Ok(_) => Ok(Outcome::Ok),
             Err(error) => {
                 let context = trap::Context {
@@ -279,9 +268,11 @@ impl Kept {
 
 fn wasi_config(target: &Target) -> WasiConfig {
     let name = b"program".to_vec();
-    let args = target.settings.args.iter().map(|arg| arg.as_bytes().to_vec());
+    let FileArgs { args, paths } = FileArgs::of(&target.settings.args);
+    let args = args.into_iter().map(String::into_bytes);
     WasiConfig {
         args: std::iter::once(name).chain(args).collect(),
+        files: paths.into_iter().map(|path| (path, Vec::new())).collect(),
         work_max: target.settings.fuel_max,
         ..WasiConfig::default()
     }

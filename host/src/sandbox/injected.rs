@@ -79,7 +79,9 @@ impl Injected {
 
     fn values(&self) -> &[u32] {
         // SAFETY: no guest runs.
-        let bytes = unsafe { &self.region.bytes()[layout::COUNTERS as usize..][..4 * self.counters.next_multiple_of(LINE_COUNTERS)] };
+        let bytes = unsafe {
+            &self.region.bytes()[layout::COUNTERS as usize..][..4 * self.counters.next_multiple_of(LINE_COUNTERS)]
+        };
         // SAFETY: any four bytes are a number; on a machine of another byte order the numbers would be other ones, but no less valid.
         let (before, values, after) = unsafe { bytes.align_to::<u32>() };
         assert!(before.is_empty() && after.is_empty(), "memories begin at a page, and counters are aligned in them");
@@ -108,7 +110,11 @@ impl Injected {
                 }
                 let group = groups.get(line);
                 line = group.end;
-                visit(Group { lines: &lines[group.clone()], first_line: group.start, first: groups.first[group.start] });
+                visit(Group {
+                    lines: &lines[group.clone()],
+                    first_line: group.start,
+                    first: groups.first[group.start],
+                });
             }
             next = line;
         };

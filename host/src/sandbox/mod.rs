@@ -7,7 +7,8 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `target` | from bytes to compiled code |
-//! | `entry`, `call` | which export is called, and how it takes its input |
+//! | `entry`, `parameter`, `file_args`, `call` | which export is called, and how it takes its input |
+//! | `prepare` | all that runs before the first input |
 //! | `imports`, `wasi`, `host` | what the guest can call, and the limits |
 //! | `executor`, `snapshot` | running, and going back |
 //! | `injected`, `observation` | fuel, flags and counters, and what they say |
@@ -23,6 +24,7 @@
 mod call;
 mod entry;
 mod executor;
+mod file_args;
 mod host;
 mod imports;
 mod injected;
@@ -30,6 +32,8 @@ mod interrupt;
 mod memory;
 mod observation;
 mod outcome;
+mod parameter;
+mod prepare;
 mod settings;
 mod signals;
 mod snapshot;
@@ -46,7 +50,8 @@ pub use executor::Executor;
 pub use interrupt::{Execution, Interrupter};
 pub use observation::{Executed, Group, Observation};
 pub use outcome::{Frame, Outcome, Trap, TrapKind};
-pub use settings::{Settings, Stub};
+pub use parameter::{Number, Parameter};
+pub use settings::{EntryArgs, Settings, Stub};
 pub use summary::Summary;
 pub use target::{THREAD_STACK_BYTES, Target, assemble};
 pub use variant::Variant;

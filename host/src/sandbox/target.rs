@@ -1,13 +1,14 @@
 //! A module made ready to be executed: rewritten, compiled, its entry chosen.
 
 use super::entry::Entry;
-use super::injected::Groups;
 use super::imports::Imports;
+use super::injected::Groups;
 use super::memory::Memories;
+use super::prepare::Attempts;
 use super::settings::Settings;
 use super::variant::{METERED_STACK_BYTES, Variant};
 use crate::store::{FindingId, InputId, ModuleId, ObjectId};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use fuzzbox_instrument::{EdgeMap, Injected, Instrumented, StateExports};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -53,6 +54,8 @@ pub struct Target {
     pub(super) memories: Arc<Memories>,
     /// The guest throws exceptions, which live on the collected heap.
     pub(super) throws: bool,
+    /// What was tried before the first input; shared by variants, which do the same.
+    pub(super) attempts: Arc<Attempts>,
     /// Functions that ran before the first input.
     initialised: OnceLock<BTreeSet<u32>>,
     /// By memory: what it holds when an instance is ready. Instances are equal, so one copy serves all workers.
@@ -63,6 +66,12 @@ impl Target {
     /// Rewrites and compiles `bytes`, and chooses the entry; executes nothing.
     pub(super) fn compile(bytes: &[u8], settings: Settings, variant: Variant) -> Result<Self> {
         let bytes = assemble(bytes)?;
+        ensure!(
+            !is_component(&bytes),
+            "it is a component, and fuzzbox executes core modules\n\
+             help: build it for wasm32-wasip1 instead of wasip2, or run a core module out of it \
+             (`wasm-tools component unbundle`) with --entry and --stub-imports"
+        );
         let mut rewritten = fuzzbox_instrument::instrument(&bytes, &variant.options())?;
         let wasm = std::mem::take(&mut rewritten.wasm);
         let memories = Arc::new(Memories::default());
@@ -73,7 +82,7 @@ impl Target {
         check_memories(&module, &settings)?;
         let throws = has_tags(&bytes)?;
         let added = added_exports(&rewritten.injected, &rewritten.state);
-        let entry = Entry::choose(&module, &added, settings.entry.as_deref())?;
+        let entry = Entry::choose(&module, &rewritten.state.memories, &added, &settings)?;
         let imports = Imports::of(&module, settings.stub_imports, variant.frames_max().is_none())?;
         Ok(Self {
             id: ModuleId::of(&fuzzbox_instrument::strip_custom_sections(&bytes)?),
@@ -92,6 +101,7 @@ impl Target {
             imports,
             memories,
             throws,
+            attempts: Arc::default(),
             initialised: OnceLock::new(),
             images: Mutex::default(),
         })
@@ -178,6 +188,12 @@ pub fn assemble(bytes: &[u8]) -> Result<Vec<u8>> {
     });
     let Some(text) = text else { bail!("it is neither a wasm module (no `\\0asm` at its start) nor wasm text") };
     Ok(wat::parse_str(text)?)
+}
+
+/// Whether a binary is a component and no core module.
+fn is_component(bytes: &[u8]) -> bool {
+    // After the magic number: a version of 16 bits, and a layer, which is 0 for modules and 1 for components.
+    bytes.starts_with(b"\0asm") && bytes.get(6..8) == Some(&[1, 0])
 }
 
 /// wasmtime's settings: deterministic, and everything on that [`fuzzbox_instrument::features`] accepts.

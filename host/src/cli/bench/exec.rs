@@ -129,7 +129,8 @@ impl Args {
 
 impl Table {
     fn text(&self) -> String {
-        let mut text = format!("{}, {} inputs\nvariant  restore  judge  execs per CPU second\n", self.target, self.inputs);
+        let mut text =
+            format!("{}, {} inputs\nvariant  restore  judge  execs per CPU second\n", self.target, self.inputs);
         let yes = |yes| if yes { "yes" } else { "no" };
         for row in &self.rows {
             let [low, high] = row.range;
