@@ -7,6 +7,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `target` | from bytes to compiled code |
+//! | `code` | compiled code, kept from one process to the next |
 //! | `entry`, `call` | which export is called, and how it takes its input |
 //! | `imports`, `wasi`, `host` | what the guest can call, and the limits |
 //! | `executor`, `snapshot` | running, and going back |
@@ -20,6 +21,7 @@
 #![allow(unsafe_code, reason = "linear memories and the fault handler are made here, and nowhere else")]
 
 mod call;
+mod code;
 mod entry;
 mod executor;
 mod host;
@@ -37,6 +39,7 @@ mod trap;
 mod variant;
 pub mod wasi;
 
+pub use code::CodeCache;
 pub use entry::Entry;
 pub use executor::{Executor, Observation};
 pub use interrupt::{Execution, Interrupter};
