@@ -162,9 +162,49 @@ impl Instrumented {
     /// An edge whose count isn't known has 0: with [`Counters::Only`] all but those of the set, and those of `select` if
     /// [`Options::selects`] is off.
     pub fn edge_counts(&self, counters: &[u32], left: &[Left]) -> Vec<u32> {
+        let mut counts = vec![0; self.edges.edges.len()];
+        let mut left = left.to_vec();
+        left.sort_unstable();
+        for (index, function) in self.counters.functions().iter().enumerate() {
+            let counters = &counters[function.counters.start as usize..function.counters.end as usize];
+            self.function_edge_counts(index, counters, &left, |edge, count| counts[edge as usize] = count);
+        }
+        counts
+    }
+
+    /// Calls `visit` with each edge of one function whose count is known, and the count: those that [`Instrumented::edge_counts`]
+    /// gives, at the cost of that function alone.
+    ///
+    /// ```
+    /// # use fuzzbox_instrument::{Options, instrument};
+    /// # let wasm = wat::parse_str("(module (func) (func (drop (select (i32.const 1) (i32.const 2) (i32.const 3)))))")?;
+    /// let new = instrument(&wasm, &Options::full())?;
+    /// # let mut values = vec![0; new.counters.len() as usize];
+    /// # *values.last_mut().unwrap() = 1;
+    /// # let mut edges = 0;
+    /// let changed = values.iter().position(|&value| value != 0).unwrap(); // `values` are those of all counters
+    /// let index = new.counters.of_counter(changed as u32).unwrap();
+    /// let own = new.counters.functions()[index].counters.clone();
+    /// new.function_edge_counts(index, &values[own.start as usize..own.end as usize], &[], |edge, count| {
+    ///     println!("{:?}: {count}", new.edges.edges[edge as usize]);
+    /// #   edges += 1;
+    /// });
+    /// # assert_eq!((index, edges), (1, 3));
+    /// # anyhow::Ok(())
+    /// ```
+    ///
+    /// `index` is the function's in [`CounterMap::functions`], `counters` are the values of its counters only; `left` has to
+    /// be sorted, and may have frames of other functions. Counts change only if one of the counters did or a frame of the
+    /// function was left: so the functions to ask about are those of counters that are not 0
+    /// ([`CounterMap::of_counter`]), and those that were left ([`CounterMap::of_function`]), which may have no counters.
+    pub fn function_edge_counts(&self, index: usize, counters: &[u32], left: &[Left], visit: impl FnMut(u32, u32)) {
+        debug_assert!(left.is_sorted());
+        let function = &self.counters.functions()[index];
+        let first = left.partition_point(|left| left.function < function.function);
+        let ours = left[first..].iter().take_while(|left| left.function == function.function);
         let offsets = self.planned.as_ref().unwrap_or(&self.offsets);
-        let planned = left.iter().filter_map(|left| Some((left.function, offsets.original(left.offset)?)));
-        self.counters.edge_counts(&self.edges, counters, &planned.collect::<Vec<_>>())
+        let planned: Vec<u32> = ours.filter_map(|left| offsets.original(left.offset)).collect();
+        function.edge_counts(counters, &planned, visit);
     }
 
     /// What the last execution recorded. `injected` is the content of the injected memory.

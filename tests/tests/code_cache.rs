@@ -53,13 +53,17 @@ fn the_second_load_compiles_nothing_and_the_same_happens() {
     assert_eq!(shown(&first), shown(&second));
     assert_eq!(entries(&store).len(), 1);
 
-    for variant in [Variant::Full, Variant::Fast(EdgeSet::default())] {
-        let [first, second] = [&first, &second].map(|target| Arc::new(target.in_variant(variant.clone()).unwrap()));
-        assert_eq!((first.was_cached(), second.was_cached()), (false, true));
-        assert_eq!(shown(&first), shown(&second));
-    }
     // What is rewritten in another way is another module.
-    assert_eq!(entries(&store).len(), 3);
+    let in_variant = |target: &Arc<Target>, variant| Arc::new(target.in_variant(variant).unwrap());
+    let [first, second] = [first, second].map(|target| in_variant(&target, Variant::Full));
+    assert_eq!((first.was_cached(), second.was_cached()), (false, true));
+    assert_eq!(shown(&first), shown(&second));
+    assert_eq!(entries(&store).len(), 2);
+    // Which edges are interesting differs from campaign to campaign.
+    for _ in 0..2 {
+        assert!(!in_variant(&first, Variant::Fast(EdgeSet::default())).was_cached());
+    }
+    assert_eq!(entries(&store).len(), 2);
     // And what only changes what the host does is not.
     let settings = Settings { fuel_max: 1000, input_bytes_max: 10, crash_on_exit: true, ..Settings::default() };
     assert!(load(&store, settings).was_cached());

@@ -6,7 +6,7 @@
 
 mod rewriter;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use arbitrary::Unstructured;
 use fuzzbox_instrument::{EdgeSet, Instrumented, Left, Options, instrument, layout};
@@ -195,7 +195,11 @@ fn compare_counts(variants: &[Instrumented; 3], all: &[Ran], some: &EdgeSet, see
     if all.iter().any(|ran| ran.counters.is_empty()) {
         return; // there is no instance
     }
-    let counts = variants.iter().zip(all).map(|(new, ran)| new.edge_counts(&ran.counters, &ran.left));
+    let counts = variants.iter().zip(all).map(|(new, ran)| {
+        let counts = new.edge_counts(&ran.counters, &ran.left);
+        assert_eq!(counts_of_what_ran(new, ran), counts, "seed {seed}");
+        counts
+    });
     let [every, full, fast] = &counts.collect::<Vec<_>>()[..] else { unreachable!("there are three variants") };
     for (number, edge) in (0..).zip(&variants[0].edges.edges) {
         let count = every[number as usize];
@@ -205,6 +209,23 @@ fn compare_counts(variants: &[Instrumented; 3], all: &[Ran], some: &EdgeSet, see
             assert_eq!(fast[number as usize], count, "seed {seed}, fast, edge {number}: {edge:?}");
         }
     }
+}
+
+/// The counts from those functions alone that have a counter which is not 0, or of which a frame was left.
+fn counts_of_what_ran(new: &Instrumented, ran: &Ran) -> Vec<u32> {
+    let mut left = ran.left.clone();
+    left.sort();
+    let changed = (0..).zip(&ran.counters).filter(|(_, count)| **count != 0);
+    let counted = changed.map(|(counter, _)| new.counters.of_counter(counter).unwrap());
+    let left_alone = left.iter().filter_map(|left| new.counters.of_function(left.function));
+    let functions: BTreeSet<usize> = counted.chain(left_alone).collect();
+    let mut counts = vec![0; new.edges.edges.len()];
+    for index in functions {
+        let own = new.counters.functions()[index].counters.clone();
+        let counters = &ran.counters[own.start as usize..own.end as usize];
+        new.function_edge_counts(index, counters, &left, |edge, count| counts[edge as usize] = count);
+    }
+    counts
 }
 
 /// Runs a rewritten module.

@@ -1,5 +1,6 @@
 //! The command line: one file per verb. What was typed becomes settings here, and nowhere else.
 
+mod bench;
 mod cfg;
 mod debug_info;
 mod exit;
@@ -46,6 +47,8 @@ enum Verb {
     Show(show::Args),
     /// Show what fuzzbox sees in a module
     Inspect(inspect::Args),
+    /// Measure
+    Bench(bench::Args),
     /// Only rewrite a module, and write it out
     Instrument(instrument::Args),
     /// Take a directory of inputs from libFuzzer, AFL++ or OSS-Fuzz into a target's corpus
@@ -70,6 +73,7 @@ pub fn main() -> ExitCode {
         Verb::Ls(args) => args.run(),
         Verb::Show(args) => args.run(),
         Verb::Inspect(args) => args.run(),
+        Verb::Bench(args) => args.run(),
         Verb::Instrument(args) => args.run(),
         Verb::Import(args) => args.run(),
         Verb::Export(args) => args.run(),

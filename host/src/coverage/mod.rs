@@ -3,7 +3,13 @@
 //! A *feature* is a pair (edge, hit-count bucket), as in AFL: an input is worth keeping if it shows a feature that no input
 //! before it showed. An execution's features are its [`Profile`]; [`Seen`] is the union of profiles.
 
+pub(crate) mod hash;
+mod judge;
+
+pub use judge::Judge;
+
 use crate::sandbox::Observation;
+use std::collections::BTreeMap;
 
 /// The bucket of a hit count as one bit of eight: 1, 2, 3, 4-7, 8-15, 16-31, 32-127, 128 and more (AFL's classes;
 /// Zalewski, "Technical whitepaper for afl-fuzz", section 3). 0 for a count of 0.
@@ -48,16 +54,20 @@ impl Seen {
         Self { buckets: vec![0; edges_total], edges: 0 }
     }
 
-    /// Whether the last execution showed a feature that was not seen.
-    pub fn is_news(&self, observation: Observation<'_>) -> bool {
-        let mut news = false;
-        observation.edges(|edge, count| news |= self.buckets[edge as usize] & bucket(count) == 0);
-        news
+    /// Whether the feature was seen, or nobody asks for it.
+    pub fn has(&self, edge: u32, bucket: u8) -> bool {
+        self.buckets[edge as usize] & bucket != 0
     }
 
     /// Whether `profile` has a feature that was not seen.
     pub fn is_new(&self, profile: &Profile) -> bool {
-        profile.0.iter().any(|&(edge, bucket)| self.buckets[edge as usize] & bucket == 0)
+        profile.0.iter().any(|&(edge, bucket)| !self.has(edge, bucket))
+    }
+
+    /// From now on nothing that this edge shows is new. It must have been seen.
+    pub fn retire(&mut self, edge: u32) {
+        debug_assert!(self.has_edge(edge), "an edge that nobody saw would be new");
+        self.buckets[edge as usize] = u8::MAX;
     }
 
     /// Adds the features of `profile`; returns the edges that were never seen before, ascending.
@@ -83,11 +93,34 @@ impl Seen {
     pub fn has_edge(&self, edge: u32) -> bool {
         self.buckets[edge as usize] != 0
     }
+}
 
-    /// Becomes a copy of `other`, without allocating if the sizes agree.
-    pub fn copy_from(&mut self, other: &Self) {
-        self.buckets.clone_from(&other.buckets);
-        self.edges = other.edges;
+/// Features that were seen beside those of a [`Seen`] that many share: what a task found. They are few.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Added(BTreeMap<u32, u8>);
+
+impl Added {
+    /// Whether the feature is among them.
+    pub fn has(&self, edge: u32, bucket: u8) -> bool {
+        self.0.get(&edge).is_some_and(|buckets| buckets & bucket != 0)
+    }
+
+    /// Adds those of `profile` that `seen` has not; returns whether there were some that were not here either.
+    pub fn add(&mut self, profile: &Profile, seen: &Seen) -> bool {
+        let mut news = false;
+        for &(edge, bucket) in &profile.0 {
+            if !seen.has(edge, bucket) {
+                let buckets = self.0.entry(edge).or_default();
+                news |= *buckets & bucket == 0;
+                *buckets |= bucket;
+            }
+        }
+        news
+    }
+
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        self.0.clear();
     }
 }
 

@@ -4,13 +4,13 @@ use super::corpus::{Corpus, Testcase};
 use super::mutate::Mutator;
 use super::rng::Rng;
 use super::scheduler::Scheduler;
-use crate::coverage::{Profile, Seen};
-use crate::sandbox::{Executor, Outcome, THREAD_STACK_BYTES, Target};
-use anyhow::{Context, Result};
-use rayon::prelude::*;
+use super::variants::Progress;
+use super::worker::{Known, KnownFailures, NewFailure, NewTestcase, Report, Variants, Workers};
+use crate::coverage::Seen;
+use crate::sandbox::{Outcome, Target};
+use anyhow::Result;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// Tasks of a round. Many more than workers, so that they end together; few enough that a task is worth its set-up.
 const TASKS: u64 = 128;
@@ -27,16 +27,17 @@ const LEN_MAX_START: usize = 128;
 /// Executions without a new edge after which mutants may be twice as long. Short inputs are executed faster, and what they
 /// can reach should be reached by them.
 const LEN_PATIENCE: u64 = 20_000;
-/// Inputs with different failures that a task reports at most.
-const TASK_FAILURES_MAX: usize = 16;
 
 /// A deterministic search: call [`Campaign::step`] until enough is found.
 #[derive(Debug)]
 pub struct Campaign {
-    target: Arc<Target>,
+    variants: Variants,
+    /// Makes variants that are faster, and says which edges nobody needs to look at any more.
+    progress: Progress,
     seed: u64,
     mutator: Mutator,
     corpus: Corpus,
+    known: KnownFailures,
     /// By signature: the first failure of each, in the order of signatures.
     failures: BTreeMap<String, Failure>,
     totals: Totals,
@@ -57,7 +58,8 @@ pub struct Totals {
     pub rejected: u64,
     /// Executions that ran out of fuel.
     pub hangs: u64,
-    /// Fuel used.
+    /// About the fuel that it took: what the mutated testcases take, and the limit for each hang. (Most executions are not
+    /// metered.)
     pub fuel: u64,
     /// Executions whose input was as long as the limit allows.
     pub at_len_max: u64,
@@ -98,86 +100,17 @@ pub struct Round {
     pub failures: Vec<Failure>,
 }
 
-/// Threads with an executor each.
-#[derive(Debug)]
-pub struct Workers {
-    pool: rayon::ThreadPool,
-    /// One per thread of the pool, made when the thread first needs it. A task holds its worker and calls nothing of rayon, so
-    /// a lock is never waited for.
-    workers: Vec<Mutex<Option<Worker>>>,
-    /// Set to end a round early; its results are dropped.
-    abort: Arc<AtomicBool>,
-}
-
-#[derive(Debug)]
-struct Worker {
-    executor: Executor,
-    /// What the corpus showed, and what the task at hand added.
-    seen: Seen,
-    input: Vec<u8>,
-}
-
-impl Workers {
-    /// Starts `jobs` threads. Setting `abort` ends a round early.
-    ///
-    /// # Errors
-    ///
-    /// If threads can't be started.
-    pub fn new(jobs: usize, abort: Arc<AtomicBool>) -> Result<Self> {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(jobs)
-            .stack_size(THREAD_STACK_BYTES)
-            .thread_name(|index| format!("worker-{index}"))
-            .build()
-            .context("failed to start worker threads")?;
-        Ok(Self { pool, workers: (0..jobs).map(|_| Mutex::new(None)).collect(), abort })
-    }
-
-    /// Runs the tasks `0..count` and returns their results in order; `None` if the round was aborted.
-    fn run<T: Send>(
-        &self,
-        target: &Arc<Target>,
-        count: u64,
-        task: impl Fn(u64, &mut Worker) -> Result<T> + Sync,
-    ) -> Result<Option<Vec<T>>> {
-        let run = |index| {
-            if self.abort.load(Ordering::Relaxed) {
-                return Ok(None);
-            }
-            let thread = rayon::current_thread_index().expect("tasks run on the pool");
-            let mut slot = self.workers[thread].lock().expect("a panic ends the process");
-            if slot.as_ref().is_none_or(|worker| !Arc::ptr_eq(worker.executor.target(), target)) {
-                *slot = Some(Worker { executor: Executor::new(target)?, seen: Seen::default(), input: Vec::new() });
-            }
-            task(index, slot.as_mut().expect("made above")).map(Some)
-        };
-        self.pool.install(|| (0..count).into_par_iter().map(run).collect())
-    }
-
-    /// Whether `abort` was set.
-    pub fn aborted(&self) -> bool {
-        self.abort.load(Ordering::Relaxed)
-    }
-}
-
-/// What a task found, to be judged again when it is merged: other tasks may have found the same.
-#[derive(Debug, Default)]
-struct Report {
-    testcases: Vec<(Vec<u8>, Profile, u64)>,
-    failures: Vec<(Vec<u8>, Outcome)>,
-    picks: Vec<usize>,
-    totals: Totals,
-}
-
 impl Campaign {
     /// A campaign against `target` that has not executed anything.
     pub fn new(target: Arc<Target>, seed: u64, mutator: Mutator) -> Self {
         let corpus = Corpus::new(target.edges.edges.len());
         Self {
-            target,
+            variants: Variants::of(target.clone()),
+            progress: Progress::new(target),
             seed,
             mutator,
             corpus,
+            known: KnownFailures::default(),
             failures: BTreeMap::new(),
             totals: Totals::default(),
             len_max: 0,
@@ -204,12 +137,13 @@ impl Campaign {
         let empty = Vec::new();
         let execs_max = usize::try_from(execs_max).unwrap_or(usize::MAX);
         let inputs: Vec<_> = std::iter::once(&empty).chain(seeds).take(execs_max).collect();
-        let nothing = Seen::nothing(self.target.edges.edges.len());
-        let reports = workers.run(&self.target, inputs.len() as u64, |task, worker| {
+        let seen = Seen::nothing(self.target().edges.edges.len());
+        let known = Known { seen: &seen, failures: &self.known };
+        let variants = &self.variants;
+        let reports = workers.run(variants, inputs.len() as u64, |task, worker| {
             let mut report = Report::default();
-            worker.seen.copy_from(&nothing);
             worker.input.clone_from(inputs[usize::try_from(task)?]);
-            worker.execute(&mut report)?;
+            worker.execute(variants, known, &mut report)?;
             Ok(report)
         })?;
         let Some(reports) = reports.filter(|_| !workers.aborted()) else { return Ok(None) };
@@ -235,15 +169,16 @@ impl Campaign {
         execs_max: u64,
         signature: &dyn Fn(&Outcome) -> String,
     ) -> Result<Option<Round>> {
+        self.next_variant()?;
         let scheduler = Scheduler::new(&self.corpus);
         let execs = self.round_execs().min(execs_max);
         self.grow_inputs();
         let (seed, number, corpus, mutator) = (self.seed, self.totals.rounds, &self.corpus, &self.mutator);
-        let len_max = self.len_max;
-        let reports = workers.run(&self.target, TASKS.min(execs), |task, worker| {
+        let (len_max, variants) = (self.len_max, &self.variants);
+        let known = Known { seen: corpus.seen(), failures: &self.known };
+        let reports = workers.run(variants, TASKS.min(execs), |task, worker| {
             let mut report = Report::default();
             let mut rng = Rng::of_task(seed, number, task);
-            worker.seen.copy_from(corpus.seen());
             // Execution `i` of the round belongs to task `i % TASKS`.
             let share = (execs - task).div_ceil(TASKS);
             let mut parent = 0;
@@ -258,7 +193,7 @@ impl Campaign {
                 worker.input.clear();
                 worker.input.extend_from_slice(&corpus.testcases()[parent].bytes);
                 mutator.mutate(&mut worker.input, len_max, corpus, &mut rng);
-                worker.execute(&mut report)?;
+                worker.execute(variants, known, &mut report)?;
             }
             Ok(report)
         })?;
@@ -266,7 +201,7 @@ impl Campaign {
     }
 
     fn len_limit(&self) -> usize {
-        self.target.settings.input_bytes_max as usize
+        self.target().settings.input_bytes_max as usize
     }
 
     /// Lets mutants become longer when nothing new was found for a while.
@@ -289,16 +224,18 @@ impl Campaign {
     fn merge(&mut self, reports: Vec<Report>, signature: &dyn Fn(&Outcome) -> String) -> Round {
         let mut round = Round::default();
         self.totals.rounds += 1;
-        self.totals.execs += reports.iter().map(|report| report.totals.execs).sum::<u64>();
+        self.totals.execs += reports.iter().map(|report| report.execs).sum::<u64>();
         for report in reports {
-            self.totals.rejected += report.totals.rejected;
-            self.totals.hangs += report.totals.hangs;
-            self.totals.fuel += report.totals.fuel;
-            self.totals.at_len_max += report.totals.at_len_max;
+            self.totals.rejected += report.rejected;
+            self.totals.hangs += report.hangs;
+            self.totals.fuel += report.hangs * self.target().settings.fuel_max;
+            self.totals.at_len_max += report.at_len_max;
             for index in report.picks {
+                self.totals.fuel += PICK_EXECS * self.corpus.testcases()[index].fuel;
                 self.corpus.picked(index);
             }
-            for (input, profile, fuel) in report.testcases {
+            for NewTestcase { input, profile, fuel } in report.testcases {
+                self.progress.shown(&profile, self.corpus.seen(), self.totals.execs);
                 if let Some(new_edges) = self.corpus.offer(&input, profile, fuel) {
                     if !new_edges.is_empty() {
                         self.totals.execs_at_new_edge = self.totals.execs;
@@ -307,7 +244,9 @@ impl Campaign {
                     round.found.push(Found { index, new_edges, edges });
                 }
             }
-            for (input, outcome) in report.failures {
+            for failure in report.failures {
+                self.known.add(&failure);
+                let NewFailure { input, outcome, .. } = failure;
                 let signature = signature(&outcome);
                 if !self.failures.contains_key(&signature) {
                     let failure = Failure { input: input.into(), outcome, signature, execs: self.totals.execs };
@@ -316,7 +255,20 @@ impl Campaign {
                 }
             }
         }
+        for edge in self.progress.retire(&self.corpus, self.totals.execs) {
+            self.corpus.retire(edge);
+        }
         round
+    }
+
+    /// Goes on with a faster variant if there is one.
+    fn next_variant(&mut self) -> Result<()> {
+        if let Some(quick) = self.progress.next_variant(&self.corpus)? {
+            self.known.forget_keys();
+            self.variants.quick = quick;
+            self.variants.watchdog.clone_from(self.progress.watchdog());
+        }
+        Ok(())
     }
 
     /// The inputs that are worth keeping.
@@ -341,37 +293,6 @@ impl Campaign {
 
     /// The target that is fuzzed.
     pub fn target(&self) -> &Arc<Target> {
-        &self.target
-    }
-}
-
-impl Worker {
-    /// Executes `self.input` and reports what is new.
-    fn execute(&mut self, report: &mut Report) -> Result<()> {
-        let outcome = self.executor.run(&self.input)?;
-        let observation = self.executor.observation();
-        let fuel = observation.fuel();
-        report.totals.execs += 1;
-        report.totals.fuel += fuel;
-        report.totals.at_len_max +=
-            u64::from(self.input.len() == self.executor.target().settings.input_bytes_max as usize);
-        match &outcome {
-            Outcome::Ok if self.seen.is_news(observation) => {
-                let profile = Profile::of(observation);
-                self.seen.add(&profile);
-                report.testcases.push((self.input.clone(), profile, fuel));
-            }
-            // Nobody has an interrupter of this executor.
-            Outcome::Ok | Outcome::Interrupted => {}
-            Outcome::Rejected => report.totals.rejected += 1,
-            Outcome::Crash(trap) | Outcome::Hang(trap) | Outcome::OutOfMemory(trap) => {
-                report.totals.hangs += u64::from(matches!(outcome, Outcome::Hang(_)));
-                let known = |(_, other): &(Vec<u8>, Outcome)| other.trap() == Some(trap);
-                if report.failures.len() < TASK_FAILURES_MAX && !report.failures.iter().any(known) {
-                    report.failures.push((self.input.clone(), outcome));
-                }
-            }
-        }
-        Ok(())
+        &self.variants.metered
     }
 }

@@ -10,9 +10,12 @@ mod dictionary;
 mod mutate;
 mod rng;
 mod scheduler;
+mod variants;
+mod worker;
 
-pub use campaign::{Campaign, Failure, Found, Round, Totals, Workers};
+pub use campaign::{Campaign, Failure, Found, Round, Totals};
 pub use corpus::{Corpus, Testcase};
 pub use dictionary::Dictionary;
 pub use mutate::Mutator;
 pub use rng::Rng;
+pub use worker::Workers;

@@ -1,8 +1,7 @@
 //! Chooses which testcase is mutated next.
 
-use super::corpus::Corpus;
+use super::corpus::{Corpus, Feature};
 use super::rng::Rng;
-use std::collections::BTreeMap;
 
 /// Weights over the testcases of a corpus, fixed for one round.
 ///
@@ -21,20 +20,9 @@ impl Scheduler {
     pub(super) fn new(corpus: &Corpus) -> Self {
         let testcases = corpus.testcases();
         assert!(!testcases.is_empty(), "a corpus holds at least one testcase before it is scheduled");
-        let cost = |index: usize| (testcases[index].bytes.len(), testcases[index].fuel, index);
-        let mut owners: BTreeMap<(u32, u8), (usize, u64)> = BTreeMap::new();
-        for (index, testcase) in testcases.iter().enumerate() {
-            for &feature in &testcase.profile.0 {
-                let (owner, count) = owners.entry(feature).or_insert((index, 0));
-                *count += 1;
-                if cost(index) < cost(*owner) {
-                    *owner = index;
-                }
-            }
-        }
         let mut weights = vec![Self::UNIT / 16; testcases.len()];
-        for (owner, count) in owners.into_values() {
-            weights[owner] += Self::UNIT / count;
+        for Feature { owner, testcases } in corpus.features() {
+            weights[owner] += Self::UNIT / u64::from(testcases);
         }
         let mut sum = 0;
         let sums = weights.iter().zip(testcases).map(|(weight, testcase)| {

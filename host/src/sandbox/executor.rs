@@ -9,11 +9,12 @@ use super::outcome::Outcome;
 use super::settings::Settings;
 use super::snapshot::{Snapshot, region};
 use super::target::Target;
-use super::trap;
+use super::trap::{self, Frames};
 use super::variant::Variant;
 use super::wasi::{Wasi, WasiConfig};
 use anyhow::{Context, Result, bail, ensure};
-use fuzzbox_instrument::{Left, layout};
+use fuzzbox_instrument::{FunctionCounters, Left, layout};
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use wasmtime::{AsContextMut, ExternRef, RootScope, Store};
 
@@ -43,8 +44,8 @@ struct Kept {
     call: Call,
     injected: Injected,
     snapshot: Snapshot,
-    /// Frames that the end of the last execution left, where counts depend on them.
-    left: Vec<Left>,
+    /// The last execution ended by a trap, or by so many frames that not all are known.
+    cut: bool,
     /// The injected memory could not be made accessible again.
     lost: bool,
 }
@@ -117,9 +118,9 @@ impl Executor {
         Ok(Self { instance: Kept::new(target, &gate)?, target: target.clone(), gate, dirty: false })
     }
 
-    /// A handle to interrupt executions with, from any thread, for as long as the executor lives.
+    /// A handle to interrupt executions with, from any thread; of use for as long as the executor lives.
     pub fn interrupter(&self) -> Interrupter {
-        Interrupter::new(self.gate.clone())
+        Interrupter::new(&self.gate)
     }
 
     /// The target that is executed.
@@ -133,15 +134,30 @@ impl Executor {
     ///
     /// If `input` is longer than the limit, or the host fails; never for what the guest does.
     pub fn run(&mut self, input: &[u8]) -> Result<Outcome> {
+        self.restore()?;
+        self.run_unrestored(input)
+    }
+
+    /// Executes `input` from whatever state the last execution left: to measure what restoring takes, and nothing else.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Executor::run`].
+    pub fn run_unrestored(&mut self, input: &[u8]) -> Result<Outcome> {
         let limit = self.target.settings.input_bytes_max as usize;
         ensure!(
             input.len() <= limit,
             "the input has {} bytes, the limit is {limit}\nhelp: raise it with --input-bytes-max",
             input.len()
         );
-        self.restore()?;
         self.dirty = true;
         self.instance.run(&self.target, &self.gate, input)
+    }
+
+    /// If the last execution failed: a number that tells where, the same for each failure of this executor's target with the
+    /// same calls and the same kind. `None` if that isn't known, and for what did not fail.
+    pub fn stack_key(&self) -> Option<NonZeroU64> {
+        self.instance.store.data().frames.key.filter(|_| self.instance.cut)
     }
 
     /// What the last execution showed.
@@ -169,19 +185,78 @@ impl Executor {
     }
 }
 
+/// A function that was executed, and what its counters say.
+#[derive(Clone, Copy, Debug)]
+pub struct Executed<'a> {
+    target: &'a Target,
+    index: usize,
+    /// The values of its counters. What they mean depends on the target's variant; equal values mean the same.
+    pub counters: &'a [u32],
+    /// All frames that were live when the guest ended itself, in a function that has one of them; else none.
+    left: &'a [Left],
+}
+
+impl Executed<'_> {
+    /// What tells it from other functions: a number.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Calls `visit` with what else the counts depend on, apart from the counters: a number for each frame.
+    pub fn frames(&self, visit: impl FnMut(u64)) {
+        let ours = self.left.iter().filter(|left| left.function == self.function().function);
+        ours.map(|left| u64::from(left.offset)).for_each(visit);
+    }
+
+    /// Calls `visit` with the index and the count of every edge of the function that was executed and whose count is known.
+    pub fn edges(&self, mut visit: impl FnMut(u32, u32)) {
+        self.target.rewritten.function_edge_counts(self.index, self.counters, self.left, |edge, count| {
+            if count != 0 {
+                visit(edge, count);
+            }
+        });
+    }
+
+    fn function(&self) -> &FunctionCounters {
+        &self.target.rewritten.counters.functions()[self.index]
+    }
+}
+
 impl Observation<'_> {
     /// Calls `visit` with the index and the count of every edge that was executed and whose count is known in the target's
-    /// variant. The order is not defined.
+    /// variant, in ascending order within each function. See [`Observation::is_exact`].
     pub fn edges(&self, mut visit: impl FnMut(u32, u32)) {
+        self.functions(|function| function.edges(&mut visit));
+    }
+
+    /// Calls `visit` with every function that was executed and has edges whose counts are known; with some perhaps twice.
+    pub fn functions(&self, mut visit: impl FnMut(Executed<'_>)) {
         let Executor { instance, target, .. } = self.executor;
         if instance.lost {
             return;
         }
-        let Some(rewritten) = &target.counts else { return instance.injected.counters(visit) };
-        let mut counters = vec![0; target.counters()];
-        instance.injected.counters(|index, value| counters[index as usize] = value);
-        let counts = (0..).zip(rewritten.edge_counts(&counters, &instance.left));
-        counts.filter(|&(_, count)| count != 0).for_each(|(edge, count)| visit(edge, count));
+        let functions = target.rewritten.counters.functions();
+        let left = &instance.store.data().frames.left;
+        let place = |left: &Left| functions.binary_search_by_key(&left.function, |function| function.function).ok();
+        instance.injected.executed(functions, &target.lines, |index, counters| {
+            if left.is_empty() || left.iter().all(|left| left.function != functions[index].function) {
+                visit(Executed { target, index, counters, left: &[] });
+            }
+        });
+        // The frames that were left count where no counter does.
+        for (index, frame) in left.iter().enumerate() {
+            let is_first = left[..index].last().is_none_or(|other| other.function != frame.function);
+            if is_first && let Some(index) = place(frame) {
+                let counters = instance.injected.counters(functions[index].counters.clone());
+                visit(Executed { target, index, counters, left });
+            }
+        }
+    }
+
+    /// Whether the counts are those of the execution. In variants without fuel they are not if it failed: then frames are
+    /// missing that were live.
+    pub fn is_exact(&self) -> bool {
+        !self.executor.instance.cut && !self.executor.instance.lost
     }
 
     /// Fuel that was used, in units (about one per instruction), the work of WASI calls included. Only the latter in variants
@@ -217,7 +292,10 @@ impl Kept {
         let injected_bytes =
             usize::try_from(target.injected.pages << 16).context("the counters fill the address space")?;
         let limits = Limits::new(usize::try_from(target.settings.memory_bytes_max)?.saturating_add(injected_bytes));
-        let mut store = Store::new(engine, Host { wasi: Wasi::new(wasi_config(target)), memory: None, limits });
+        let mut store = Store::new(
+            engine,
+            Host { wasi: Wasi::new(wasi_config(target)), memory: None, limits, frames: Frames::default() },
+        );
         store.limiter(|host| host);
         let instance = target
             .imports
@@ -239,11 +317,11 @@ impl Kept {
         injected.forget();
         let snapshot = Snapshot::take(target, &mut store, &instance, &injected, gate)?;
         store.data_mut().wasi.snapshot();
-        Ok(Self { store, call, injected, snapshot, left: Vec::new(), lost: false })
+        Ok(Self { store, call, injected, snapshot, cut: false, lost: false })
     }
 
     fn run(&mut self, target: &Target, gate: &Gate, input: &[u8]) -> Result<Outcome> {
-        self.left.clear();
+        self.store.data_mut().frames.clear();
         if target.variant.has_fuel() {
             self.injected.set_fuel(target.settings.fuel_max);
         }
@@ -272,6 +350,8 @@ impl Kept {
             );
         }
         let outcome = self.outcome(target, result)?;
+        let failed = outcome.trap().is_some() && target.variant.frames_max().is_none();
+        self.cut = failed || self.store.data().frames.cut;
         Ok(if interrupted { Outcome::Interrupted } else { outcome })
     }
 
@@ -281,11 +361,8 @@ impl Kept {
             Ok(-1) if matches!(self.call, Call::Harness { .. }) => Ok(Outcome::Rejected),
             Ok(_) => Ok(Outcome::Ok),
             Err(error) => {
-                if target.counts.is_some() {
-                    self.left.extend(trap::left(&error));
-                }
                 let context = trap::Context {
-                    offsets: &target.offsets,
+                    offsets: &target.rewritten.offsets,
                     crash_on_exit: target.settings.crash_on_exit,
                     out_of_fuel: self.injected.flag(layout::FLAG_OUT_OF_FUEL),
                     memory_refused: self.store.data().limits.refused,

@@ -1,5 +1,6 @@
-//! What belongs to one instance on the host's side: WASI's state and the limits.
+//! What belongs to one instance on the host's side: WASI's state, the limits, and the frames that an execution left.
 
+use super::trap::Frames;
 use super::wasi::Wasi;
 use wasmtime::{Memory, ResourceLimiter};
 
@@ -12,6 +13,8 @@ pub(super) struct Host {
     /// The memory that WASI's pointers mean: the instance's export `memory`.
     pub(super) memory: Option<Memory>,
     pub(super) limits: Limits,
+    /// What was live when the guest ended itself, in variants whose traps don't tell.
+    pub(super) frames: Frames,
 }
 
 /// Limits on growth, and what they did.

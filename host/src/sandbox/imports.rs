@@ -2,13 +2,14 @@
 
 use super::host::Host;
 use super::settings::Stub;
+use super::trap;
 use super::wasi;
 use anyhow::{Context, Result, anyhow};
 use std::collections::BTreeSet;
 use std::fmt;
 use wasmtime::{
-    Extern, ExternType, FuncType, Global, Instance, InstancePre, Linker, Memory, Module, Mutability, Ref, Store, Table,
-    Val,
+    Caller, Extern, ExternType, FuncType, Global, Instance, InstancePre, Linker, Memory, Module, Mutability, Ref,
+    Store, Table, Val,
 };
 
 /// More imports than this are not listed one by one in an error.
@@ -43,14 +44,21 @@ impl fmt::Debug for Imports {
 }
 
 impl Imports {
-    /// Links `module` with everything that we provide: WASI preview 1.
+    /// Links `module` with everything that we provide: WASI preview 1. If `frames`, functions that end an execution say what
+    /// was live.
     ///
     /// # Errors
     ///
     /// If imports are missing and are not to be stubbed; the error lists them.
-    pub(super) fn of(module: &Module, stub: Option<Stub>) -> Result<Self> {
+    pub(super) fn of(module: &Module, stub: Option<Stub>, frames: bool) -> Result<Self> {
         let mut linker = Linker::new(module.engine());
-        wasi::link(&mut linker, |host: &mut Host| (host.memory, &mut host.wasi)).context("failed to link WASI")?;
+        let leaving = move |caller: &mut Caller<'_, Host>| {
+            if frames {
+                trap::capture(caller);
+            }
+        };
+        wasi::link(&mut linker, |host: &mut Host| (host.memory, &mut host.wasi), leaving)
+            .context("failed to link WASI")?;
         let missing = missing(module);
         match stub {
             Some(stub) if !missing.is_empty() => Ok(Self::Stubbed(linker, stub)),

@@ -2,14 +2,15 @@
 
 use super::memory::Region;
 use super::target::INIT_FUEL_MAX;
-use fuzzbox_instrument::layout;
+use fuzzbox_instrument::{CounterMap, FunctionCounters, layout};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Counters are forgotten this many bytes at a time.
 const FORGET_BYTES: usize = 4096;
 
 /// Counters are looked at this many bytes at a time: most are 0.
-const SCAN_BYTES: usize = 64;
+const LINE_BYTES: usize = 64;
 
 /// The memory that the rewriter added, laid out as [`layout`] says. The guest runs in no method of this.
 pub(super) struct Injected {
@@ -71,24 +72,44 @@ impl Injected {
         }
     }
 
-    /// Calls `visit` with the index and the value of every counter that is not 0, in no defined order. Costs what was
-    /// executed since the instance was made, by pages, not what the module has.
-    pub(super) fn counters(&self, mut visit: impl FnMut(u32, u32)) {
-        let counters = layout::COUNTERS as usize;
-        let end = counters + 4 * self.counters;
+    /// The values of the counters with these numbers.
+    pub(super) fn counters(&self, range: Range<u32>) -> &[u32] {
+        &self.values()[range.start as usize..range.end as usize]
+    }
+
+    fn values(&self) -> &[u32] {
+        // SAFETY: no guest runs.
+        let bytes = unsafe { &self.region.bytes()[layout::COUNTERS as usize..][..4 * self.counters] };
+        // SAFETY: any four bytes are a number; on a machine of another byte order the numbers would be other ones, but no less valid.
+        let (before, values, after) = unsafe { bytes.align_to::<u32>() };
+        assert!(before.is_empty() && after.is_empty(), "memories begin at a page, and counters are aligned in them");
+        values
+    }
+
+    /// Calls `visit` for every function that has a counter which is not 0, with its place in `functions` and the values of
+    /// its counters; with some functions perhaps twice. `lines` is [`first_functions`] of the same. Costs what was executed since the
+    /// instance was made, by pages, not what the module has.
+    pub(super) fn executed(&self, functions: &[FunctionCounters], lines: &[u32], mut visit: impl FnMut(usize, &[u32])) {
+        let values = self.values();
+        let mut last = usize::MAX;
         let visit_bytes = |offset: usize, bytes: &[u8]| {
-            // Pages and counters are aligned; the first page also holds fuel and flags.
-            let skip = counters.saturating_sub(offset).min(bytes.len());
-            let len = end.saturating_sub(offset).min(bytes.len()).max(skip);
-            for (index, chunk) in bytes[skip..len].chunks(SCAN_BYTES).enumerate() {
-                if chunk.iter().all(|&byte| byte == 0) {
+            // Pages hold whole lines; those before the counters hold fuel, flags and polls.
+            let start = offset.max(layout::COUNTERS as usize) - layout::COUNTERS as usize;
+            let end = (offset + bytes.len()).saturating_sub(layout::COUNTERS as usize).min(4 * self.counters);
+            let counters = values.get(start / 4..end / 4).unwrap_or_default();
+            for (line, chunk) in (start / LINE_BYTES..).zip(counters.chunks(LINE_BYTES / 4)) {
+                if chunk.iter().fold(0, |any, count| any | count) == 0 {
                     continue;
                 }
-                let first = (offset + skip - counters + index * SCAN_BYTES) / 4;
-                for (word, count) in chunk.chunks_exact(4).enumerate() {
-                    let count = u32::from_le_bytes(count.try_into().expect("four bytes"));
-                    if count != 0 {
-                        visit(u32::try_from(first + word).expect("counters have 32-bit indices"), count);
+                let after = u32::try_from(line * (LINE_BYTES / 4) + chunk.len()).expect("counters have 32-bit indices");
+                for (index, function) in functions.iter().enumerate().skip(lines[line] as usize) {
+                    if function.counters.start >= after {
+                        break;
+                    }
+                    let counters = &values[function.counters.start as usize..function.counters.end as usize];
+                    if index != last && counters.iter().any(|&count| count != 0) {
+                        last = index;
+                        visit(index, counters);
                     }
                 }
             }
@@ -96,4 +117,18 @@ impl Injected {
         // SAFETY: no guest runs, and nobody else has the region.
         unsafe { self.region.visit_hot(visit_bytes) }
     }
+}
+
+/// By line of counters (16 of them): the place of the first function that has a counter there.
+pub(super) fn first_functions(counters: &CounterMap) -> Box<[u32]> {
+    let lines = (4 * counters.len() as usize).div_ceil(LINE_BYTES);
+    let functions = counters.functions();
+    let mut first = 0;
+    let place = |line: usize| {
+        while functions[first].counters.end as usize <= line * (LINE_BYTES / 4) {
+            first += 1;
+        }
+        u32::try_from(first).expect("functions have 32-bit indices")
+    };
+    (0..lines).map(place).collect()
 }

@@ -81,7 +81,7 @@ struct Pages {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Interrupter {
-    gate: Arc<Gate>,
+    gate: Weak<Gate>,
 }
 
 /// One execution of one executor.
@@ -89,8 +89,8 @@ pub struct Interrupter {
 pub struct Execution(u64);
 
 impl Interrupter {
-    pub(super) fn new(gate: Arc<Gate>) -> Self {
-        Self { gate }
+    pub(super) fn new(gate: &Arc<Gate>) -> Self {
+        Self { gate: Arc::downgrade(gate) }
     }
 
     /// Interrupts the execution that is under way. Returns whether there was one that nobody had interrupted before; if so,
@@ -104,7 +104,7 @@ impl Interrupter {
     /// If the machine is out of mappings. The execution may then go on until this is called again, and when it ends its
     /// outcome is `Interrupted` in any case.
     pub fn interrupt(&self) -> io::Result<bool> {
-        self.gate.take(None)
+        self.gate.upgrade().map_or(Ok(false), |gate| gate.take(None))
     }
 
     /// Interrupts that execution, if it is still under way; otherwise as [`Interrupter::interrupt`].
@@ -113,12 +113,17 @@ impl Interrupter {
     ///
     /// As for [`Interrupter::interrupt`].
     pub fn interrupt_only(&self, execution: Execution) -> io::Result<bool> {
-        self.gate.take(Some(execution))
+        self.gate.upgrade().map_or(Ok(false), |gate| gate.take(Some(execution)))
+    }
+
+    /// Whether the executor still lives.
+    pub fn is_of_use(&self) -> bool {
+        self.gate.strong_count() > 0
     }
 
     /// The execution that is under way, if there is one.
     pub fn running(&self) -> Option<Execution> {
-        let state = self.gate.state.load(SeqCst);
+        let state = self.gate.upgrade()?.state.load(SeqCst);
         (state & PLACE != IDLE).then_some(Execution(state & !PLACE))
     }
 }

@@ -13,7 +13,7 @@
 //! | `executor`, `snapshot` | running, and going back |
 //! | `injected` | fuel, flags and counters |
 //! | `variant` | what is put into the code |
-//! | `interrupt` | ending an execution from another thread |
+//! | `interrupt`, `watchdog` | ending an execution from another thread |
 //! | `memory`, `signals` | linear memories that know which pages were written |
 //! | `summary` | what `inspect` shows |
 //! | `outcome`, `trap` | how an execution ended |
@@ -38,13 +38,15 @@ mod target;
 mod trap;
 mod variant;
 pub mod wasi;
+mod watchdog;
 
 pub use code::CodeCache;
 pub use entry::Entry;
-pub use executor::{Executor, Observation};
+pub use executor::{Executed, Executor, Observation};
 pub use interrupt::{Execution, Interrupter};
 pub use outcome::{Frame, Outcome, Trap, TrapKind};
 pub use settings::{Settings, Stub};
 pub use summary::Summary;
 pub use target::{THREAD_STACK_BYTES, Target, assemble};
 pub use variant::Variant;
+pub use watchdog::Watchdog;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// How one execution ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
     /// The entry returned, or the program ended itself by `proc_exit` (with whatever code, unless crashes on exit were asked for).
     Ok,
@@ -23,7 +23,7 @@ pub enum Outcome {
 }
 
 /// The point at which the guest failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Trap {
     /// What went wrong.
     pub kind: TrapKind,
@@ -37,7 +37,7 @@ impl Trap {
 }
 
 /// One active call of the guest, in terms of the original module.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Frame {
     /// Function index in the module's index space, imports included.
     pub function: u32,

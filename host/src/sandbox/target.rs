@@ -3,15 +3,15 @@
 use super::code::{CodeCache, Origin};
 use super::entry::Entry;
 use super::imports::Imports;
+use super::injected;
 use super::memory::Memories;
 use super::settings::Settings;
 use super::variant::Variant;
 use crate::store::{FindingId, InputId, ModuleId, ObjectId};
 use anyhow::{Context, Result, bail};
-use fuzzbox_instrument::{EdgeMap, Injected, Instrumented, OffsetMap, StateExports};
+use fuzzbox_instrument::{EdgeMap, Injected, Instrumented, StateExports};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, OnceLock};
 use wasmtime::{Config, Engine, ExternType, Module, OptLevel, RegallocAlgorithm};
 
@@ -42,11 +42,12 @@ pub struct Target {
     pub entry: Entry,
     /// The edges of the module, the same in all variants.
     pub edges: EdgeMap,
-    pub(super) offsets: OffsetMap,
     /// What was put into the code.
     pub variant: Variant,
-    /// How edges' counts follow from counters; `None` if edge `i` is counter `i`.
-    pub(super) counts: Option<Box<Instrumented>>,
+    /// What the rewriter says, without the module and the edges.
+    pub(super) rewritten: Instrumented,
+    /// By line of counters: the first function that has one there, by its place in [`Instrumented::counters`].
+    pub(super) lines: Box<[u32]>,
     pub(super) injected: Injected,
     pub(super) state: StateExports,
     pub(super) module: Module,
@@ -71,24 +72,25 @@ impl Target {
         let wasm = std::mem::take(&mut rewritten.wasm);
         let memories = Arc::new(Memories::default());
         let engine = Engine::new(&config(&bytes, &memories, &variant)?).map_err(anyhow::Error::from)?;
-        let (module, origin) = cache.compile(&engine, &wasm).context("failed to compile the rewritten module")?;
+        // What can still be new is different in every campaign: nobody would find such code again.
+        let kept = if let Variant::Fast(_) = variant { &CodeCache::default() } else { cache };
+        let (module, origin) = kept.compile(&engine, &wasm).context("failed to compile the rewritten module")?;
         check_memories(&module, &settings)?;
         let throws = has_tags(&bytes)?;
         let added = added_exports(&rewritten.injected, &rewritten.state);
         let entry = Entry::choose(&module, &added, settings.entry.as_deref())?;
-        let imports = Imports::of(&module, settings.stub_imports)?;
-        let counts = (variant != Variant::Metered).then(|| Box::new(rewritten.clone()));
+        let imports = Imports::of(&module, settings.stub_imports, variant.frames_max().is_none())?;
         Ok(Self {
             id: ModuleId::of(&fuzzbox_instrument::strip_custom_sections(&bytes)?),
             object: ObjectId::of(&bytes),
             bytes,
             settings,
             entry,
-            edges: rewritten.edges,
-            offsets: rewritten.offsets,
-            injected: rewritten.injected,
-            state: rewritten.state,
-            counts,
+            edges: std::mem::take(&mut rewritten.edges),
+            injected: rewritten.injected.clone(),
+            state: rewritten.state.clone(),
+            lines: injected::first_functions(&rewritten.counters),
+            rewritten,
             variant,
             module,
             origin,
@@ -131,7 +133,7 @@ impl Target {
 
     /// How many counters there are.
     pub(super) fn counters(&self) -> usize {
-        self.counts.as_ref().map_or(self.edges.edges.len(), |rewritten| rewritten.counters.len() as usize)
+        self.rewritten.counters.len() as usize
     }
 
     /// The image of memory number `index`, whose bytes in a new instance are `bytes`.
@@ -206,7 +208,7 @@ fn config(bytes: &[u8], memories: &Arc<Memories>, variant: &Variant) -> Result<C
         .cranelift_nan_canonicalization(fuzzbox_instrument::shows_float_bits(bytes)?)
         .relaxed_simd_deterministic(true)
         .max_wasm_stack(STACK_BYTES)
-        .wasm_backtrace_max_frames(NonZeroUsize::new(variant.frames_max()))
+        .wasm_backtrace_max_frames(variant.frames_max())
         .generate_address_map(true)
         .memory_may_move(false)
         .memory_reservation(Settings::MEMORY_BYTES_MAX)

@@ -4,9 +4,11 @@ use super::host::Host;
 use super::imports::StubCalled;
 use super::outcome::{Frame, Outcome, Trap, TrapKind};
 use super::wasi::{Exhausted, Exit};
+use crate::coverage::hash;
 use anyhow::{Context as _, Result};
 use fuzzbox_instrument::{Left, OffsetMap};
-use wasmtime::{Func, Instance, Ref, Store, ThrownException, WasmBacktrace};
+use std::num::NonZeroU64;
+use wasmtime::{Caller, Func, Instance, Ref, Store, ThrownException, WasmBacktrace};
 
 /// What an error means depends on what happened before it.
 pub(super) struct Context<'a> {
@@ -51,20 +53,51 @@ impl Context<'_> {
     }
 }
 
-/// The frames that the end of an execution left, for the edges' counts. Those that an exception left are not told by it.
-pub(super) fn left(error: &wasmtime::Error) -> impl Iterator<Item = Left> {
-    let backtrace = error.downcast_ref::<WasmBacktrace>().filter(|_| !error.is::<ThrownException>());
-    let frames = backtrace.map_or(&[][..], WasmBacktrace::frames);
-    // A frame without offset is that of a function which overflowed the stack when it was entered.
-    frames.iter().filter_map(|frame| {
+/// The frames of the guest that were live when a host function ended it, which are the innermost. They count, since what has entered
+/// them never left.
+#[derive(Debug, Default)]
+pub(super) struct Frames {
+    /// At most [`Frames::MAX`], sorted.
+    pub(super) left: Vec<Left>,
+    /// A hash over them from the innermost outwards, if all are known.
+    pub(super) key: Option<NonZeroU64>,
+    /// There were more, or some without offset.
+    pub(super) cut: bool,
+}
+
+impl Frames {
+    /// As many as wasmtime looks at where its settings say that traps need none.
+    const MAX: usize = 20;
+
+    pub(super) fn clear(&mut self) {
+        self.left.clear();
+        self.key = None;
+        self.cut = false;
+    }
+}
+
+/// Notes the frames that are live, for a host function that is about to end the execution.
+pub(super) fn capture(caller: &mut Caller<'_, Host>) {
+    let backtrace = WasmBacktrace::force_capture(&*caller);
+    let frames = backtrace.frames();
+    let kept = &mut caller.data_mut().frames;
+    kept.left.clear();
+    kept.left.extend(frames.iter().filter_map(|frame| {
         Some(Left { function: frame.func_index(), offset: u32::try_from(frame.module_offset()?).ok()? })
-    })
+    }));
+    kept.cut = frames.len() >= Frames::MAX || kept.left.len() < frames.len();
+    let numbers = kept.left.iter().map(|left| u64::from(left.function) << 32 | u64::from(left.offset));
+    kept.key = NonZeroU64::new(hash::of(0, numbers)).filter(|_| !kept.cut);
+    kept.left.sort_unstable();
 }
 
 /// Puts a function into the table `export` that ends an execution as `unreachable` does, without a signal.
 pub(super) fn replace_unreachable(store: &mut Store<Host>, instance: &Instance, export: &str) -> Result<()> {
     let table = instance.get_table(&mut *store, export).context("the rewriter exports its table")?;
-    let trap = || -> wasmtime::Result<()> { Err(wasmtime::Trap::UnreachableCodeReached.into()) };
+    let trap = |mut caller: Caller<'_, Host>| -> wasmtime::Result<()> {
+        capture(&mut caller);
+        Err(wasmtime::Trap::UnreachableCodeReached.into())
+    };
     let function = Func::wrap(&mut *store, trap);
     Ok(table.set(store, 0, Ref::Func(Some(function)))?)
 }

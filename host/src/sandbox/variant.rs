@@ -1,8 +1,9 @@
 //! The variants of a target: the same behaviour, with other things put into its code.
 
 use super::outcome::Trap;
-use super::target::{INIT_FUEL_MAX, STACK_BYTES};
+use super::target::INIT_FUEL_MAX;
 use fuzzbox_instrument::{EdgeSet, Options};
+use std::num::NonZeroUsize;
 
 /// What is put into a target's code. The same input does the same in all variants, and edges have the same numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,9 +17,6 @@ pub enum Variant {
     /// Counters for these edges only; the others' counts are unknown and stay 0. Interrupted as `Full` is.
     Fast(EdgeSet),
 }
-
-/// The smallest native frame, in bytes: return address and frame pointer.
-const FRAME_BYTES_MIN: usize = 16;
 
 impl Variant {
     /// How modules are rewritten.
@@ -39,12 +37,12 @@ impl Variant {
         matches!(self, Self::Metered)
     }
 
-    /// How many frames of a failed execution are looked at. Where counts are computed from other counts, each frame that is
-    /// missing would make some wrong.
-    pub(super) fn frames_max(&self) -> usize {
+    /// How many frames of a failed execution are looked at; `None` if traps don't tell any, because that takes longer than
+    /// what they end.
+    pub(super) fn frames_max(&self) -> Option<NonZeroUsize> {
         match self {
-            Self::Metered => Trap::FRAMES_MAX,
-            Self::Full | Self::Fast(_) => STACK_BYTES / FRAME_BYTES_MIN,
+            Self::Metered => NonZeroUsize::new(Trap::FRAMES_MAX),
+            Self::Full | Self::Fast(_) => None,
         }
     }
 }

@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use super::recover::Recovery;
 use super::{NONE, Placement};
-use crate::edges::EdgeMap;
 use crate::plan::FunctionPlan;
 
 /// A frame that was left neither by returning nor by an exception: a trap, or the host, ended what it did.
@@ -75,26 +74,21 @@ impl CounterMap {
         self.len == 0
     }
 
-    /// The functions of whose edges some counts are known, in order. Together they have all counters.
+    /// The functions of whose edges some counts are known, in order: of their indices, of their counters and of their edges.
+    /// Together they have all counters. Some have none, and all that can be known of them is which of their frames were left.
     pub fn functions(&self) -> &[FunctionCounters] {
         &self.functions
     }
 
-    /// The count of each edge, modulo 2^32, from the values of all counters. 0 if it isn't known, which is the case for
-    /// [`Counters::Only`](crate::Counters::Only) and for what is switched off. `left` is as for
-    /// [`FunctionCounters::edge_counts`], in any order.
-    pub(crate) fn edge_counts(&self, edges: &EdgeMap, counters: &[u32], left: &[(u32, u32)]) -> Vec<u32> {
-        let mut counts = vec![0; edges.edges.len()];
-        let mut left = left.to_vec();
-        left.sort_unstable();
-        for function in &self.functions {
-            let first = left.partition_point(|&(other, _)| other < function.function);
-            let ours = left[first..].iter().take_while(|&&(other, _)| other == function.function);
-            let ours: Vec<u32> = ours.map(|&(_, offset)| offset).collect();
-            let counters = &counters[function.counters.start as usize..function.counters.end as usize];
-            function.edge_counts(counters, &ours, |edge, count| counts[edge as usize] = count);
-        }
-        counts
+    /// Which of [`CounterMap::functions`] has this counter.
+    pub fn of_counter(&self, counter: u32) -> Option<usize> {
+        let index = self.functions.partition_point(|function| function.counters.end <= counter);
+        (index < self.functions.len()).then_some(index)
+    }
+
+    /// Which of [`CounterMap::functions`] is the function with this index, if it is one of them.
+    pub fn of_function(&self, function: u32) -> Option<usize> {
+        self.functions.binary_search_by_key(&function, |known| known.function).ok()
     }
 }
 
@@ -129,6 +123,47 @@ impl FunctionCounters {
             }
             Way::Recovered(recovery) => {
                 recovery.solve(counters, left, |edge, count| visit(self.edges.start + edge, count));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Counters, EdgeSet, Options, instrument};
+
+    #[test]
+    fn functions_are_found_by_their_counters_and_by_their_indices() {
+        let text = "(module (import \"e\" \"f\" (func))
+            (func unreachable)
+            (func (param i32) (if (local.get 0) (then nop)))
+            (func unreachable)
+            (func unreachable)
+            (func (param i32) (if (local.get 0) (then nop) (else call 1))))";
+        let wasm = wat::parse_str(text).unwrap();
+        let some: EdgeSet = [1, 6].into_iter().collect();
+        for counters in [Counters::Every, Counters::Enough, Counters::Only(some)] {
+            let mut options = Options::full();
+            options.counters = counters;
+            let map = instrument(&wasm, &options).unwrap().counters;
+            assert!(map.functions().is_sorted_by_key(|function| (function.function, function.edges.start)));
+            let mut next = 0;
+            for (index, function) in map.functions().iter().enumerate() {
+                assert_eq!(function.counters.start, next);
+                next = function.counters.end;
+                assert_eq!(map.of_function(function.function), Some(index));
+                for counter in function.counters.clone() {
+                    assert_eq!(map.of_counter(counter), Some(index));
+                }
+            }
+            assert_eq!(map.len(), next);
+            assert_eq!(map.of_counter(next), None);
+            let absent = (0..8).filter(|&function| map.of_function(function).is_none()).count();
+            assert_eq!(absent, 8 - map.functions().len());
+            // Functions that only trap need no counter, and stand between those that have some.
+            if matches!(options.counters, Counters::Enough) {
+                let lens = map.functions().iter().map(|function| function.counters.len());
+                assert_eq!(lens.collect::<Vec<_>>(), [0, 2, 0, 0, 2]);
             }
         }
     }

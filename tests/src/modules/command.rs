@@ -116,7 +116,7 @@ fn execute(store: &mut Store<State>, module: &Module, injected: Option<&str>) ->
 
 fn linker(store: &mut Store<State>, module: &Module) -> Result<Linker<State>> {
     let mut linker = Linker::new(module.engine());
-    wasi::link(&mut linker, |state: &mut State| (state.memory, &mut state.wasi))?;
+    wasi::link(&mut linker, |state: &mut State| (state.memory, &mut state.wasi), |_| ())?;
     // The version before preview 1 differs in few functions, in the layout of what files are.
     linker.alias_module(wasi::MODULE, "wasi_unstable").map_err(anyhow::Error::from)?;
     // A signature of its own makes it another function, as the sockets of WasmEdge.

@@ -48,7 +48,7 @@ impl Ours {
 impl State for Ours {
     fn linker(engine: &Engine) -> Linker<Self> {
         let mut linker = Linker::new(engine);
-        wasi::link(&mut linker, |ours: &mut Ours| (ours.memory, &mut ours.wasi)).unwrap();
+        wasi::link(&mut linker, |ours: &mut Ours| (ours.memory, &mut ours.wasi), |_| ()).unwrap();
         linker
     }
 

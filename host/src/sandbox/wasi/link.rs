@@ -39,21 +39,24 @@ macro_rules! functions {
         /// `access` gives the guest's memory (the calling instance's exported "memory", `None` if it has none, or a
         /// shared one: every pointer is then a bad one) and the state. It is called at each call, more than once.
         ///
-        /// `proc_exit` ends the guest's call with the error [`Exit`](super::Exit), and any function ends it with
+        /// `proc_exit` calls `leaving` and ends the guest's call with the error [`Exit`](super::Exit), and any function ends it with
         /// [`Exhausted`](super::Exhausted) when the work of an execution's calls exceeds its limit. Errors only if a name is taken already.
         pub fn link<T: 'static>(
             linker: &mut Linker<T>,
             access: impl Fn(&mut T) -> (Option<Memory>, &mut Wasi) + Copy + Send + Sync + 'static,
+            leaving: impl Fn(&mut Caller<'_, T>) + Send + Sync + 'static,
         ) -> anyhow::Result<()> {
-            let result = define_all(linker, access);
+            let result = define_all(linker, access, leaving);
             result.map_err(|error| anyhow::Error::from_boxed(error.into_boxed_dyn_error()))
         }
 
         fn define_all<T: 'static>(
             linker: &mut Linker<T>,
             access: impl Fn(&mut T) -> (Option<Memory>, &mut Wasi) + Copy + Send + Sync + 'static,
+            leaving: impl Fn(&mut Caller<'_, T>) + Send + Sync + 'static,
         ) -> wasmtime::Result<()> {
             linker.func_wrap(MODULE, "proc_exit", move |mut caller: Caller<'_, T>, code: u32| -> wasmtime::Result<()> {
+                leaving(&mut caller);
                 Err(enter(&mut caller, access, |call| call.proc_exit(code))?.into())
             })?;
             $(

@@ -1,0 +1,151 @@
+//! `fuzzbox bench exec`: how fast inputs are executed.
+
+use super::super::exit::{Exit, Fault, UserError, Verdict};
+use super::super::input::read_dir;
+use super::super::store_args::StoreArgs;
+use super::super::target_args::TargetArgs;
+use super::measure::{Mode, Rate, Subject, Turn};
+use crate::sandbox::{THREAD_STACK_BYTES, Target, Variant};
+use anyhow::{Context, Result, anyhow};
+use fuzzbox_instrument::EdgeSet;
+use serde::Serialize;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Flags of `bench exec`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The module, wasm or wat
+    #[arg(value_name = "WASM")]
+    target: PathBuf,
+    /// The inputs to replay, all of them in turn
+    #[arg(value_name = "DIR")]
+    inputs: PathBuf,
+    /// CPU time for each row
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = humantime::parse_duration)]
+    cpu_time: Duration,
+    /// Turns of each row, of which the median counts
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: u32,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    flags: TargetArgs,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// What was measured.
+#[derive(Debug, Serialize)]
+struct Table {
+    target: String,
+    inputs: usize,
+    rows: Vec<Row>,
+}
+
+#[derive(Debug, Serialize)]
+struct Row {
+    /// `metered`, `full`, `fast`.
+    variant: &'static str,
+    /// State is restored before every execution.
+    restore: bool,
+    /// After every execution it is asked whether it showed something new.
+    judge: bool,
+    /// The median over the rounds.
+    execs_per_cpu_second: f64,
+    /// The lowest and the highest of them.
+    range: [f64; 2],
+    /// Every input had the outcome and the edges that it has in a new instance of the metered variant. Only if state is restored.
+    equal_to_fresh: Option<bool>,
+}
+
+impl Args {
+    pub(super) fn run(self) -> Verdict {
+        let target = Arc::new(self.flags.load(&self.target, &self.store.code())?);
+        let inputs = read_dir(&self.inputs, &target.settings).blame_user()?;
+        let inputs: Vec<_> = inputs.into_iter().map(|(_, bytes)| bytes).collect();
+        if inputs.is_empty() {
+            return Ok(Exit::NothingExecuted);
+        }
+        let measure = || self.measure(&target, &inputs);
+        // Guests need more stack than a main thread has.
+        let table = std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().stack_size(THREAD_STACK_BYTES);
+            let thread = thread.spawn_scoped(scope, measure).context("failed to start a thread")?;
+            thread.join().map_err(|_| anyhow!("the measurement panicked"))?
+        })?;
+        let mut out = std::io::stdout().lock();
+        if self.json {
+            serde_json::to_writer(&mut out, &table).context("failed to write JSON")?;
+            writeln!(out)?;
+        } else {
+            write!(out, "{}", table.text())?;
+        }
+        let equal = table.rows.iter().all(|row| row.equal_to_fresh != Some(false));
+        if !equal {
+            return Err(Fault::from(anyhow!("some outcomes are not those of fresh instances: such rows don't count")));
+        }
+        Ok(Exit::Clean)
+    }
+
+    fn measure(&self, target: &Arc<Target>, inputs: &[Vec<u8>]) -> Result<Table> {
+        let subject = Subject::new(target, inputs)?;
+        let executed: EdgeSet = subject.executed();
+        let edges = 0..u32::try_from(target.edges.edges.len()).expect("edges have 32-bit indices");
+        let rest: EdgeSet = edges.filter(|&edge| !executed.contains(edge)).collect();
+        let fast = Arc::new(target.in_variant(Variant::Fast(rest))?);
+        let full = Arc::new(target.in_variant(Variant::Full)?);
+        let mut turns = Vec::new();
+        for (name, target) in [("metered", target), ("full", &full), ("fast", &fast)] {
+            for mode in [Mode::KEPT, Mode::RESTORED, Mode::JUDGED] {
+                turns.push((name, mode, Turn::new(&subject, target, mode)?));
+            }
+        }
+        let round_time = self.cpu_time / self.rounds;
+        for _ in 0..self.rounds {
+            for (_, _, turn) in &mut turns {
+                turn.take(round_time)?;
+            }
+        }
+        let rows = turns.into_iter().map(|(variant, mode, mut turn)| {
+            let equal_to_fresh = if mode.restore { Some(turn.equals_fresh()?) } else { None };
+            let Rate { median, range } = turn.rate();
+            Ok(Row {
+                variant,
+                restore: mode.restore,
+                judge: mode.judge,
+                execs_per_cpu_second: median,
+                range,
+                equal_to_fresh,
+            })
+        });
+        Ok(Table {
+            target: super::super::target_args::target_name(&self.target),
+            inputs: inputs.len(),
+            rows: rows.collect::<Result<_>>()?,
+        })
+    }
+}
+
+impl Table {
+    fn text(&self) -> String {
+        let mut text =
+            format!("{}, {} inputs\nvariant  restore  judge  execs per CPU second\n", self.target, self.inputs);
+        let yes = |yes| if yes { "yes" } else { "no" };
+        for row in &self.rows {
+            let [low, high] = row.range;
+            let note = if row.equal_to_fresh == Some(false) { "  not equal to fresh instances" } else { "" };
+            text += &format!(
+                "{:<7}  {:<7}  {:<5}  {:>10.0}  ({low:.0} to {high:.0}){note}\n",
+                row.variant,
+                yes(row.restore),
+                yes(row.judge),
+                row.execs_per_cpu_second
+            );
+        }
+        text
+    }
+}

@@ -1,0 +1,27 @@
+//! `fuzzbox bench`: measurements.
+
+mod exec;
+mod measure;
+
+use super::exit::Verdict;
+
+/// Flags of `bench`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// Executions per CPU second, replaying a directory of inputs in each variant of the module
+    Exec(exec::Args),
+}
+
+impl Args {
+    pub(super) fn run(self) -> Verdict {
+        match self.what {
+            What::Exec(args) => args.run(),
+        }
+    }
+}

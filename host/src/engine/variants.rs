@@ -1,0 +1,144 @@
+//! Which variant executes a campaign's inputs, and which edges nobody needs to look at any more.
+//!
+//! ```text
+//! metered -- compiled? --> full -- half of the seen edges retired, and compiled? --> fast -- half of the rest --> fast ...
+//! ```
+//!
+//! Edges retire by the number of executions. Variants are compiled on a thread beside the campaign and taken when they
+//! are ready, which depends on the machine but changes nothing but speed: what an edge that has retired shows is no news in any variant.
+
+use super::corpus::Corpus;
+use crate::coverage::{Profile, Seen};
+use crate::sandbox::{THREAD_STACK_BYTES, Target, Variant, Watchdog};
+use anyhow::{Context, Result, anyhow};
+use fuzzbox_instrument::EdgeSet;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+
+/// Executions in which a retired edge showed nothing new.
+const RETIRE_EXECS: u64 = 1 << 20;
+/// A retired edge was executed by so many testcases, or by all: else nobody can say that it had its chances.
+const RETIRE_TESTCASES: u32 = 8;
+/// Executions from one look at all edges to the next.
+const LOOK_EXECS: u64 = 1 << 17;
+
+/// Follows a campaign, and makes variants for it.
+#[derive(Debug)]
+pub(super) struct Progress {
+    metered: Arc<Target>,
+    watchdog: Option<Arc<Watchdog>>,
+    stage: Stage,
+    /// By edge: the number of executions at which it last showed something new.
+    last_news: Vec<u64>,
+    looked: u64,
+    /// Edges that were seen and have retired.
+    retired: usize,
+}
+
+#[derive(Debug)]
+enum Stage {
+    /// Nothing was made so far.
+    Metered,
+    /// Being compiled.
+    Making(Receiver<Result<Target>>, Made),
+    /// In use.
+    Using(Made),
+    /// All that there is.
+    Last,
+}
+
+/// What a variant was made for.
+#[derive(Clone, Copy, Debug)]
+struct Made {
+    /// Edges that were seen and had not retired.
+    live: usize,
+}
+
+impl Progress {
+    pub(super) fn new(metered: Arc<Target>) -> Self {
+        let last_news = vec![0; metered.edges.edges.len()];
+        Self { metered, watchdog: None, stage: Stage::Metered, last_news, looked: 0, retired: 0 }
+    }
+
+    /// A testcase showed `profile`, of which `seen` is known.
+    pub(super) fn shown(&mut self, profile: &Profile, seen: &Seen, execs: u64) {
+        for &(edge, bucket) in &profile.0 {
+            if !seen.has(edge, bucket) {
+                self.last_news[edge as usize] = execs;
+            }
+        }
+    }
+
+    /// The edges that retire now. Depends on the campaign alone.
+    pub(super) fn retire(&mut self, corpus: &Corpus, execs: u64) -> Vec<u32> {
+        if execs / LOOK_EXECS == self.looked / LOOK_EXECS {
+            return Vec::new();
+        }
+        self.looked = execs;
+        let enough = RETIRE_TESTCASES.min(u32::try_from(corpus.testcases().len()).unwrap_or(u32::MAX));
+        let retires = |&(edge, last): &(u32, u64)| {
+            execs - last >= RETIRE_EXECS && !corpus.is_retired(edge) && corpus.testcases_with(edge) >= enough.max(1)
+        };
+        let edges: Vec<u32> = (0..).zip(self.last_news.iter().copied()).filter(retires).map(|(edge, _)| edge).collect();
+        self.retired += edges.len();
+        edges
+    }
+
+    /// A variant that is faster than the one in use, if one became ready.
+    ///
+    /// # Errors
+    ///
+    /// If the module can't be made ready in another variant, which would be a mistake of ours, or the host fails.
+    pub(super) fn next_variant(&mut self, corpus: &Corpus) -> Result<Option<Arc<Target>>> {
+        let live = corpus.seen().edges() - self.retired;
+        match &self.stage {
+            Stage::Metered => {
+                let Some(time) = Watchdog::time_for(self.metered.settings.fuel_max) else {
+                    // What can't be watched needs fuel.
+                    self.stage = Stage::Last;
+                    return Ok(None);
+                };
+                self.watchdog = Some(Arc::new(Watchdog::new(time)?));
+                self.make(Variant::Full, usize::MAX)?;
+                Ok(None)
+            }
+            Stage::Making(made, about) => match made.try_recv() {
+                Ok(target) => {
+                    let target = target.context("failed to make a faster variant of the module")?;
+                    self.stage = Stage::Using(*about);
+                    Ok(Some(Arc::new(target)))
+                }
+                Err(TryRecvError::Empty) => Ok(None),
+                Err(TryRecvError::Disconnected) => Err(anyhow!("the thread that compiles a variant ended early")),
+            },
+            // Of the full variant all edges are live, retired or not.
+            Stage::Using(Made { live: before }) if live <= (*before).min(corpus.seen().edges()) / 2 => {
+                let edges = 0..u32::try_from(self.last_news.len()).expect("edges have 32-bit indices");
+                let interesting: EdgeSet = edges.filter(|&edge| !corpus.is_retired(edge)).collect();
+                self.make(Variant::Fast(interesting), live)?;
+                Ok(None)
+            }
+            Stage::Using(_) | Stage::Last => Ok(None),
+        }
+    }
+
+    /// Begins to compile.
+    fn make(&mut self, variant: Variant, live: usize) -> Result<()> {
+        let (sender, receiver) = channel();
+        let metered = self.metered.clone();
+        let thread = std::thread::Builder::new().name("compile".to_owned()).stack_size(THREAD_STACK_BYTES);
+        thread
+            .spawn(move || {
+                // Nobody wants it any more if the campaign has ended.
+                let _ = sender.send(metered.in_variant(variant));
+            })
+            .context("failed to start a thread")?;
+        self.stage = Stage::Making(receiver, Made { live });
+        Ok(())
+    }
+
+    /// Ends what takes too long in a variant that this gave.
+    pub(super) fn watchdog(&self) -> &Option<Arc<Watchdog>> {
+        &self.watchdog
+    }
+}

@@ -1,0 +1,252 @@
+//! Threads with executors, and what each does with an input.
+
+use crate::coverage::{Added, Judge, Profile, Seen};
+use crate::sandbox::{Executor, Outcome, THREAD_STACK_BYTES, Target, Variant, Watchdog};
+use anyhow::{Context, Result};
+use rayon::prelude::*;
+use std::collections::BTreeSet;
+use std::num::NonZeroU64;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// Different failures that a task reports at most.
+const TASK_FAILURES_MAX: usize = 16;
+/// Failures that are known not to be worth a report, at most.
+const KNOWN_MAX: usize = 4096;
+
+/// The variants of one target that executions go through.
+///
+/// All say the same about an input. What the quick one can't say for certain (that it fails, that it takes too long), or
+/// what is worth keeping, is executed again in the one that decides. So which of the quick ones is in use, and since when, changes nothing but speed.
+#[derive(Clone, Debug)]
+pub(super) struct Variants {
+    /// Decides: it has fuel, and its failures have frames.
+    pub(super) metered: Arc<Target>,
+    /// Executes everything first; may be the same.
+    pub(super) quick: Arc<Target>,
+    /// Ends what takes too long in a quick variant without fuel.
+    pub(super) watchdog: Option<Arc<Watchdog>>,
+}
+
+/// Threads with executors.
+#[derive(Debug)]
+pub struct Workers {
+    pool: rayon::ThreadPool,
+    /// One per thread of the pool, made when the thread first needs it. A task holds its worker and calls nothing of rayon, so
+    /// a lock is never waited for.
+    workers: Vec<Mutex<Option<Worker>>>,
+    /// Set to end a round early; its results are dropped.
+    abort: Arc<AtomicBool>,
+}
+
+/// What one thread has. Everything is used again from one execution to the next.
+#[derive(Debug)]
+pub(super) struct Worker {
+    quick: Executor,
+    /// Made when it is first needed, unless `quick` is one.
+    metered: Option<Executor>,
+    judge: Judge,
+    /// The input to execute.
+    pub(super) input: Vec<u8>,
+}
+
+/// What is known at the beginning of a round, to all of its tasks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known<'a> {
+    pub(super) seen: &'a Seen,
+    pub(super) failures: &'a KnownFailures,
+}
+
+/// Failures of earlier rounds: another input that fails so is no news.
+#[derive(Clone, Debug, Default)]
+pub(super) struct KnownFailures {
+    outcomes: BTreeSet<Outcome>,
+    /// By [`Executor::stack_key`] of the quick variant. They save an execution, and change nothing else.
+    keys: BTreeSet<NonZeroU64>,
+}
+
+/// What a task found, to be judged again when it is merged: other tasks may have found the same.
+#[derive(Debug, Default)]
+pub(super) struct Report {
+    pub(super) testcases: Vec<NewTestcase>,
+    pub(super) failures: Vec<NewFailure>,
+    /// Testcases that were mutated, by index.
+    pub(super) picks: Vec<usize>,
+    pub(super) execs: u64,
+    pub(super) rejected: u64,
+    pub(super) hangs: u64,
+    pub(super) at_len_max: u64,
+    /// What the task showed that was not known.
+    added: Added,
+}
+
+#[derive(Debug)]
+pub(super) struct NewTestcase {
+    pub(super) input: Vec<u8>,
+    pub(super) profile: Profile,
+    pub(super) fuel: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct NewFailure {
+    pub(super) input: Vec<u8>,
+    pub(super) outcome: Outcome,
+    key: Option<NonZeroU64>,
+}
+
+impl Variants {
+    /// One variant for all.
+    pub(super) fn of(metered: Arc<Target>) -> Self {
+        Self { quick: metered.clone(), metered, watchdog: None }
+    }
+}
+
+impl Workers {
+    /// Starts `jobs` threads. Setting `abort` ends a round early.
+    ///
+    /// # Errors
+    ///
+    /// If threads can't be started.
+    pub fn new(jobs: usize, abort: Arc<AtomicBool>) -> Result<Self> {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(jobs)
+            .stack_size(THREAD_STACK_BYTES)
+            .thread_name(|index| format!("worker-{index}"))
+            .build()
+            .context("failed to start worker threads")?;
+        Ok(Self { pool, workers: (0..jobs).map(|_| Mutex::new(None)).collect(), abort })
+    }
+
+    /// Runs the tasks `0..count` and returns their results in order; `None` if the round was aborted.
+    pub(super) fn run<T: Send>(
+        &self,
+        variants: &Variants,
+        count: u64,
+        task: impl Fn(u64, &mut Worker) -> Result<T> + Sync,
+    ) -> Result<Option<Vec<T>>> {
+        let run = |index| {
+            if self.aborted() {
+                return Ok(None);
+            }
+            let thread = rayon::current_thread_index().expect("tasks run on the pool");
+            let mut slot = self.workers[thread].lock().expect("a panic ends the process");
+            let worker = match slot.take() {
+                Some(worker) if worker.fits(variants) => worker,
+                old => Worker::new(variants, old)?,
+            };
+            task(index, slot.insert(worker)).map(Some)
+        };
+        self.pool.install(|| (0..count).into_par_iter().map(run).collect())
+    }
+
+    /// Whether `abort` was set.
+    pub fn aborted(&self) -> bool {
+        self.abort.load(Ordering::Relaxed)
+    }
+}
+
+impl Worker {
+    fn fits(&self, variants: &Variants) -> bool {
+        Arc::ptr_eq(self.quick.target(), &variants.quick)
+    }
+
+    /// Takes what is still of use from `old`, and drops the rest before it takes more: a store keeps all code that it ever ran.
+    fn new(variants: &Variants, old: Option<Self>) -> Result<Self> {
+        let metered = old.and_then(|old| {
+            let executors = [Some(old.quick), old.metered].into_iter().flatten();
+            executors.into_iter().find(|executor| Arc::ptr_eq(executor.target(), &variants.metered))
+        });
+        let (quick, metered) = match metered {
+            Some(executor) if Arc::ptr_eq(&variants.quick, &variants.metered) => (executor, None),
+            metered => (Executor::new(&variants.quick)?, metered),
+        };
+        if let Some(watchdog) = &variants.watchdog {
+            watchdog.watch(quick.interrupter());
+        }
+        Ok(Self { quick, metered, judge: Judge::new(), input: Vec::new() })
+    }
+
+    /// Executes `self.input` and reports what is new.
+    pub(super) fn execute(&mut self, variants: &Variants, known: Known<'_>, report: &mut Report) -> Result<()> {
+        let outcome = self.quick.run(&self.input)?;
+        report.execs += 1;
+        report.at_len_max += u64::from(self.input.len() == variants.metered.settings.input_bytes_max as usize);
+        let observation = self.quick.observation();
+        let mut key = None;
+        match &outcome {
+            Outcome::Ok if observation.is_exact() => {
+                if !self.judge.is_news(observation, known.seen, &report.added) {
+                    return Ok(());
+                }
+            }
+            Outcome::Rejected => {
+                report.rejected += 1;
+                return Ok(());
+            }
+            _ => {
+                key = self.quick.stack_key();
+                if key.is_some_and(|key| known.failures.keys.contains(&key)) {
+                    return Ok(());
+                }
+            }
+        }
+        self.decide(variants, outcome, key, known, report)
+    }
+
+    /// Executes the input again where that decides, and reports it.
+    fn decide(
+        &mut self,
+        variants: &Variants,
+        outcome: Outcome,
+        key: Option<NonZeroU64>,
+        known: Known<'_>,
+        report: &mut Report,
+    ) -> Result<()> {
+        let (outcome, executor) = if variants.quick.variant == Variant::Metered {
+            (outcome, &self.quick)
+        } else {
+            if self.metered.is_none() {
+                self.metered = Some(Executor::new(&variants.metered)?);
+            }
+            let metered = self.metered.as_mut().expect("made above");
+            (metered.run(&self.input)?, &*metered)
+        };
+        let observation = executor.observation();
+        match outcome {
+            Outcome::Ok => {
+                let profile = Profile::of(observation);
+                if report.added.add(&profile, known.seen) {
+                    report.testcases.push(NewTestcase { input: self.input.clone(), profile, fuel: observation.fuel() });
+                }
+            }
+            Outcome::Rejected => report.rejected += 1,
+            // The watchdog interrupts nothing that has fuel.
+            Outcome::Interrupted => {}
+            Outcome::Crash(_) | Outcome::Hang(_) | Outcome::OutOfMemory(_) => {
+                report.hangs += u64::from(matches!(outcome, Outcome::Hang(_)));
+                let is_known = known.failures.outcomes.contains(&outcome)
+                    || report.failures.iter().any(|failure| failure.outcome == outcome);
+                if !is_known && report.failures.len() < TASK_FAILURES_MAX {
+                    report.failures.push(NewFailure { input: self.input.clone(), outcome, key });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl KnownFailures {
+    /// From the next round on, `failure` is no news.
+    pub(super) fn add(&mut self, failure: &NewFailure) {
+        if self.outcomes.len() < KNOWN_MAX {
+            self.outcomes.insert(failure.outcome.clone());
+            // Of hangs the key says only where they were interrupted.
+            self.keys.extend(failure.key.filter(|_| !matches!(failure.outcome, Outcome::Hang(_))));
+        }
+    }
+
+    /// Forgets what depends on the quick variant.
+    pub(super) fn forget_keys(&mut self) {
+        self.keys.clear();
+    }
+}
