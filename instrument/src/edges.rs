@@ -125,7 +125,7 @@ impl fmt::Display for EdgeKind {
 /// What each counter counts, and what the functions are called.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EdgeMap {
-    /// Edge i is counter i. They come in the order of their offsets.
+    /// They come in the order of their offsets. With a counter on every edge and without [`Options::lines`](crate::Options::lines), edge i is counter i.
     pub edges: Vec<Edge>,
     /// Per function index, imported functions first: the raw (mangled) name from the name section, else the first
     /// export's name, else for an import `module.name`.

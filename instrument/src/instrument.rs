@@ -29,6 +29,9 @@ use crate::types::AddedTypes;
 pub struct Options {
     /// Which edges are counted.
     pub counters: Counters,
+    /// Whether counters keep to lines of the cache, [`LINE_COUNTERS`](crate::layout::LINE_COUNTERS) long: those of a function that fit into one are in one, and those
+    /// of others have lines of their own. Some numbers are then no counter's.
+    pub lines: bool,
     /// Whether it is counted which operand a `select` gives. Its edges have numbers in any case.
     pub selects: bool,
     /// Whether code spends fuel and stops when it is used up, and how much a new instance starts with, until the host
@@ -75,6 +78,7 @@ impl Options {
     pub(crate) fn counting() -> Options {
         Options {
             counters: Counters::Every,
+            lines: false,
             selects: false,
             fuel: None,
             polls: false,
@@ -343,9 +347,10 @@ fn instrument_current(wasm: &[u8], options: &Options) -> Result<Instrumented> {
             changes_objects |= plan.changes_objects;
         }
         let mut placements: Vec<Placement> = plans.par_iter().map(|plan| place(plan, options)).collect();
-        let first_counter = counters.len();
-        plans.iter().zip(&mut placements).for_each(|(plan, placement)| counters.push(plan, placement));
-        code.write(&survey, plans, &placements, first_counter)
+        let each = plans.iter().zip(&mut placements);
+        let first_counters: Vec<u32> =
+            each.map(|(plan, placement)| counters.push(plan, placement, options.lines)).collect();
+        code.write(&survey, plans, &placements, &first_counters)
     })?;
     edges.shrink_to_fit();
     let state = StateExports::new(&survey, &added, changes_objects);

@@ -68,6 +68,9 @@ pub const POLL_BYTES: u32 = 1 << 12;
 /// The first counter: counter i is the `u32` at `COUNTERS + 4 * i`, and wraps.
 pub const COUNTERS: u32 = POLLS + POLL_BYTES;
 
+/// How many counters a line has: 64 bytes, as the lines of most caches; the first one begins with the first counter.
+pub const LINE_COUNTERS: u32 = 16;
+
 /// The most edges that a module may have: 256 MiB of counters.
 pub const EDGES_MAX: u32 = 1 << 26;
 

@@ -12,8 +12,31 @@ pub(crate) fn of(start: u64, numbers: impl Iterator<Item = u64>) -> u64 {
     numbers.fold(fold(start ^ FACTOR), |hash, number| fold(hash ^ number).wrapping_add(FACTOR))
 }
 
+/// A hash of 16 numbers, faster than [`of`]: none of its products waits for another.
+pub(crate) fn of_line(line: &[u32; 16]) -> u64 {
+    const MASKS: [u64; 8] = [
+        0x2d35_8dcc_aa6c_78a5,
+        0x8bb8_4b93_962e_acc9,
+        0x4b33_a62e_d433_d4a3,
+        0x4d5a_2da5_1de1_aa47,
+        0xa076_1d64_78bd_642f,
+        0xe703_7ed1_a0b4_28db,
+        0x90ed_1765_281c_388c,
+        0xaaaa_aa5a_3c96_6969,
+    ];
+    let (words, _) = line.as_chunks::<2>();
+    let word = |index: usize| u64::from(words[index][0]) | u64::from(words[index][1]) << 32;
+    let pair = |index: usize| product(word(index) ^ MASKS[index], word(index + 1) ^ MASKS[index + 1]);
+    (pair(0).wrapping_add(pair(2).rotate_left(17))) ^ (pair(4).rotate_left(31)).wrapping_add(pair(6).rotate_left(47))
+}
+
 fn fold(number: u64) -> u64 {
-    let product = u128::from(number ^ 0xe703_7ed1_a0b4_28db) * u128::from(FACTOR | 1);
+    product(number ^ 0xe703_7ed1_a0b4_28db, FACTOR)
+}
+
+/// The product's halves, folded.
+fn product(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
     (product as u64) ^ (product >> 64) as u64
 }
 
@@ -36,6 +59,21 @@ mod tests {
             }
         }
         assert!(seen.insert(of(0, [].into_iter())));
+    }
+
+    #[test]
+    fn lines_with_small_numbers_have_different_hashes() {
+        let mut seen = BTreeSet::new();
+        for place in 0..16 {
+            for other in 0..place {
+                for (a, b) in (0..40).flat_map(|a| (1..40).map(move |b| (a, b))) {
+                    let mut line = [0; 16];
+                    (line[place], line[other]) = (b, a);
+                    // Where one number is 0 it is the same line for each place of that number.
+                    assert!(seen.insert(of_line(&line)) || a == 0 && other > 0, "{line:?}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -1,27 +1,34 @@
 //! Whether an execution shows something new, at the cost of what it did that no execution before it did.
 //!
 //! Counters must be solved for the counts of edges, and that takes longer than most functions run. But functions mostly do what
-//! they did before. So for each function that was executed a hash of its counters is looked up; only if it is not known, the function is
-//! solved and its features are looked up.
+//! they did before. So for functions that were executed a hash of their counters is looked up, first for those whose counters share a
+//! line of the cache, then for each; only if it is not known, the function is solved and its features are looked up.
 
-use super::{Added, Seen, bucket, hash};
+use super::{Added, Seen, bucket};
 use crate::sandbox::{Executed, Observation};
 
-/// Hashes that are remembered, as a power of 2. A new one takes the place of an old one.
-const KNOWN_BITS: u32 = 15;
+/// Sets of hashes that are remembered, as a power of 2.
+const SETS_BITS: u32 = 13;
+/// Hashes in a set: they fill a line of the cache, so looking at all costs little more than looking at one.
+const WAYS: usize = 8;
 
 /// Remembers what a target's functions did. Belongs to one worker and one variant of the target.
 #[derive(Debug)]
 pub struct Judge {
-    /// By the highest bits of a hash: the hash. What it stands for shows nothing that the corpus had not shown.
-    known: Box<[u64]>,
+    /// By the highest bits of a hash: some of those that begin so. What they stand for shows nothing that the corpus had not shown.
+    known: Box<[Set]>,
 }
+
+/// Hashes whose highest bits are equal.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+struct Set([u64; WAYS]);
 
 impl Judge {
     /// Knows nothing.
     pub fn new() -> Self {
-        // Place 0 is that of hashes that begin with zeros, so 0 is not the hash that it starts with.
-        Self { known: vec![u64::MAX; 1 << KNOWN_BITS].into() }
+        // A hash of all ones would seem to be known; none is likely to be.
+        Self { known: vec![Set([u64::MAX; WAYS]); 1 << SETS_BITS].into() }
     }
 
     /// Whether the last execution showed a feature that is neither in `seen` nor in `added`. `seen` may only grow from one
@@ -30,40 +37,57 @@ impl Judge {
     /// Where the observation is not exact this says nothing of use.
     pub fn is_news(&mut self, observation: Observation<'_>, seen: &Seen, added: &Added) -> bool {
         let mut news = false;
-        observation.functions(|function| {
-            let hash = hash_of(function);
-            let place = (hash >> (u64::BITS - KNOWN_BITS)) as usize;
-            if self.known[place] == hash {
+        observation.groups(|group| {
+            let hash = group.hash();
+            if hash.is_some_and(|hash| self.knows(hash)) {
                 return;
             }
             let mut known = true;
-            function.edges(|edge, count| {
-                let bucket = bucket(count);
-                if !seen.has(edge, bucket) {
-                    known = false;
-                    news |= !added.has(edge, bucket);
-                }
-            });
-            if known {
-                self.known[place] = hash;
+            group.functions(|function| known &= self.is_known(function, group.is_single(), seen, added, &mut news));
+            if let Some(hash) = hash.filter(|_| known) {
+                self.learn(hash);
             }
         });
         news
     }
+
+    /// Whether all that a function did is in `seen`; if not, `news` becomes true if some is not in `added` either.
+    fn is_known(&mut self, function: Executed<'_>, single: bool, seen: &Seen, added: &Added, news: &mut bool) -> bool {
+        // The hash of a group of one function was looked up already.
+        let hash = (!single).then(|| function.hash());
+        if hash.is_some_and(|hash| self.knows(hash)) {
+            return true;
+        }
+        let mut known = true;
+        function.edges(|edge, count| {
+            let bucket = bucket(count);
+            if !seen.has(edge, bucket) {
+                known = false;
+                *news |= !added.has(edge, bucket);
+            }
+        });
+        if let Some(hash) = hash.filter(|_| known) {
+            self.learn(hash);
+        }
+        known
+    }
+
+    fn knows(&self, hash: u64) -> bool {
+        self.known[place(hash)].0.contains(&hash)
+    }
+
+    fn learn(&mut self, hash: u64) {
+        // Which one it replaces doesn't matter; the hash's lowest bits are as good as a coin.
+        self.known[place(hash)].0[hash as usize % WAYS] = hash;
+    }
+}
+
+fn place(hash: u64) -> usize {
+    (hash >> (u64::BITS - SETS_BITS)) as usize
 }
 
 impl Default for Judge {
     fn default() -> Self {
         Self::new()
     }
-}
-
-/// A hash over all that a function's counts follow from.
-fn hash_of(function: Executed<'_>) -> u64 {
-    let (pairs, rest) = function.counters.as_chunks::<2>();
-    let pairs = pairs.iter().map(|&[low, high]| u64::from(low) | u64::from(high) << 32);
-    let rest = rest.iter().map(|&count| u64::from(count));
-    let mut hash = hash::of(function.index() as u64, pairs.chain(rest));
-    function.frames(|frame| hash = hash::of(hash, std::iter::once(frame)));
-    hash
 }

@@ -5,6 +5,7 @@ use super::code::CodeCache;
 use super::host::{Host, Limits};
 use super::injected::Injected;
 use super::interrupt::{Gate, Interrupter};
+use super::observation::Observation;
 use super::outcome::Outcome;
 use super::settings::Settings;
 use super::snapshot::{Snapshot, region};
@@ -13,7 +14,7 @@ use super::trap::{self, Frames};
 use super::variant::Variant;
 use super::wasi::{Wasi, WasiConfig};
 use anyhow::{Context, Result, bail, ensure};
-use fuzzbox_instrument::{FunctionCounters, Left, layout};
+use fuzzbox_instrument::layout;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use wasmtime::{AsContextMut, ExternRef, RootScope, Store};
@@ -30,12 +31,6 @@ pub struct Executor {
     gate: Arc<Gate>,
     /// An execution happened since the state was restored.
     dirty: bool,
-}
-
-/// What a finished execution showed, apart from its outcome. Valid until the next run.
-#[derive(Clone, Copy, Debug)]
-pub struct Observation<'a> {
-    executor: &'a Executor,
 }
 
 /// An instance with all that is needed to run and to restore it.
@@ -162,7 +157,8 @@ impl Executor {
 
     /// What the last execution showed.
     pub fn observation(&self) -> Observation<'_> {
-        Observation { executor: self }
+        let Kept { store, injected, cut, lost, .. } = &self.instance;
+        Observation { target: &self.target, injected, host: store.data(), cut: *cut, lost: *lost }
     }
 
     /// A hash over the guest's state as the last execution left it: contents and sizes of its memories, values of its mutable
@@ -182,107 +178,6 @@ impl Executor {
         }
         self.dirty = false;
         Ok(())
-    }
-}
-
-/// A function that was executed, and what its counters say.
-#[derive(Clone, Copy, Debug)]
-pub struct Executed<'a> {
-    target: &'a Target,
-    index: usize,
-    /// The values of its counters. What they mean depends on the target's variant; equal values mean the same.
-    pub counters: &'a [u32],
-    /// All frames that were live when the guest ended itself, in a function that has one of them; else none.
-    left: &'a [Left],
-}
-
-impl Executed<'_> {
-    /// What tells it from other functions: a number.
-    pub fn index(&self) -> usize {
-        self.index
-    }
-
-    /// Calls `visit` with what else the counts depend on, apart from the counters: a number for each frame.
-    pub fn frames(&self, visit: impl FnMut(u64)) {
-        let ours = self.left.iter().filter(|left| left.function == self.function().function);
-        ours.map(|left| u64::from(left.offset)).for_each(visit);
-    }
-
-    /// Calls `visit` with the index and the count of every edge of the function that was executed and whose count is known.
-    pub fn edges(&self, mut visit: impl FnMut(u32, u32)) {
-        self.target.rewritten.function_edge_counts(self.index, self.counters, self.left, |edge, count| {
-            if count != 0 {
-                visit(edge, count);
-            }
-        });
-    }
-
-    fn function(&self) -> &FunctionCounters {
-        &self.target.rewritten.counters.functions()[self.index]
-    }
-}
-
-impl Observation<'_> {
-    /// Calls `visit` with the index and the count of every edge that was executed and whose count is known in the target's
-    /// variant, in ascending order within each function. See [`Observation::is_exact`].
-    pub fn edges(&self, mut visit: impl FnMut(u32, u32)) {
-        self.functions(|function| function.edges(&mut visit));
-    }
-
-    /// Calls `visit` with every function that was executed and has edges whose counts are known; with some perhaps twice.
-    pub fn functions(&self, mut visit: impl FnMut(Executed<'_>)) {
-        let Executor { instance, target, .. } = self.executor;
-        if instance.lost {
-            return;
-        }
-        let functions = target.rewritten.counters.functions();
-        let left = &instance.store.data().frames.left;
-        let place = |left: &Left| functions.binary_search_by_key(&left.function, |function| function.function).ok();
-        instance.injected.executed(functions, &target.lines, |index, counters| {
-            if left.is_empty() || left.iter().all(|left| left.function != functions[index].function) {
-                visit(Executed { target, index, counters, left: &[] });
-            }
-        });
-        // The frames that were left count where no counter does.
-        for (index, frame) in left.iter().enumerate() {
-            let is_first = left[..index].last().is_none_or(|other| other.function != frame.function);
-            if is_first && let Some(index) = place(frame) {
-                let counters = instance.injected.counters(functions[index].counters.clone());
-                visit(Executed { target, index, counters, left });
-            }
-        }
-    }
-
-    /// Whether the counts are those of the execution. In variants without fuel they are not if it failed: then frames are
-    /// missing that were live.
-    pub fn is_exact(&self) -> bool {
-        !self.executor.instance.cut && !self.executor.instance.lost
-    }
-
-    /// Fuel that was used, in units (about one per instruction), the work of WASI calls included. Only the latter in variants
-    /// that have no fuel.
-    pub fn fuel(&self) -> u64 {
-        let Executor { instance, target, .. } = self.executor;
-        if !target.variant.has_fuel() {
-            return instance.store.data().wasi.work();
-        }
-        let guest = target.settings.fuel_max.saturating_add_signed(instance.injected.fuel_left().saturating_neg());
-        guest.saturating_add(instance.store.data().wasi.work())
-    }
-
-    /// What the guest wrote to its standard output, up to the limit.
-    pub fn stdout(&self) -> &[u8] {
-        self.executor.instance.store.data().wasi.stdout()
-    }
-
-    /// What the guest wrote to its standard error, up to the limit.
-    pub fn stderr(&self) -> &[u8] {
-        self.executor.instance.store.data().wasi.stderr()
-    }
-
-    /// The code given to `proc_exit`, if the execution ended so.
-    pub fn exit_code(&self) -> Option<u32> {
-        self.executor.instance.store.data().wasi.exit_code()
     }
 }
 

@@ -2,15 +2,15 @@
 
 use super::memory::Region;
 use super::target::INIT_FUEL_MAX;
-use fuzzbox_instrument::{CounterMap, FunctionCounters, layout};
+use fuzzbox_instrument::{CounterMap, layout};
 use std::ops::Range;
 use std::sync::Arc;
 
 /// Counters are forgotten this many bytes at a time.
 const FORGET_BYTES: usize = 4096;
 
-/// Counters are looked at this many bytes at a time: most are 0.
-const LINE_BYTES: usize = 64;
+/// Counters are looked at by lines: most are 0.
+const LINE_COUNTERS: usize = layout::LINE_COUNTERS as usize;
 
 /// The memory that the rewriter added, laid out as [`layout`] says. The guest runs in no method of this.
 pub(super) struct Injected {
@@ -79,56 +79,85 @@ impl Injected {
 
     fn values(&self) -> &[u32] {
         // SAFETY: no guest runs.
-        let bytes = unsafe { &self.region.bytes()[layout::COUNTERS as usize..][..4 * self.counters] };
+        let bytes = unsafe {
+            &self.region.bytes()[layout::COUNTERS as usize..][..4 * self.counters.next_multiple_of(LINE_COUNTERS)]
+        };
         // SAFETY: any four bytes are a number; on a machine of another byte order the numbers would be other ones, but no less valid.
         let (before, values, after) = unsafe { bytes.align_to::<u32>() };
         assert!(before.is_empty() && after.is_empty(), "memories begin at a page, and counters are aligned in them");
         values
     }
 
-    /// Calls `visit` for every function that has a counter which is not 0, with its place in `functions` and the values of
-    /// its counters; with some functions perhaps twice. `lines` is [`first_functions`] of the same. Costs what was executed since the
-    /// instance was made, by pages, not what the module has.
-    pub(super) fn executed(&self, functions: &[FunctionCounters], lines: &[u32], mut visit: impl FnMut(usize, &[u32])) {
-        let values = self.values();
-        let mut last = usize::MAX;
+    /// Calls `visit` for every group of functions that has a counter which is not 0, with some perhaps twice. Costs what was
+    /// executed since the instance was made, by pages, not what the module has.
+    pub(super) fn executed(&self, groups: &Groups, mut visit: impl FnMut(Group<'_>)) {
+        let (lines, _) = self.values().as_chunks::<LINE_COUNTERS>();
+        let (mut next, mut last) = (0, 0);
         let visit_bytes = |offset: usize, bytes: &[u8]| {
             // Pages hold whole lines; those before the counters hold fuel, flags and polls.
-            let start = offset.max(layout::COUNTERS as usize) - layout::COUNTERS as usize;
-            let end = (offset + bytes.len()).saturating_sub(layout::COUNTERS as usize).min(4 * self.counters);
-            let counters = values.get(start / 4..end / 4).unwrap_or_default();
-            for (line, chunk) in (start / LINE_BYTES..).zip(counters.chunks(LINE_BYTES / 4)) {
-                if chunk.iter().fold(0, |any, count| any | count) == 0 {
+            let line_at = |offset: usize| offset.saturating_sub(layout::COUNTERS as usize) / (4 * LINE_COUNTERS);
+            let end = line_at(offset + bytes.len()).min(lines.len());
+            let mut line = line_at(offset);
+            // A group that reaches into the next page was seen already.
+            if line < next && last < offset {
+                line = next;
+            }
+            last = offset;
+            while line < end {
+                if lines[line].iter().fold(0, |any, count| any | count) == 0 {
+                    line += 1;
                     continue;
                 }
-                let after = u32::try_from(line * (LINE_BYTES / 4) + chunk.len()).expect("counters have 32-bit indices");
-                for (index, function) in functions.iter().enumerate().skip(lines[line] as usize) {
-                    if function.counters.start >= after {
-                        break;
-                    }
-                    let counters = &values[function.counters.start as usize..function.counters.end as usize];
-                    if index != last && counters.iter().any(|&count| count != 0) {
-                        last = index;
-                        visit(index, counters);
-                    }
-                }
+                let group = groups.get(line);
+                line = group.end;
+                visit(Group {
+                    lines: &lines[group.clone()],
+                    first_line: group.start,
+                    first: groups.first[group.start],
+                });
             }
+            next = line;
         };
         // SAFETY: no guest runs, and nobody else has the region.
         unsafe { self.region.visit_hot(visit_bytes) }
     }
 }
 
-/// By line of counters (16 of them): the place of the first function that has a counter there.
-pub(super) fn first_functions(counters: &CounterMap) -> Box<[u32]> {
-    let lines = (4 * counters.len() as usize).div_ceil(LINE_BYTES);
-    let functions = counters.functions();
-    let mut first = 0;
-    let place = |line: usize| {
-        while functions[first].counters.end as usize <= line * (LINE_BYTES / 4) {
-            first += 1;
+/// Functions whose counters share a line; or one, which has some lines for itself.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Group<'a> {
+    pub(super) lines: &'a [[u32; LINE_COUNTERS]],
+    pub(super) first_line: usize,
+    /// The place of the first of them in [`CounterMap::functions`].
+    pub(super) first: u32,
+}
+
+/// Which functions' counters are in which line of counters.
+#[derive(Clone, Debug)]
+pub(super) struct Groups {
+    /// By line: the place of the first function that has a counter there, in [`CounterMap::functions`].
+    first: Box<[u32]>,
+    /// By line: where its group begins, and ends.
+    lines: Box<[(u32, u32)]>,
+}
+
+impl Groups {
+    pub(super) fn new(counters: &CounterMap) -> Self {
+        let count = (counters.len() as usize).div_ceil(LINE_COUNTERS);
+        let (mut first, mut lines) = (vec![0; count], vec![(0, 0); count]);
+        // From behind, so that the first function of a line is the last to enter.
+        for (index, function) in counters.functions().iter().enumerate().rev() {
+            let start = function.counters.start as usize / LINE_COUNTERS;
+            let end = (function.counters.end as usize).div_ceil(LINE_COUNTERS);
+            let narrow = |index| u32::try_from(index).expect("functions and counters have 32-bit indices");
+            first[start..end].fill(narrow(index));
+            lines[start..end].fill((narrow(start), narrow(end)));
         }
-        u32::try_from(first).expect("functions have 32-bit indices")
-    };
-    (0..lines).map(place).collect()
+        Self { first: first.into(), lines: lines.into() }
+    }
+
+    fn get(&self, line: usize) -> Range<usize> {
+        let (start, end) = self.lines[line];
+        start as usize..end as usize
+    }
 }

@@ -11,7 +11,7 @@
 //! | `entry`, `call` | which export is called, and how it takes its input |
 //! | `imports`, `wasi`, `host` | what the guest can call, and the limits |
 //! | `executor`, `snapshot` | running, and going back |
-//! | `injected` | fuel, flags and counters |
+//! | `injected`, `observation` | fuel, flags and counters, and what they say |
 //! | `variant` | what is put into the code |
 //! | `interrupt`, `watchdog` | ending an execution from another thread |
 //! | `memory`, `signals` | linear memories that know which pages were written |
@@ -29,6 +29,7 @@ mod imports;
 mod injected;
 mod interrupt;
 mod memory;
+mod observation;
 mod outcome;
 mod settings;
 mod signals;
@@ -42,8 +43,9 @@ mod watchdog;
 
 pub use code::CodeCache;
 pub use entry::Entry;
-pub use executor::{Executed, Executor, Observation};
+pub use executor::Executor;
 pub use interrupt::{Execution, Interrupter};
+pub use observation::{Executed, Group, Observation};
 pub use outcome::{Frame, Outcome, Trap, TrapKind};
 pub use settings::{Settings, Stub};
 pub use summary::Summary;

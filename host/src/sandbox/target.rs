@@ -3,7 +3,7 @@
 use super::code::{CodeCache, Origin};
 use super::entry::Entry;
 use super::imports::Imports;
-use super::injected;
+use super::injected::Groups;
 use super::memory::Memories;
 use super::settings::Settings;
 use super::variant::Variant;
@@ -46,8 +46,8 @@ pub struct Target {
     pub variant: Variant,
     /// What the rewriter says, without the module and the edges.
     pub(super) rewritten: Instrumented,
-    /// By line of counters: the first function that has one there, by its place in [`Instrumented::counters`].
-    pub(super) lines: Box<[u32]>,
+    /// Which functions' counters are in which line.
+    pub(super) groups: Groups,
     pub(super) injected: Injected,
     pub(super) state: StateExports,
     pub(super) module: Module,
@@ -89,7 +89,7 @@ impl Target {
             edges: std::mem::take(&mut rewritten.edges),
             injected: rewritten.injected.clone(),
             state: rewritten.state.clone(),
-            lines: injected::first_functions(&rewritten.counters),
+            groups: Groups::new(&rewritten.counters),
             rewritten,
             variant,
             module,
@@ -126,8 +126,9 @@ impl Target {
     /// Notes what the initialisers executed, by the indices of counters that are not 0.
     pub(super) fn note_initialised(&self, counted: impl FnOnce() -> Vec<u32>) {
         if self.variant == Variant::Metered {
-            let function = |counter| self.edges.edges[counter as usize].function;
-            self.initialised.get_or_init(|| counted().into_iter().map(function).collect());
+            let counters = &self.rewritten.counters;
+            let function = |counter| counters.of_counter(counter).map(|index| counters.functions()[index].function);
+            self.initialised.get_or_init(|| counted().into_iter().filter_map(function).collect());
         }
     }
 

@@ -21,7 +21,7 @@ pub enum Variant {
 impl Variant {
     /// How modules are rewritten.
     pub(super) fn options(&self) -> Options {
-        match self {
+        let mut options = match self {
             Self::Metered => {
                 let mut options = Options::default();
                 options.fuel = Some(INIT_FUEL_MAX.cast_signed());
@@ -29,7 +29,9 @@ impl Variant {
             }
             Self::Full => Options::full(),
             Self::Fast(interesting) => Options::fast(interesting.clone()),
-        }
+        };
+        options.lines = true;
+        options
     }
 
     /// Whether code takes fuel.

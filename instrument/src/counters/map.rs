@@ -1,5 +1,6 @@
 //! What counters say, function by function.
 
+use crate::layout::LINE_COUNTERS;
 use std::ops::Range;
 
 use super::recover::Recovery;
@@ -47,14 +48,22 @@ enum Way {
 }
 
 impl CounterMap {
-    /// Adds a function's counters, whose numbers follow those that are there, and takes away what is needed to recover.
-    pub(crate) fn push(&mut self, function: &FunctionPlan, placement: &mut Placement) {
+    /// Adds a function's counters, whose numbers follow those that are there, and takes away what is needed to recover. Returns
+    /// the first one's number. With `lines`, counters that fit into a line are in one, and others have theirs alone.
+    pub(crate) fn push(&mut self, function: &FunctionPlan, placement: &mut Placement, lines: bool) -> u32 {
         // Some functions have edges that only lead to traps: then there is nothing to count but the frames that are left.
         if placement.len == 0 && placement.recovery.is_none() {
-            return;
+            return self.len;
+        }
+        if lines && self.len % LINE_COUNTERS + placement.len > LINE_COUNTERS {
+            self.len = self.len.next_multiple_of(LINE_COUNTERS);
         }
         let counters = self.len..self.len + placement.len;
         self.len = counters.end;
+        if lines && placement.len > LINE_COUNTERS {
+            self.len = self.len.next_multiple_of(LINE_COUNTERS);
+        }
+        let first = counters.start;
         let edges = function.first_edge..function.first_edge + function.edges;
         self.functions.push(FunctionCounters {
             function: function.index,
@@ -62,9 +71,11 @@ impl CounterMap {
             edges,
             way: Way::new(function, placement),
         });
+        first
     }
 
-    /// How many counters there are.
+    /// How many numbers counters have: one more than the highest. With [`Options::lines`](crate::Options::lines) some are
+    /// nobody's.
     pub fn len(&self) -> u32 {
         self.len
     }

@@ -177,21 +177,17 @@ impl CodeSection {
         CodeSection { functions, len: count.len(), parts: vec![count], offsets: OffsetMap::default() }
     }
 
-    /// Writes the next functions, in parallel, and forgets their plans. The first counter of the first has the number
-    /// `first_counter`.
+    /// Writes the next functions, in parallel, and forgets their plans. `first_counters` has the number of each one's first
+    /// counter.
     pub(crate) fn write(
         &mut self,
         survey: &Survey<'_>,
         plans: Vec<FunctionPlan>,
         placements: &[Placement],
-        mut first_counter: u32,
+        first_counters: &[u32],
     ) -> Result<()> {
-        let mut jobs = Vec::with_capacity(plans.len());
-        for (function, placement) in plans.into_iter().zip(placements) {
-            jobs.push((function, placement, first_counter));
-            first_counter += placement.len;
-        }
-        let write = |(function, placement, first): (FunctionPlan, &Placement, u32)| {
+        let jobs: Vec<_> = plans.into_iter().zip(placements).zip(first_counters).collect();
+        let write = |((function, placement), &first): ((FunctionPlan, &Placement), &u32)| {
             let refused = || format!("has function {}, which can't be rewritten", function.index);
             body::body(survey.wasm, &function, placement, first, survey.memories).with_context(refused)
         };

@@ -1,0 +1,201 @@
+//! What a finished execution shows: edges, output, fuel.
+
+use super::host::Host;
+use super::injected::{self, Injected};
+use super::target::Target;
+use crate::coverage::hash;
+use fuzzbox_instrument::{FunctionCounters, Left, layout};
+
+/// What a finished execution showed, apart from its outcome. Valid until the next run.
+#[derive(Clone, Copy)]
+pub struct Observation<'a> {
+    pub(super) target: &'a Target,
+    pub(super) injected: &'a Injected,
+    pub(super) host: &'a Host,
+    /// It ended by a trap, or by so many frames that not all are known.
+    pub(super) cut: bool,
+    /// The counters are not accessible.
+    pub(super) lost: bool,
+}
+
+impl std::fmt::Debug for Observation<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Observation").finish_non_exhaustive()
+    }
+}
+
+impl Observation<'_> {
+    /// Calls `visit` with the index and the count of every edge that was executed and whose count is known in the target's
+    /// variant, in ascending order within each function. See [`Observation::is_exact`].
+    pub fn edges(&self, mut visit: impl FnMut(u32, u32)) {
+        self.groups(|group| group.functions(|function| function.edges(&mut visit)));
+    }
+
+    /// Calls `visit` with every group of functions of which some were executed and have edges whose counts are known; with
+    /// some perhaps twice.
+    pub fn groups(&self, mut visit: impl FnMut(Group<'_>)) {
+        if self.lost {
+            return;
+        }
+        let Self { target, injected, host, .. } = *self;
+        let left = &host.frames.left;
+        injected.executed(&target.groups, |counters| {
+            visit(Group { target, counters: GroupCounters::Lines(counters), left });
+        });
+        // The frames that were left count where no counter does.
+        let functions = target.rewritten.counters.functions();
+        for (index, frame) in left.iter().enumerate() {
+            if left[..index].last().is_some_and(|before| before.function == frame.function) {
+                continue;
+            }
+            if let Some(index) = target.rewritten.counters.of_function(frame.function) {
+                let counters = injected.counters(functions[index].counters.clone());
+                visit(Group { target, counters: GroupCounters::Left(index, counters), left });
+            }
+        }
+    }
+
+    /// Whether the counts are those of the execution. In variants without fuel they are not if it failed: then frames are
+    /// missing that were live.
+    pub fn is_exact(&self) -> bool {
+        !self.cut && !self.lost
+    }
+
+    /// Fuel that was used, in units (about one per instruction), the work of WASI calls included. Only the latter in variants
+    /// that have no fuel.
+    pub fn fuel(&self) -> u64 {
+        let work = self.host.wasi.work();
+        if !self.target.variant.has_fuel() {
+            return work;
+        }
+        let guest = self.target.settings.fuel_max.saturating_add_signed(self.injected.fuel_left().saturating_neg());
+        guest.saturating_add(work)
+    }
+
+    /// What the guest wrote to its standard output, up to the limit.
+    pub fn stdout(&self) -> &[u8] {
+        self.host.wasi.stdout()
+    }
+
+    /// What the guest wrote to its standard error, up to the limit.
+    pub fn stderr(&self) -> &[u8] {
+        self.host.wasi.stderr()
+    }
+
+    /// The code given to `proc_exit`, if the execution ended so.
+    pub fn exit_code(&self) -> Option<u32> {
+        self.host.wasi.exit_code()
+    }
+}
+
+/// Functions whose counters are neighbours, some of which were executed.
+#[derive(Clone, Copy, Debug)]
+pub struct Group<'a> {
+    target: &'a Target,
+    counters: GroupCounters<'a>,
+    /// All frames that were live when the guest ended itself, sorted.
+    left: &'a [Left],
+}
+
+#[derive(Clone, Copy, Debug)]
+enum GroupCounters<'a> {
+    Lines(injected::Group<'a>),
+    /// A function that was left, by its place, with its counters.
+    Left(usize, &'a [u32]),
+}
+
+/// A function that was executed, and what its counters say.
+#[derive(Clone, Copy, Debug)]
+pub struct Executed<'a> {
+    target: &'a Target,
+    /// Its place among the functions with counters.
+    index: usize,
+    counters: &'a [u32],
+    /// All frames that were live when the guest ended itself, sorted, in a function that has one of them; else none.
+    left: &'a [Left],
+}
+
+impl<'a> Group<'a> {
+    /// A number that stands for what all functions of the group did. Others have it as well about once in 2^64 times. `None` if a function of the
+    /// group was left: then each has to be looked at.
+    pub fn hash(&self) -> Option<u64> {
+        let GroupCounters::Lines(injected::Group { lines, first_line, .. }) = self.counters else { return None };
+        if !self.left.is_empty() && self.all_functions().any(|(index, _)| self.is_left(index)) {
+            return None;
+        }
+        let numbers = (first_line as u64..).zip(lines).filter_map(|(line, counters)| {
+            let any = counters.iter().fold(0, |any, count| any | count) != 0;
+            any.then(|| hash::of_line(counters).wrapping_add(line << 32))
+        });
+        Some(hash::of(0, numbers))
+    }
+
+    /// Whether the group has but one function.
+    pub fn is_single(&self) -> bool {
+        match self.counters {
+            GroupCounters::Lines(group) => group.lines.len() > 1,
+            GroupCounters::Left(..) => true,
+        }
+    }
+
+    /// Calls `visit` with every function of the group that was executed, and is not in a group of its own.
+    pub fn functions(&self, mut visit: impl FnMut(Executed<'a>)) {
+        let target = self.target;
+        match self.counters {
+            GroupCounters::Left(index, counters) => visit(Executed { target, index, counters, left: self.left }),
+            GroupCounters::Lines(_) => {
+                for (index, counters) in self.all_functions() {
+                    if counters.iter().any(|&count| count != 0) && !self.is_left(index) {
+                        visit(Executed { target, index, counters, left: &[] });
+                    }
+                }
+            }
+        }
+    }
+
+    fn is_left(&self, index: usize) -> bool {
+        let function = self.target.rewritten.counters.functions()[index].function;
+        self.left.binary_search_by_key(&function, |left| left.function).is_ok()
+    }
+
+    /// The functions that have counters here, with those.
+    fn all_functions(&self) -> impl Iterator<Item = (usize, &'a [u32])> {
+        let (first, lines, start) = match self.counters {
+            GroupCounters::Lines(group) => (group.first as usize, group.lines, group.first_line),
+            GroupCounters::Left(..) => (0, &[][..], 0),
+        };
+        let values = lines.as_flattened();
+        let start = start * layout::LINE_COUNTERS as usize;
+        let functions = (first..).zip(&self.target.rewritten.counters.functions()[first..]);
+        functions.map_while(move |(index, function)| {
+            let range = &function.counters;
+            Some((index, values.get((range.start as usize).checked_sub(start)?..range.end as usize - start)?))
+        })
+    }
+}
+
+impl Executed<'_> {
+    /// A number that stands for what the function did. Others have it as well about once in 2^64 times.
+    pub fn hash(&self) -> u64 {
+        let (pairs, rest) = self.counters.as_chunks::<2>();
+        let pairs = pairs.iter().map(|&[low, high]| u64::from(low) | u64::from(high) << 32);
+        let rest = rest.iter().map(|&count| u64::from(count));
+        let ours = self.left.iter().filter(|left| left.function == self.function().function);
+        let frames = ours.map(|left| u64::from(left.offset) | 1 << 63);
+        // Groups have hashes too.
+        hash::of(!(self.index as u64), pairs.chain(rest).chain(frames))
+    }
+
+    /// Calls `visit` with the index and the count of every edge of the function that was executed and whose count is known.
+    pub fn edges(&self, mut visit: impl FnMut(u32, u32)) {
+        self.target.rewritten.function_edge_counts(self.index, self.counters, self.left, |edge, count| {
+            if count != 0 {
+                visit(edge, count);
+            }
+        });
+    }
+
+    fn function(&self) -> &FunctionCounters {
+        &self.target.rewritten.counters.functions()[self.index]
+    }
+}
