@@ -8,7 +8,9 @@ use super::session::{Limits, Session, symbols};
 use super::store_args::StoreArgs;
 use super::target_args::{TargetArgs, target_name};
 use crate::engine::{Dictionary, Workers};
+use crate::sandbox::CodeCache;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Flags of `import`.
 #[derive(Debug, clap::Args)]
@@ -31,7 +33,7 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self) -> Verdict {
-        let target = self.flags.load(&self.target)?;
+        let mut target = self.flags.load(&self.target, &self.store.code())?;
         let inputs: Vec<_> =
             read_dir(&self.dir, &target.settings).blame_user()?.into_iter().map(|(_, bytes)| bytes).collect();
         if inputs.is_empty() {
@@ -39,11 +41,12 @@ impl Args {
         }
         let symbols = symbols(&target, self.debug_info.find(&target.bytes, Some(&self.target))?);
         let store = self.store.open_or_create()?;
+        target.keep_code(&CodeCache::new(&store));
         let mut reporter = self.output.reporter()?;
-        let workers = Workers::new(1, std::sync::Arc::default())?;
+        let workers = Workers::new(1, Arc::default())?;
         let session = Session {
             name: target_name(&self.target),
-            target,
+            target: Arc::new(target),
             store: &store,
             workers: &workers,
             jobs: 1,

@@ -5,6 +5,7 @@ use super::debug_info::{DebugInfoArgs, Found};
 use super::exit::{Exit, Verdict};
 use super::output::say;
 use super::target_args::TargetArgs;
+use crate::sandbox::CodeCache;
 use crate::sandbox::Summary;
 use anyhow::Context;
 use serde::Serialize;
@@ -38,7 +39,7 @@ impl Args {
             std::io::stdout().write_all(graph(&self.target, function, self.format, &self.debug_info)?.as_bytes())?;
             return Ok(Exit::Clean);
         }
-        let target = self.flags.load(&self.target)?;
+        let target = self.flags.load(&self.target, &CodeCache::default())?;
         let summary = target.summary();
         let debug_info = self.debug_info.find(&target.bytes, Some(&self.target))?;
         if self.json {

@@ -12,6 +12,7 @@ use anyhow::{Context, Result, anyhow};
 use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Flags of `replay`.
 #[derive(Debug, clap::Args)]
@@ -54,7 +55,7 @@ struct Line {
 
 impl Args {
     pub(super) fn run(self) -> Verdict {
-        let target = self.flags.load(&self.target)?;
+        let target = Arc::new(self.flags.load(&self.target, &self.store.code())?);
         let mut inputs = Vec::new();
         for typed in &self.inputs {
             inputs.extend(input::read(typed, &target.settings, || self.store.open_existing())?);

@@ -8,7 +8,7 @@ use super::session::symbols;
 use super::store_args::StoreArgs;
 use super::target_args::load;
 use crate::report::{self, ResolvedFrame, Symbols};
-use crate::sandbox::{Executor, Settings, Target};
+use crate::sandbox::{CodeCache, Executor, Settings, Target};
 use crate::store::{FindingRecord, Match, Store};
 use anyhow::{Context, anyhow};
 use serde::Serialize;
@@ -58,13 +58,15 @@ impl Args {
         let input = store.finding_input(&record).context("failed to read the finding's input")?;
         let settings: Settings = serde_json::from_value(record.settings.clone())
             .with_context(|| format!("failed to read the settings of finding {}", record.id))?;
+        let code = CodeCache::new(&store);
         let target = match &self.on {
-            Some(path) => load(path, settings)?,
+            Some(path) => load(path, settings, &code)?,
             None => {
                 let bytes = store.get(record.module_object).context("failed to read the finding's module")?;
-                Arc::new(Target::load(&bytes, settings).context("failed to load the finding's module")?)
+                Target::load_cached(&bytes, settings, &code).context("failed to load the finding's module")?
             }
         };
+        let target = Arc::new(target);
         let debug_info = self.debug_info.find(&target.bytes, self.on.as_deref())?;
         // A stored module has lost the files beside it; the finding has what they said.
         let lines_are_lost = self.on.is_none() && debug_info.kind.is_none();

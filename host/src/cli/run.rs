@@ -9,7 +9,7 @@ use super::store_args::StoreArgs;
 use super::target_args::{TargetArgs, target_name};
 use crate::engine::{Dictionary, Workers};
 use crate::report::Symbols;
-use crate::sandbox::{Settings, Target};
+use crate::sandbox::{CodeCache, Settings, Target};
 use crate::store::Store;
 use anyhow::Context;
 use clap::ValueEnum;
@@ -84,7 +84,9 @@ impl Args {
         let jobs = self.jobs()?;
         let dictionary = self.dictionary()?;
         // Everything that can be refused is refused before anything is written.
-        let targets: Vec<_> = self.targets.iter().map(|path| self.target.load(path)).collect::<Result<_, _>>()?;
+        let code = self.store.code();
+        let mut targets: Vec<_> =
+            self.targets.iter().map(|path| self.target.load(path, &code)).collect::<Result<_, _>>()?;
         let names = names(&self.targets)?;
         let symbols = self.symbols(&targets)?;
         let mut seeds = Vec::new();
@@ -92,6 +94,7 @@ impl Args {
             seeds.extend(inputs_of(dir, &self.target.settings()?)?);
         }
         let store = self.store.open_or_create()?;
+        targets.iter_mut().for_each(|target| target.keep_code(&CodeCache::new(&store)));
         let mut reporter = self.output.reporter()?;
         let abort = Arc::new(AtomicBool::new(false));
         stop_on_signals(&abort)?;
@@ -108,8 +111,17 @@ impl Args {
             let mut seeds = seeds.clone();
             seeds.extend(repository_seeds(&store, &name, &target.settings)?);
             let dictionary = dictionary.clone().with_strings_of(&target.bytes);
-            let session =
-                Session { name, target, store: &store, workers: &workers, jobs, seed, dictionary, limits, symbols };
+            let session = Session {
+                name,
+                target: Arc::new(target),
+                store: &store,
+                workers: &workers,
+                jobs,
+                seed,
+                dictionary,
+                limits,
+                symbols,
+            };
             let done = session.run(&seeds, &mut *reporter)?;
             executed += done.execs;
             found |= !done.findings.is_empty();
@@ -124,13 +136,12 @@ impl Args {
         })
     }
 
-    fn symbols(&self, targets: &[Arc<Target>]) -> Result<Vec<Symbols>, Fault> {
+    fn symbols(&self, targets: &[Target]) -> Result<Vec<Symbols>, Fault> {
         if self.debug_info.is_given() && targets.len() > 1 {
             return Err(anyhow::anyhow!("--debug-info is for one target, there are {}", targets.len())).blame_user();
         }
-        let find = |(target, path): (&Arc<Target>, &PathBuf)| {
-            Ok(symbols(target, self.debug_info.find(&target.bytes, Some(path))?))
-        };
+        let find =
+            |(target, path): (&Target, &PathBuf)| Ok(symbols(target, self.debug_info.find(&target.bytes, Some(path))?));
         targets.iter().zip(&self.targets).map(find).collect()
     }
 

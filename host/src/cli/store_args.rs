@@ -1,6 +1,7 @@
 //! Where the store is.
 
 use super::exit::{Fault, UserError};
+use crate::sandbox::CodeCache;
 use crate::store::Store;
 use anyhow::Context;
 use clap::Args;
@@ -41,5 +42,10 @@ impl StoreArgs {
             return Err(anyhow::anyhow!("there is no store at `{}`", dir.display())).blame_user();
         }
         Ok(Store::open_existing(&dir)?)
+    }
+
+    /// Compiled code in the store, if there is one.
+    pub(super) fn code(&self) -> CodeCache {
+        self.open_existing().map_or_else(|_| CodeCache::default(), |store| CodeCache::new(&store))
     }
 }

@@ -1,12 +1,11 @@
 //! The flags that say what a target is and under which limits it is executed.
 
 use super::exit::{Fault, UserError};
-use crate::sandbox::{EntryArgs, Settings, Stub, Target};
+use crate::sandbox::{CodeCache, EntryArgs, Settings, Stub, Target};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use std::io::Read;
 use std::path::Path;
-use std::sync::Arc;
 
 /// A larger module is refused, in bytes.
 const MODULE_BYTES_MAX: u64 = 512 << 20;
@@ -94,18 +93,16 @@ impl TargetArgs {
     }
 
     /// Reads and prepares the module at `path`.
-    pub(super) fn load(&self, path: &Path) -> Result<Arc<Target>, Fault> {
-        load(path, self.settings()?)
+    pub(super) fn load(&self, path: &Path, code: &CodeCache) -> Result<Target, Fault> {
+        load(path, self.settings()?, code)
     }
 }
 
 /// Reads and prepares the module at `path` under `settings`.
-pub(super) fn load(path: &Path, settings: Settings) -> Result<Arc<Target>, Fault> {
+pub(super) fn load(path: &Path, settings: Settings, code: &CodeCache) -> Result<Target, Fault> {
     let shown = path.display();
     let bytes = read_module(path).with_context(|| format!("failed to read target `{shown}`")).blame_user()?;
-    let target =
-        Target::load(&bytes, settings).with_context(|| format!("failed to load target `{shown}`")).blame_user()?;
-    Ok(Arc::new(target))
+    Target::load_cached(&bytes, settings, code).with_context(|| format!("failed to load target `{shown}`")).blame_user()
 }
 
 /// Reads a module's file.

@@ -1,6 +1,7 @@
 //! One kept instance: runs inputs, each from the same state.
 
 use super::call::Call;
+use super::code::CodeCache;
 use super::file_args::FileArgs;
 use super::host::{Host, Limits};
 use super::injected::Injected;
@@ -61,7 +62,17 @@ impl Target {
     /// If `bytes` is not a module that can be fuzzed: invalid, a component, without entry, with unknown imports, or it
     /// fails while it is initialised.
     pub fn load(bytes: &[u8], settings: Settings) -> Result<Self> {
-        let target = Arc::new(Self::compile(bytes, settings, Variant::Metered)?);
+        Self::load_cached(bytes, settings, &CodeCache::default())
+    }
+
+    /// As [`Target::load`]. What machine code is in `code` is not compiled again, and what is compiled is kept there; so
+    /// for the other variants that are made of the target.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Target::load`]; never because of `code`.
+    pub fn load_cached(bytes: &[u8], settings: Settings, code: &CodeCache) -> Result<Self> {
+        let target = Arc::new(Self::compile(bytes, settings, Variant::Metered, code)?);
         // Whatever keeps the module from being executed is said now, not by the first worker.
         drop(Executor::new(&target)?);
         Ok(Arc::into_inner(target).expect("the executor is gone"))
@@ -87,7 +98,7 @@ impl Target {
     /// If the module can't be rewritten so, or the initialisers leave another state in this variant than in the other,
     /// which would be a mistake of ours.
     pub fn in_variant(self: &Arc<Self>, variant: Variant) -> Result<Self> {
-        let mut target = Self::compile(&self.bytes, self.settings.clone(), variant)?;
+        let mut target = Self::compile(&self.bytes, self.settings.clone(), variant, &self.cache)?;
         target.attempts = self.attempts.clone();
         let target = Arc::new(target);
         let same = Executor::new(self)?.state_hash() == Executor::new(&target)?.state_hash();

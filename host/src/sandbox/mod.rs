@@ -7,6 +7,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `target` | from bytes to compiled code |
+//! | `code` | compiled code, kept from one process to the next |
 //! | `entry`, `parameter`, `file_args`, `call` | which export is called, and how it takes its input |
 //! | `prepare` | all that runs before the first input |
 //! | `imports`, `wasi`, `host` | what the guest can call, and the limits |
@@ -22,6 +23,7 @@
 #![allow(unsafe_code, reason = "linear memories and the fault handler are made here, and nowhere else")]
 
 mod call;
+mod code;
 mod entry;
 mod executor;
 mod file_args;
@@ -45,6 +47,7 @@ mod variant;
 pub mod wasi;
 mod watchdog;
 
+pub use code::CodeCache;
 pub use entry::Entry;
 pub use executor::Executor;
 pub use interrupt::{Execution, Interrupter};

@@ -1,5 +1,6 @@
 //! A module made ready to be executed: rewritten, compiled, its entry chosen.
 
+use super::code::{CodeCache, Origin};
 use super::entry::Entry;
 use super::imports::Imports;
 use super::injected::Groups;
@@ -10,6 +11,7 @@ use super::variant::{METERED_STACK_BYTES, Variant};
 use crate::store::{FindingId, InputId, ModuleId, ObjectId};
 use anyhow::{Context, Result, bail, ensure};
 use fuzzbox_instrument::{EdgeMap, Injected, Instrumented, StateExports};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, OnceLock};
 use wasmtime::{Config, Engine, ExternType, Module, OptLevel, RegallocAlgorithm};
@@ -50,12 +52,15 @@ pub struct Target {
     /// Whether writes below address 1024 are found, in the variant in which they are looked for.
     pub(super) finds_low_stores: bool,
     pub(super) module: Module,
+    origin: Origin,
     pub(super) imports: Imports,
     pub(super) memories: Arc<Memories>,
     /// The guest throws exceptions, which live on the collected heap.
     pub(super) throws: bool,
     /// What was tried before the first input; shared by variants, which do the same.
     pub(super) attempts: Arc<Attempts>,
+    /// Where the code of other variants is looked for.
+    pub(super) cache: CodeCache,
     /// Functions that ran before the first input.
     initialised: OnceLock<BTreeSet<u32>>,
     /// By memory: what it holds when an instance is ready. Instances are equal, so one copy serves all workers.
@@ -63,9 +68,9 @@ pub struct Target {
 }
 
 impl Target {
-    /// Rewrites and compiles `bytes`, and chooses the entry; executes nothing.
-    pub(super) fn compile(bytes: &[u8], settings: Settings, variant: Variant) -> Result<Self> {
-        let bytes = assemble(bytes)?;
+    /// Rewrites and compiles `bytes`, unless its code is in the cache, and chooses the entry; executes nothing.
+    pub(super) fn compile(bytes: &[u8], settings: Settings, variant: Variant, cache: &CodeCache) -> Result<Self> {
+        let bytes: Arc<[u8]> = assemble(bytes)?.into();
         ensure!(
             !is_component(&bytes),
             "it is a component, and fuzzbox executes core modules\n\
@@ -76,9 +81,9 @@ impl Target {
         let wasm = std::mem::take(&mut rewritten.wasm);
         let memories = Arc::new(Memories::default());
         let engine = Engine::new(&config(&bytes, &memories, &variant)?).map_err(anyhow::Error::from)?;
-        let module = Module::new(&engine, &wasm)
-            .map_err(anyhow::Error::from)
-            .context("failed to compile the rewritten module")?;
+        // What can still be new is different in every campaign: nobody would find such code again.
+        let kept = if let Variant::Fast(_) = variant { &CodeCache::default() } else { cache };
+        let (module, origin) = kept.compile(&engine, &wasm).context("failed to compile the rewritten module")?;
         check_memories(&module, &settings)?;
         let throws = has_tags(&bytes)?;
         let added = added_exports(&rewritten.injected, &rewritten.state);
@@ -87,7 +92,7 @@ impl Target {
         Ok(Self {
             id: ModuleId::of(&fuzzbox_instrument::strip_custom_sections(&bytes)?),
             object: ObjectId::of(&bytes),
-            bytes: bytes.into(),
+            bytes,
             settings,
             entry,
             edges: std::mem::take(&mut rewritten.edges),
@@ -98,13 +103,29 @@ impl Target {
             rewritten,
             variant,
             module,
+            origin,
             imports,
             memories,
             throws,
             attempts: Arc::default(),
+            cache: cache.clone(),
             initialised: OnceLock::new(),
             images: Mutex::default(),
         })
+    }
+
+    /// Whether the machine code was found in the cache, and nothing had to be compiled.
+    pub fn was_cached(&self) -> bool {
+        self.origin.cached
+    }
+
+    /// Makes up for a cache that wasn't there when the target was loaded: keeps the machine code in `cache`, and from now
+    /// on that of variants that are made. Does nothing if the target has a cache.
+    pub fn keep_code(&mut self, cache: &CodeCache) {
+        if !self.cache.exists() {
+            cache.keep(&self.module, self.origin);
+            self.cache = cache.clone();
+        }
     }
 
     /// Whether a function was entered before the first input: by the start function or an initialiser. What these
@@ -175,19 +196,19 @@ pub(super) fn added_exports<'a>(injected: &'a Injected, state: &'a StateExports)
 /// # Errors
 ///
 /// If `bytes` is neither, or the text has errors.
-pub fn assemble(bytes: &[u8]) -> Result<Vec<u8>> {
+pub fn assemble(bytes: &[u8]) -> Result<Cow<'_, [u8]>> {
     if bytes.is_empty() {
         bail!("the file is empty");
     }
     if bytes.starts_with(b"\0") {
-        return Ok(bytes.to_vec());
+        return Ok(bytes.into());
     }
     let text = std::str::from_utf8(bytes).ok().filter(|text| {
         let start = text.trim_start();
         start.starts_with('(') || start.starts_with(';')
     });
     let Some(text) = text else { bail!("it is neither a wasm module (no `\\0asm` at its start) nor wasm text") };
-    Ok(wat::parse_str(text)?)
+    Ok(wat::parse_str(text)?.into())
 }
 
 /// Whether a binary is a component and no core module.

@@ -9,10 +9,11 @@
 use super::scratch::Durability;
 use super::{OBJECT_BYTES_MAX, ObjectId, Store, StoreError, file};
 use anyhow::{Result, ensure};
-use std::fs;
+use std::ffi::OsStr;
+use std::fs::{self, FileType};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Length of the checksum before the content.
 const CHECK_BYTES: usize = 32;
@@ -53,12 +54,52 @@ impl Store {
         self.scratch()?.publish(&content, 0o444, &path, Durability::Process)
     }
 
+    /// Removes the entries of `kind` that were written first, until those that stay take at most `bytes_max` bytes together.
+    /// What can't be listed or removed stays.
+    ///
+    /// # Errors
+    ///
+    /// Fails if `kind` is no kind.
+    pub fn cache_trim(&self, kind: &str, bytes_max: u64) -> Result<()> {
+        let path = self.cache_path(kind, &[0; 32])?;
+        let mut entries = Vec::new();
+        let mut bytes = 0;
+        // Only what has an entry's name, and by no link: a store must not lead out of itself.
+        for dir in path.ancestors().nth(2).map(|kind| named(kind, 2, FileType::is_dir)).into_iter().flatten() {
+            for entry in named(&dir, 62, FileType::is_file) {
+                let Ok(metadata) = fs::symlink_metadata(&entry) else { continue };
+                bytes += metadata.len();
+                entries.push((metadata.modified().ok(), entry, metadata.len()));
+            }
+        }
+        entries.sort();
+        for (_, entry, size) in entries {
+            if bytes <= bytes_max {
+                break;
+            }
+            // Another process may have removed it.
+            drop(fs::remove_file(entry));
+            bytes -= size;
+        }
+        Ok(())
+    }
+
     fn cache_path(&self, kind: &str, key: &[u8; 32]) -> Result<PathBuf> {
         let word = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_';
         ensure!((1..=32).contains(&kind.len()) && kind.bytes().all(word), "`{kind}` is no kind of cache entry");
         let name = ObjectId(*key).to_string();
         Ok(self.path("cache").join(kind).join(&name[..2]).join(&name[2..]))
     }
+}
+
+/// What `dir` holds under names of `digits` hexadecimal digits; nothing if it is a link.
+fn named(dir: &Path, digits: usize, is: impl Fn(&FileType) -> bool) -> Vec<PathBuf> {
+    if !fs::symlink_metadata(dir).is_ok_and(|metadata| metadata.is_dir()) {
+        return Vec::new();
+    }
+    let is_name = |name: &OsStr| name.len() == digits && name.as_encoded_bytes().iter().all(u8::is_ascii_hexdigit);
+    let found = file::list(dir).unwrap_or_default().into_iter().filter(|(name, kind)| is_name(name) && is(kind));
+    found.map(|(name, _)| dir.join(name)).collect()
 }
 
 /// Covers where an entry lies, so that one that was moved or copied to another name is none.
@@ -127,6 +168,34 @@ mod tests {
         assert_eq!(store.cache_get("code", &[1; 32]), None);
         store.cache_put("code", &[1; 32], b"abc").unwrap();
         assert!(store.cache_get("code", &[1; 32]).is_some());
+    }
+
+    #[test]
+    fn trimming_removes_what_was_written_first_and_follows_no_link() {
+        let (dir, store) = store();
+        let written = |key: u8| {
+            store.cache_put("code", &[key; 32], &[key; 68]).unwrap();
+            let file = fs::File::open(store.cache_path("code", &[key; 32]).unwrap()).unwrap();
+            file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(u64::from(100 - key))).unwrap();
+        };
+        (1..=4).for_each(written);
+        store.cache_put("result", &[1; 32], &[0; 1000]).unwrap();
+        store.cache_trim("code", 400).unwrap();
+        let kept =
+            |store: &Store| (1..=4).filter(|&key| store.cache_get("code", &[key; 32]).is_some()).collect::<Vec<u8>>();
+        assert_eq!(kept(&store), [1, 2, 3, 4]);
+        store.cache_trim("code", 299).unwrap();
+        assert_eq!(kept(&store), [1, 2]);
+        assert!(store.cache_get("result", &[1; 32]).is_some());
+
+        let other = Store::open_or_create(&dir.path().join("other")).unwrap();
+        fs::create_dir(other.path("cache")).unwrap();
+        std::os::unix::fs::symlink(store.path("cache/code"), other.path("cache/code")).unwrap();
+        other.cache_trim("code", 0).unwrap();
+        assert_eq!(kept(&store), [1, 2]);
+        other.cache_trim("missing", 0).unwrap();
+        store.cache_trim("code", 0).unwrap();
+        assert!(kept(&store).is_empty());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::super::exit::{Exit, Fault, UserError, Verdict};
 use super::super::input::read_dir;
+use super::super::store_args::StoreArgs;
 use super::super::target_args::TargetArgs;
 use super::measure::{Mode, Rate, Subject, Turn};
 use crate::sandbox::{Target, Variant};
@@ -33,6 +34,8 @@ pub(super) struct Args {
     json: bool,
     #[command(flatten)]
     flags: TargetArgs,
+    #[command(flatten)]
+    store: StoreArgs,
 }
 
 /// What was measured.
@@ -61,7 +64,7 @@ struct Row {
 
 impl Args {
     pub(super) fn run(self) -> Verdict {
-        let target = self.flags.load(&self.target)?;
+        let target = Arc::new(self.flags.load(&self.target, &self.store.code())?);
         let inputs = read_dir(&self.inputs, &target.settings).blame_user()?;
         let inputs: Vec<_> = inputs.into_iter().map(|(_, bytes)| bytes).collect();
         if inputs.is_empty() {
