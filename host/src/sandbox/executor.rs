@@ -1,6 +1,7 @@
 //! One kept instance: runs inputs, each from the same state.
 
 use super::call::{Call, bind, initialiser_failed};
+use super::fault::FaultRecord;
 use super::host::{Host, Limits};
 use super::injected::Injected;
 use super::interrupt::{Gate, Interrupter};
@@ -184,6 +185,16 @@ impl Observation<'_> {
         guest.saturating_add(instance.store.data().wasi.work())
     }
 
+    /// Where the guest's code was when it faulted.
+    pub fn fault(&self) -> &FaultRecord {
+        self.executor.instance.snapshot.fault()
+    }
+
+    /// Whether a bulk operator or a host function touched the page behind the input, where the guest's loads and stores trap.
+    pub fn touched_forbidden_page(&self) -> bool {
+        self.executor.instance.snapshot.forbidden_was_opened()
+    }
+
     /// What the guest wrote to its standard output, up to the limit.
     pub fn stdout(&self) -> &[u8] {
         self.executor.instance.store.data().wasi.stdout()
@@ -233,6 +244,7 @@ impl Kept {
 
     fn run(&mut self, target: &Target, gate: &Gate, input: &[u8]) -> Result<Outcome> {
         self.left.clear();
+        self.snapshot.fault().clear();
         if target.variant.has_fuel() {
             self.injected.set_fuel(target.settings.fuel_max);
         }

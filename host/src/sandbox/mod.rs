@@ -13,7 +13,7 @@
 //! | `injected` | fuel, flags and counters |
 //! | `variant` | what is put into the code |
 //! | `interrupt` | ending an execution from another thread |
-//! | `memory`, `signals` | linear memories that know which pages were written |
+//! | `memory`, `signals`, `fault` | linear memories that know which pages were written; where the guest trapped |
 //! | `summary` | what `inspect` shows |
 //! | `outcome`, `trap` | how an execution ended |
 
@@ -22,6 +22,7 @@
 mod call;
 mod entry;
 mod executor;
+mod fault;
 mod host;
 mod imports;
 mod injected;
@@ -39,6 +40,7 @@ pub mod wasi;
 
 pub use entry::Entry;
 pub use executor::{Executor, Observation};
+pub use fault::FaultRecord;
 pub use interrupt::{Execution, Interrupter};
 pub use outcome::{Frame, Outcome, Trap, TrapKind};
 pub use settings::{Settings, Stub};
