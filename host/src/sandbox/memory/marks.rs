@@ -13,7 +13,11 @@ pub(super) struct Marks {
 impl Marks {
     /// The empty set; takes a bit for each of so many pages.
     pub(super) fn new(pages: usize) -> Self {
-        Self { words: (0..pages.div_ceil(64)).map(|_| AtomicU64::new(0)).collect(), pages }
+        // Zeros that the kernel provides when they are first touched: there may be many words.
+        let words: Box<[u64]> = vec![0; pages.div_ceil(64)].into();
+        // SAFETY: an `AtomicU64` is a `u64` to the allocator, and the box owns them.
+        let words = unsafe { Box::from_raw(Box::into_raw(words) as *mut [AtomicU64]) };
+        Self { words, pages }
     }
 
     /// How many pages there could be.

@@ -9,17 +9,17 @@ use std::ops::Range;
 /// 1.6 % in all. A prime, because inputs may repeat in cycles.
 const CHECK_EVERY: u32 = 61;
 
-/// A page that was clean in so many checks in a row is demoted, at first: about 500 executions. A page costs 50 ns per
+/// A page that was clean in so many checks in a row is demoted, at first: about 120 executions. A page costs 50 ns per
 /// execution as long as it is hot, and 6 us once when it becomes hot again.
-const CLEAN_CHECKS: u32 = 8;
+const CLEAN_CHECKS: u32 = 2;
 
 /// A demotion was a mistake if the page became hot again within so many checks (4,000 executions): next time it takes twice
-/// as many clean checks. Comparing the costs alone, an eighth of it would do; but so a page that is written again and again
-/// stays hot after a few demotions, and there are no system calls any more.
+/// as many clean checks. Comparing the costs alone, a thirtieth of it would do; but so a page that is written again and
+/// again stays hot after a few demotions, and there are no system calls any more.
 const MISTAKE_CHECKS: u32 = 64;
 
 /// The most doublings: 2 million executions.
-const PATIENCE_MAX: u8 = 12;
+const PATIENCE_MAX: u8 = 14;
 
 /// Neighbouring hot pages, restored at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
