@@ -88,21 +88,17 @@ impl Injected {
         values
     }
 
-    /// Calls `visit` for every group of functions that has a counter which is not 0, with some perhaps twice. Costs what was
+    /// Calls `visit` once for every group of functions that has a counter which is not 0, in ascending order. Costs what was
     /// executed since the instance was made, by pages, not what the module has.
     pub(super) fn executed(&self, groups: &Groups, mut visit: impl FnMut(Group<'_>)) {
         let (lines, _) = self.values().as_chunks::<LINE_COUNTERS>();
-        let (mut next, mut last) = (0, 0);
+        let mut next = 0;
         let visit_bytes = |offset: usize, bytes: &[u8]| {
             // Pages hold whole lines; those before the counters hold fuel, flags and polls.
             let line_at = |offset: usize| offset.saturating_sub(layout::COUNTERS as usize) / (4 * LINE_COUNTERS);
             let end = line_at(offset + bytes.len()).min(lines.len());
-            let mut line = line_at(offset);
-            // A group that reaches into the next page was seen already.
-            if line < next && last < offset {
-                line = next;
-            }
-            last = offset;
+            // Bytes come in ascending order. A group that reached into these was seen already.
+            let mut line = line_at(offset).max(next);
             while line < end {
                 if lines[line].iter().fold(0, |any, count| any | count) == 0 {
                     line += 1;

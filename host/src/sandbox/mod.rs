@@ -16,7 +16,7 @@
 //! | `variant` | what is put into the code |
 //! | `interrupt`, `watchdog` | ending an execution from another thread |
 //! | `stack` | room on the native stack |
-//! | `memory`, `signals` | linear memories that know which pages were written |
+//! | `memory`, `signals`, `fault` | linear memories that know which pages were written; where the guest trapped |
 //! | `summary` | what `inspect` shows |
 //! | `outcome`, `trap` | how an execution ended |
 
@@ -26,6 +26,7 @@ mod call;
 mod code;
 mod entry;
 mod executor;
+mod fault;
 mod file_args;
 mod host;
 mod imports;
