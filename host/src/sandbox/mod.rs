@@ -7,6 +7,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `target` | from bytes to compiled code |
+//! | `compiler` | the settings that machine code depends on |
 //! | `code` | compiled code, kept from one process to the next |
 //! | `entry`, `call` | which export is called, and how it takes its input |
 //! | `imports`, `wasi`, `host` | what the guest can call, and the limits |
@@ -22,6 +23,7 @@
 
 mod call;
 mod code;
+mod compiler;
 mod entry;
 mod executor;
 mod host;
@@ -42,6 +44,7 @@ pub mod wasi;
 mod watchdog;
 
 pub use code::CodeCache;
+pub use compiler::compiler_settings;
 pub use entry::Entry;
 pub use executor::Executor;
 pub use interrupt::{Execution, Interrupter};
