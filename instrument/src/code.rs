@@ -43,9 +43,8 @@ impl<'b> Code<'b> {
     pub(crate) fn spend(&mut self, start: i64) {
         let fuel = self.cell(layout::FUEL.into(), 3);
         self.i64_sub().i64_store(fuel);
-        self.i32_const(0).i64_load(fuel).i64_const(start.wrapping_neg()).i64_lt_s().if_(BlockType::Empty);
-        self.flag(layout::FLAG_OUT_OF_FUEL);
-        self.unreachable().end();
+        self.i32_const(0).i64_load(fuel).i64_const(start.wrapping_neg()).i64_lt_s();
+        self.stop_if(layout::FLAG_OUT_OF_FUEL);
     }
 
     /// Writes a constant that is filled in later with [`patch`], one byte behind where this starts.
@@ -73,6 +72,47 @@ impl<'b> Code<'b> {
     pub(crate) fn flag(&mut self, flag: u32) {
         let flag = self.cell(flag.into(), 0);
         self.i32_const(0).i32_const(1).i32_store8(flag);
+    }
+
+    /// Adds a frame to those that are live, and stops if these are more than `limit`. The second load costs nothing, as that
+    /// of the fuel.
+    pub(crate) fn enter_frame(&mut self, limit: u32) {
+        let frames = self.cell(layout::FRAMES.into(), 2);
+        self.i32_const(0).i32_const(0).i32_load(frames).i32_const(1).i32_add().i32_store(frames);
+        self.i32_const(0).i32_load(frames).i32_const(limit.cast_signed()).i32_gt_u();
+        self.stop_if(layout::FLAG_STACK_OVERFLOW);
+    }
+
+    /// Stops if there are `limit` live frames already.
+    pub(crate) fn check_frames(&mut self, limit: u32) {
+        let frames = self.cell(layout::FRAMES.into(), 2);
+        self.i32_const(0).i32_load(frames).i32_const(limit.cast_signed()).i32_ge_u();
+        self.stop_if(layout::FLAG_STACK_OVERFLOW);
+    }
+
+    /// Takes a frame away from those that are live.
+    pub(crate) fn leave_frame(&mut self) {
+        let frames = self.cell(layout::FRAMES.into(), 2);
+        self.i32_const(0).i32_const(0).i32_load(frames).i32_const(1).i32_sub().i32_store(frames);
+    }
+
+    /// Keeps in a local how many frames are live.
+    pub(crate) fn save_frames(&mut self, local: u32) {
+        let frames = self.cell(layout::FRAMES.into(), 2);
+        self.i32_const(0).i32_load(frames).local_set(local);
+    }
+
+    /// Gives that back.
+    pub(crate) fn restore_frames(&mut self, local: u32) {
+        let frames = self.cell(layout::FRAMES.into(), 2);
+        self.i32_const(0).local_get(local).i32_store(frames);
+    }
+
+    /// Sets a flag and traps if the condition on the stack holds.
+    pub(crate) fn stop_if(&mut self, flag: u32) {
+        self.if_(BlockType::Empty);
+        self.flag(flag);
+        self.unreachable().end();
     }
 
     /// Loads from the page that a watchdog can take away.

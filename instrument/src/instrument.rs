@@ -37,6 +37,14 @@ pub struct Options {
     /// Whether code spends fuel and stops when it is used up, and how much a new instance starts with, until the host
     /// sets it: what a start function runs on, which runs before the host gets hold of the instance.
     pub fuel: Option<i64>,
+    /// How many frames may be live, if that is limited: those of the module's own functions, over all calls into it that
+    /// have not returned. One more sets [`FLAG_STACK_OVERFLOW`](crate::layout::FLAG_STACK_OVERFLOW) and traps, at the entry
+    /// of the function that it is for, whatever machine and compiler make of frames.
+    pub frames: Option<u32>,
+    /// Whether writes below address 1024 set [`FLAG_LOW_STORE`](crate::layout::FLAG_LOW_STORE) and trap, each before it
+    /// happens, in modules in which nothing lies there: linkers of C leave these addresses free, so that nothing has the
+    /// address 0. [`Instrumented::finds_low_stores`] says if the module is one.
+    pub low_stores: bool,
     /// Whether loops and tail calls load from a page that a watchdog can take away.
     pub polls: bool,
     /// Whether a function that the host may put into a table is called before `unreachable`.
@@ -55,6 +63,9 @@ pub struct Options {
 /// What a start function may run on: 10,000,000,000 units.
 const START_FUEL: i64 = 10_000_000_000;
 
+/// What fits a stack of 1 MiB if each frame has only a return address and a frame pointer.
+const TRACED_FRAMES: u32 = 1 << 16;
+
 /// Room for 32,768 records.
 const TRACE_BYTES: u32 = 1 << 20;
 
@@ -69,9 +80,11 @@ impl Options {
         Options { counters: Counters::Only(interesting), polls: true, ..Options::full() }
     }
 
-    /// Everything that is known to be asked about an execution: also what was compared, and which functions were called.
+    /// Everything that is known to be asked about an execution: also what was compared, which functions were called, whether
+    /// the stack overflowed by what is measured in frames, 65,536 of them, and writes to where nothing is.
     pub fn traced() -> Options {
-        Options { compares: true, spans: true, ..Options::default() }
+        let frames = Some(TRACED_FRAMES);
+        Options { compares: true, spans: true, frames, low_stores: true, ..Options::default() }
     }
 
     /// For who doesn't write code at all.
@@ -81,6 +94,8 @@ impl Options {
             lines: false,
             selects: false,
             fuel: None,
+            frames: None,
+            low_stores: false,
             polls: false,
             traps: false,
             compares: false,
@@ -110,6 +125,10 @@ pub struct Instrumented {
     pub injected: Injected,
     /// Where all state of the module can be reached.
     pub state: StateExports,
+    /// Whether writes below address 1024 are found: that was asked for, and nothing is to lie there. This is so if memory 0
+    /// has 32-bit addresses, the lowest of its active data segments begins at 1024, and the first mutable global, which
+    /// is the stack pointer, starts as an `i32` above that.
+    pub finds_low_stores: bool,
     /// The way back from offsets in `wasm` to the original module.
     pub offsets: OffsetMap,
     /// The way back to what was planned, if that isn't the original.
@@ -296,6 +315,11 @@ impl Instrumented {
 /// init), one for an element of a table or array. `memory.atomic.wait` times out at once, because nobody is there to
 /// notify.
 ///
+/// **Frames** can be limited: each function counts itself when it is entered, and no longer when it is left, by returning,
+/// by a tail call, or by an exception, where the catching function sets back what it knew.
+///
+/// **Writes below address 1024** can be made to trap where a C compiler's output has nothing there.
+///
 /// **Operands and calls** can be recorded, in a [`trace`](crate::trace) behind the counters. Functions that are appended
 /// do it; a full trace loses what comes, and nothing else happens.
 ///
@@ -358,8 +382,10 @@ fn instrument_current(wasm: &[u8], options: &Options) -> Result<Instrumented> {
     let (wasm, offsets) = assemble(&survey, &added, &types, code, &injected, &state)?;
     // Everything was in order before, so what fails here is a limit: the validator knows them all, and names them.
     validate(&wasm).context("is beyond what engines accept when it is rewritten")?;
+    let finds_low_stores = options.low_stores && survey.low_is_free;
     let edges = EdgeMap { edges, functions: survey.names };
-    Ok(Instrumented { wasm, edges, counters, injected, state, offsets, planned: None, translated: None })
+    let (planned, translated) = (None, None);
+    Ok(Instrumented { wasm, edges, counters, injected, state, finds_low_stores, offsets, planned, translated })
 }
 
 /// Bytes of bodies that are planned at once, or one body: enough for all cores.

@@ -1,9 +1,9 @@
 //! Where things are in the injected memory, in bytes from its start; all values are little-endian.
 //!
 //! ```text
-//! 0        8 9 10 11 12    16         20          24          64 KiB      68 KiB
-//! | fuel   |o|w|g|d|m|  0  | used     | depth     | lost  | 0 | polls     | counter 0 | counter 1 | ... | trace ...
-//!   i64     u8 flags         u32        u32         u64         u8 each     u32         u32
+//! 0        8 9 ...  14    16      20       24      32        36  64 KiB      68 KiB
+//! | fuel   |o|w|g|d|m|s|l| used  | depth  | lost  | frames  | 0 | polls     | counter 0 | counter 1 | ... | trace ...
+//!   i64     u8 flags       u32     u32      u64     u32           u8 each     u32         u32
 //! ```
 //!
 //! The trace, if there is one, starts a page of 64 KiB behind the counters; [`Injected::trace`](crate::Injected::trace)
@@ -27,7 +27,7 @@ pub const FUEL_BYTES_LOG2: u32 = 3;
 pub const FLAGS: u32 = 8;
 
 /// How many flags there are, one byte each from [`FLAGS`].
-pub const FLAG_COUNT: u32 = 5;
+pub const FLAG_COUNT: u32 = 7;
 
 /// The execution ran out of fuel (and trapped with `unreachable`).
 pub const FLAG_OUT_OF_FUEL: u32 = 8;
@@ -44,6 +44,13 @@ pub const FLAG_SEGMENT_DROP: u32 = 11;
 /// A `memory.grow` was reached, whether it succeeded or not.
 pub const FLAG_MEMORY_GROW: u32 = 12;
 
+/// More frames were live than [`Options::frames`](crate::Options::frames) allows (and it trapped with `unreachable`).
+pub const FLAG_STACK_OVERFLOW: u32 = 13;
+
+/// The guest was about to write below address 1024, where nothing of it lies (and trapped with `unreachable`); see
+/// [`Options::low_stores`](crate::Options::low_stores).
+pub const FLAG_LOW_STORE: u32 = 14;
+
 /// What says how far the trace is, in bytes; 0 before each execution.
 pub const TRACE_CELLS: Range<u32> = 16..32;
 
@@ -55,6 +62,10 @@ pub const TRACE_DEPTH: u32 = 20;
 
 /// How many records had no room in the trace, a `u64`.
 pub const TRACE_LOST: u32 = 24;
+
+/// How many frames are live, a `u32`, if [`Options::frames`](crate::Options::frames) limits them. An execution that returns
+/// leaves what it found; what ends otherwise leaves anything, and the host sets it to 0 before the next.
+pub const FRAMES: u32 = 32;
 
 /// The most bytes that a trace can take: 1 GiB.
 pub const TRACE_BYTES_MAX: u32 = 1 << 30;

@@ -39,6 +39,7 @@ pub mod identity;
 mod instrument;
 pub mod layout;
 mod legacy;
+mod low;
 mod names;
 mod offsets;
 mod plan;

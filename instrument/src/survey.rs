@@ -11,6 +11,7 @@ use wasmparser::{
 };
 
 use crate::claims::check_counts;
+use crate::low::LowAddresses;
 use crate::names::Names;
 
 /// The most bytes a module may have: 256 MiB. A plan can take twenty times as much memory as the code it is for, and
@@ -75,6 +76,8 @@ pub(crate) struct Survey<'a> {
     pub(crate) globals: u32,
     /// Indices of the mutable globals, and the types of their values as the module would write them.
     pub(crate) mutable_globals: Vec<(u32, ValType)>,
+    /// Whether nothing is to be below [`DATA_START`](crate::low::DATA_START) in memory 0.
+    pub(crate) low_is_free: bool,
     /// Names by function index.
     pub(crate) names: Vec<Option<String>>,
     /// How names start that are free for exports: `fuzzbox:`.
@@ -115,6 +118,7 @@ struct Reader<'a> {
     /// What stands between `fuzzbox` and `:` in export names.
     taken: BTreeSet<&'a str>,
     functions: u32,
+    low: LowAddresses,
 }
 
 impl<'a> Reader<'a> {
@@ -136,6 +140,8 @@ impl<'a> Reader<'a> {
                     }
                 }
             }
+            Payload::GlobalSection(section) => self.low.globals(section.clone())?,
+            Payload::DataSection(section) => self.low.data(section.clone())?,
             Payload::FunctionSection(section) => self.functions = section.count(),
             Payload::ExportSection(section) => {
                 for export in section.clone() {
@@ -177,6 +183,7 @@ impl<'a> Reader<'a> {
             memory_types: (0..types.memory_count()).map(|index| types.memory_at(index)).collect(),
             tables: types.table_count(),
             globals: types.global_count(),
+            low_is_free: self.low.are_free() && types.memory_count() > 0 && !types.memory_at(0).memory64,
             mutable_globals: Vec::new(),
             names: names.into_vec(),
             export_prefix: free_prefix(&self.taken),

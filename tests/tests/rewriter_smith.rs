@@ -252,6 +252,10 @@ fn run(
     let mut store = Store::new(engine, limits);
     store.limiter(|limits| limits);
     let mut linker = Linker::new(engine);
+    let counts_frames = new.filter(|new| new.injected.trace.is_some());
+    if let Some(new) = counts_frames {
+        import_functions_that_compare_frames(&mut linker, &mut store, interface, &new.injected.memory_export);
+    }
     if linker.define_unknown_imports_as_default_values(&mut store, interface).is_err() {
         ran.log.push("can't be linked".to_owned());
         return ran;
@@ -274,7 +278,12 @@ fn run(
             let function = instance.get_func(&mut store, export.name()).unwrap();
             let Some(arguments) = arguments(&ty, &mut random) else { continue };
             let mut results = vec![Val::I32(0); ty.results().len()];
-            ran.log.push(match function.call(&mut store, &arguments, &mut results) {
+            let result = function.call(&mut store, &arguments, &mut results);
+            if let Some(new) = counts_frames {
+                let injected = instance.get_memory(&mut store, &new.injected.memory_export).unwrap();
+                check_frames_afterwards(injected.data_mut(&mut store), result.as_ref().err(), seed);
+            }
+            ran.log.push(match result {
                 Ok(()) => format!("returned {}", describe_all(&mut store, &results)),
                 Err(error) => {
                     store.take_pending_exception();
@@ -299,6 +308,55 @@ fn run(
         ran.counters.push(0);
     }
     ran
+}
+
+/// The cell that counts live frames.
+fn frames(injected: &[u8]) -> usize {
+    u32::from_le_bytes(injected[layout::FRAMES as usize..][..4].try_into().unwrap()) as usize
+}
+
+/// Gives a module imported functions which do nothing, but see that as many frames were counted as the engine finds.
+fn import_functions_that_compare_frames(
+    linker: &mut Linker<StoreLimits>,
+    store: &mut Store<StoreLimits>,
+    interface: &Module,
+    injected: &str,
+) {
+    for import in interface.imports() {
+        let ExternType::Func(ty) = import.ty() else { continue };
+        let Some(values) = ty.results().map(|ty| Val::default_for_ty(&ty)).collect::<Option<Vec<_>>>() else {
+            continue;
+        };
+        let injected = injected.to_owned();
+        let function = Func::new(&mut *store, ty, move |mut caller, _, results| {
+            // Without one, an import is called that the module exports.
+            if let Some(Extern::Memory(injected)) = caller.get_export(&injected) {
+                let live = WasmBacktrace::force_capture(&caller).frames().len();
+                assert_eq!(frames(injected.data(&caller)), live);
+            }
+            results.clone_from_slice(&values);
+            Ok(())
+        });
+        // Of several with one name, the last is not for all of them: then the module can't be linked.
+        linker.allow_shadowing(true).define(&mut *store, import.module(), import.name(), function).unwrap();
+    }
+}
+
+/// Sees that no frame is counted after a call that returned, and all but at most the last after one that trapped; and sets
+/// back the count, as a host does before each execution.
+fn check_frames_afterwards(injected: &mut [u8], error: Option<&Error>, seed: u64) {
+    let live = frames(injected);
+    match error {
+        None => assert_eq!(live, 0, "seed {seed}"),
+        Some(error) if error.downcast_ref() == Some(&Trap::StackOverflow) => {}
+        Some(error) if error.is::<Trap>() => {
+            let left = error.downcast_ref::<WasmBacktrace>().map_or(0, |backtrace| backtrace.frames().len());
+            assert!(left == live || left == live + 1, "seed {seed}: {live} {left}");
+        }
+        // What an exception left is counted until somebody catches.
+        Some(_) => {}
+    }
+    injected[layout::FRAMES as usize..][..4].fill(0);
 }
 
 /// The frames that a trap has left. Those that an exception has left are no business of ours. `None` if a frame has no

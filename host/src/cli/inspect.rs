@@ -67,6 +67,9 @@ struct Inspected {
 fn print(summary: &Summary, debug_info: &Found) -> std::io::Result<()> {
     say!("module    {}", summary.module);
     say!("entry     {}", summary.entry);
+    say!("input     {}", summary.input);
+    say!("over-read {}", summary.over_read);
+    say!("before    {}", if summary.before.is_empty() { "nothing".to_owned() } else { summary.before.join(", ") });
     say!("edges     {} in {} functions", summary.edges, summary.functions);
     for (name, list) in [("imports", &summary.imports), ("exports", &summary.exports), ("memories", &summary.memories)]
     {
@@ -77,6 +80,8 @@ fn print(summary: &Summary, debug_info: &Found) -> std::io::Result<()> {
         }
     }
     say!("restored  {}", summary.restore);
+    let low = if summary.finds_low_stores { "found" } else { "not looked for: data or the stack may lie there" };
+    say!("null      writes below address 1024 are {low}");
     match (&debug_info.kind, &debug_info.missing) {
         (Some(kind), _) => say!("debug     {kind}: findings show file and line"),
         (None, Some(missing)) => say!("debug     {missing}: findings show functions only"),

@@ -22,6 +22,8 @@ mod target_args;
 
 pub use exit::{Exit, Fault, Verdict};
 
+use crate::sandbox::THREAD_STACK_BYTES;
+use anyhow::Context;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -66,7 +68,27 @@ pub fn main() -> ExitCode {
     }
     // clap exits with 2 on usage errors and 0 after --help, which is our contract too.
     let cli = Cli::parse_from(arguments);
-    let verdict = match cli.verb {
+    match on_large_stack(|| run(cli.verb)) {
+        Ok(exit) => ExitCode::from(exit as u8),
+        Err(fault) if fault.is_broken_pipe() => ExitCode::from(Exit::Clean as u8),
+        Err(fault) => {
+            eprintln!("{fault}");
+            ExitCode::from(fault.exit as u8)
+        }
+    }
+}
+
+/// Verbs execute guests on the thread that they run on, and the first thread's stack is too small for that.
+fn on_large_stack(job: impl FnOnce() -> Verdict + Send) -> Verdict {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(THREAD_STACK_BYTES);
+        let running = thread.spawn_scoped(scope, job).context("failed to start a thread")?;
+        running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+fn run(verb: Verb) -> Verdict {
+    match verb {
         Verb::Run(args) => args.run(),
         Verb::Repro(args) => args.run(),
         Verb::Replay(args) => args.run(),
@@ -77,13 +99,5 @@ pub fn main() -> ExitCode {
         Verb::Instrument(args) => args.run(),
         Verb::Import(args) => args.run(),
         Verb::Export(args) => args.run(),
-    };
-    match verdict {
-        Ok(exit) => ExitCode::from(exit as u8),
-        Err(fault) if fault.is_broken_pipe() => ExitCode::from(Exit::Clean as u8),
-        Err(fault) => {
-            eprintln!("{fault}");
-            ExitCode::from(fault.exit as u8)
-        }
     }
 }

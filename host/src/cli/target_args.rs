@@ -1,7 +1,7 @@
 //! The flags that say what a target is and under which limits it is executed.
 
 use super::exit::{Fault, UserError};
-use crate::sandbox::{CodeCache, Settings, Stub, Target};
+use crate::sandbox::{CodeCache, EntryArgs, Settings, Stub, Target};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use std::io::Read;
@@ -16,9 +16,25 @@ pub(super) struct TargetArgs {
     /// Export to fuzz [default: LLVMFuzzerTestOneInput, else _start]
     #[arg(long, value_name = "EXPORT", help_heading = "Target")]
     entry: Option<String>,
-    /// Argument for a WASI command; repeatable
+    /// What --entry's parameters are given: `numbers` from the input's bytes (little-endian, missing bytes are 0),
+    /// `bytes`, where the first two that can be are pointer and length and the others numbers from the first bytes,
+    /// `bytes:N` if the pointer is parameter N from 0 on, or `auto`, which is bytes if the first two can be a pointer and
+    /// a length, and else numbers
+    #[arg(long, value_name = "HOW", default_value_t, requires = "entry", help_heading = "Target")]
+    entry_args: EntryArgs,
+    /// Argument for a WASI command; repeatable. `@@` in it becomes the path of a file that holds the input; without any,
+    /// the input is on stdin
     #[arg(long = "arg", value_name = "ARG", allow_hyphen_values = true, help_heading = "Target")]
     args: Vec<String>,
+    /// The same without --arg: `-- -x @@`
+    #[arg(last = true, value_name = "ARG", help_heading = "Target")]
+    command_args: Vec<String>,
+    /// Call the entry with the empty input once, and begin every execution with what that left
+    #[arg(long, help_heading = "Target")]
+    warm_up: bool,
+    /// Heap that a target's `malloc` takes before the first execution, so that executions grow it less often; 0 for none
+    #[arg(long, value_name = "SIZE", default_value = "1MiB", value_parser = bytes, help_heading = "Target")]
+    grow_heap: u64,
     /// What imports do that nobody provides
     #[arg(long, value_name = "WHAT", help_heading = "Target")]
     stub_imports: Option<Stub>,
@@ -53,18 +69,26 @@ impl TargetArgs {
                 "--memory-max can be at most {} GiB",
                 Settings::MEMORY_BYTES_MAX >> 30
             );
+            ensure!(
+                self.grow_heap <= Settings::GROW_HEAP_BYTES_MAX.into(),
+                "--grow-heap can be at most {} MiB",
+                Settings::GROW_HEAP_BYTES_MAX >> 20
+            );
             ensure!((1..=Settings::FUEL_MAX).contains(&self.fuel_max), "--fuel-max can be 1 to {}", Settings::FUEL_MAX);
             input_bytes_max
                 .with_context(|| format!("--input-bytes-max can be at most {} MiB", Settings::INPUT_BYTES_MAX >> 20))
         };
         Ok(Settings {
             entry: self.entry.clone(),
-            args: self.args.clone(),
+            entry_args: self.entry_args,
+            args: self.args.iter().chain(&self.command_args).cloned().collect(),
             input_bytes_max: check().blame_user()?,
             memory_bytes_max: self.memory_max,
             fuel_max: self.fuel_max,
             stub_imports: self.stub_imports,
             crash_on_exit: self.crash_on_exit,
+            grow_heap_bytes: u32::try_from(self.grow_heap).expect("checked above"),
+            warm_up: self.warm_up,
         })
     }
 

@@ -1,19 +1,30 @@
-//! The entry bound to an instance: initialisers, the place of the input, and the call itself.
+//! The entry bound to an instance: how it is given an input, and the call itself.
 
 use super::entry::Entry;
 use super::host::Host;
-use super::injected::Injected;
 use super::memory::Region;
+use super::parameter::Parameter;
 use super::snapshot::region_of;
-use super::target::{INIT_FUEL_MAX, Target};
-use anyhow::{Context, Result, ensure};
+use super::target::Target;
+use anyhow::{Context, Result};
 use std::sync::Arc;
-use wasmtime::{Instance, Memory, Store, TypedFunc};
+use wasmtime::{Func, Instance, Memory, Store, TypedFunc, ValRaw};
 
 /// The entry, bound to an instance.
 pub(super) enum Call {
-    Harness { function: Harness, region: Arc<Region>, input_end: usize },
-    Command(TypedFunc<(), ()>),
+    /// `(ptr, len)` with at most one result, an i32.
+    Harness { function: Harness, place: Place, rejects: bool },
+    /// Any other function with parameters.
+    Function { function: Raw, parameters: Box<[Parameter]>, place: Option<Place>, wide: bool },
+    /// A function without parameters.
+    Command { function: Raw, files: Vec<String> },
+}
+
+/// Where inputs lie in linear memory.
+pub(super) struct Place {
+    region: Arc<Region>,
+    /// The offset at which each input ends.
+    end: usize,
 }
 
 pub(super) enum Harness {
@@ -23,113 +34,114 @@ pub(super) enum Harness {
     WideVoid(TypedFunc<(i64, i64), ()>),
 }
 
-pub(super) fn initialiser_failed(error: wasmtime::Error, when: &str) -> anyhow::Error {
-    anyhow::Error::from(error).context(format!("the module fails {when}, before it is given any input"))
+/// A function of any type whose parameters are numbers. Its results are of no interest.
+pub(super) struct Raw {
+    function: Func,
+    /// Parameters, of which the first call's results take the place.
+    values: Box<[ValRaw]>,
 }
 
-/// Runs the initialisers and finds a place for the input.
-pub(super) fn bind(target: &Target, store: &mut Store<Host>, instance: &Instance, injected: &Injected) -> Result<Call> {
-    if target.variant.has_fuel() {
-        injected.set_fuel(INIT_FUEL_MAX);
-    }
-    match &target.entry {
-        Entry::Command { export } => Ok(Call::Command(instance.get_typed_func(&mut *store, export)?)),
-        Entry::LibFuzzer { export, wide } => {
-            if let Ok(initialize) = instance.get_typed_func::<(), ()>(&mut *store, "_initialize") {
-                initialize.call(&mut *store, ()).map_err(|error| initialiser_failed(error, "in `_initialize`"))?;
-            }
-            let memory = guest_memory(target, store, instance)?;
-            libfuzzer_initialize(store, instance, memory, *wide)?;
-            let (memory, input_end) = input_area(target, store, instance, memory)?;
-            let function = Harness::bind(store, instance, export, *wide)?;
-            Ok(Call::Harness { function, region: region_of(target, store, memory)?, input_end })
-        }
-    }
-}
-
-/// The memory that the harness' pointer means: the export `memory`, else the first.
-fn guest_memory(target: &Target, store: &mut Store<Host>, instance: &Instance) -> Result<Memory> {
-    let first = target.state.memories.first();
-    let named = instance.get_memory(&mut *store, "memory");
-    named
-        .or_else(|| instance.get_memory(&mut *store, first?))
-        .context("the harness takes a pointer, but the module has no memory")
-}
-
-/// Calls `LLVMFuzzerInitialize(int *argc, char ***argv)` if there is one, with argc 1 and argv { "fuzzbox", NULL }.
-fn libfuzzer_initialize(store: &mut Store<Host>, instance: &Instance, memory: Memory, wide: bool) -> Result<()> {
-    const NAME: &str = "LLVMFuzzerInitialize";
-    let Some(function) = instance.get_func(&mut *store, NAME) else { return Ok(()) };
-    let base = memory.data_size(&*store);
-    memory
-        .grow(&mut *store, 1)
-        .map_err(anyhow::Error::from)
-        .with_context(|| format!("no memory for the arguments of {NAME}"))?;
-    // argc, argv[0], argv[1], argv, and the name, in words of a pointer's size.
-    let word = if wide { 8 } else { 4 };
-    let words = [1, base + 4 * word, 0, base + word];
-    let mut bytes: Vec<u8> = words.iter().flat_map(|value| value.to_le_bytes()[..word].to_vec()).collect();
-    bytes.extend(b"fuzzbox\0");
-    memory.write(&mut *store, base, &bytes)?;
-    let (argc, argv) = (base, base + 3 * word);
-    let unusual = |error| anyhow::Error::from(error).context(format!("export `{NAME}` has an unusual type"));
-    let result = if wide {
-        let initialize = function.typed::<(i64, i64), i32>(&*store).map_err(unusual)?;
-        initialize.call(&mut *store, (i64::try_from(argc)?, i64::try_from(argv)?))
-    } else {
-        let initialize = function.typed::<(i32, i32), i32>(&*store).map_err(unusual)?;
-        initialize.call(&mut *store, (u32::try_from(argc)?.cast_signed(), u32::try_from(argv)?.cast_signed()))
-    };
-    result.map(drop).map_err(|error| initialiser_failed(error, "in `LLVMFuzzerInitialize`"))
-}
-
-/// Finds a place for the longest input. Returns the memory and the offset at which every input ends.
-///
-/// Memory grows by the input's pages, and every input ends where memory does: reading past it traps, as long as
-/// the guest doesn't grow its memory. A memory that can't grow gives a block from the guest's own `malloc`.
-fn input_area(
-    target: &Target,
-    store: &mut Store<Host>,
-    instance: &Instance,
-    memory: Memory,
-) -> Result<(Memory, usize)> {
-    let len = target.settings.input_bytes_max;
-    let pages = u64::from(len).max(1).div_ceil(memory.page_size(&*store));
-    if memory.grow(&mut *store, pages).is_ok() {
-        return Ok((memory, memory.data_size(&*store)));
-    }
-    let malloc = instance.get_typed_func::<i32, i32>(&mut *store, "malloc").ok();
-    let pointer = match &malloc {
-        Some(malloc) => {
-            malloc.call(&mut *store, i32::try_from(len)?).map_err(|error| initialiser_failed(error, "in `malloc`"))?
-        }
-        None => 0,
-    };
-    let end = u64::from(pointer.cast_unsigned()) + u64::from(len);
-    let fits = usize::try_from(end).is_ok_and(|end| end <= memory.data_size(&*store));
-    ensure!(
-        pointer != 0 && fits,
-        "there is no room for inputs of {len} bytes: the memory can't grow, and `malloc` {}\nhelp: lower --input-bytes-max or raise --memory-max",
-        if malloc.is_some() { "failed" } else { "is not exported" }
-    );
-    Ok((memory, usize::try_from(end)?))
-}
-
-impl Harness {
-    fn bind(store: &mut Store<Host>, instance: &Instance, export: &str, wide: bool) -> Result<Self> {
+impl Call {
+    /// Binds the target's entry; `place` is where inputs lie, for those that take bytes.
+    pub(super) fn bind(
+        target: &Target,
+        store: &mut Store<Host>,
+        instance: &Instance,
+        place: Option<Place>,
+    ) -> Result<Self> {
+        let export = target.entry.export();
         let function = instance.get_func(&mut *store, export).context("the entry was found before")?;
-        let void = function.ty(&*store).results().len() == 0;
-        Ok(match (wide, void) {
-            (false, false) => Self::Narrow(function.typed(&*store)?),
-            (false, true) => Self::NarrowVoid(function.typed(&*store)?),
-            (true, false) => Self::Wide(function.typed(&*store)?),
-            (true, true) => Self::WideVoid(function.typed(&*store)?),
+        Ok(match &target.entry {
+            Entry::Command { files, .. } => Self::Command { function: Raw::new(store, function), files: files.clone() },
+            Entry::Function { parameters, wide, .. } => match (&**parameters, place) {
+                ([Parameter::Pointer, Parameter::Length], Some(place)) if Harness::fits(store, function) => {
+                    let function = Harness::bind(store, function, *wide)?;
+                    Self::Harness { function, place, rejects: target.entry.rejects() }
+                }
+                (_, place) => Self::Function {
+                    function: Raw::new(store, function),
+                    parameters: parameters.clone(),
+                    place,
+                    wide: *wide,
+                },
+            },
         })
     }
 
-    /// Calls the harness with the input at `start`. Offsets and lengths fit: they are inside the memory.
-    pub(super) fn call(&self, store: &mut Store<Host>, start: usize, len: usize) -> wasmtime::Result<i32> {
-        let narrow = |value: usize| u32::try_from(value).expect("inside a 32-bit memory").cast_signed();
+    /// Gives the entry an input and calls it, `enter` right before. The result is -1 if the input is not to be kept.
+    pub(super) fn run(&mut self, store: &mut Store<Host>, input: &[u8], enter: impl FnOnce()) -> wasmtime::Result<i32> {
+        match self {
+            Self::Harness { function, place, rejects } => {
+                store.data_mut().wasi.reset(&[]);
+                let start = place.put(input);
+                enter();
+                let result = function.call(store, start, input.len())?;
+                Ok(if *rejects { result } else { 0 })
+            }
+            Self::Function { function, parameters, place, wide } => {
+                store.data_mut().wasi.reset(&[]);
+                let start = |len| place.as_ref().map_or(0, |place| place.start(len));
+                let bytes = Parameter::decode(parameters, input, &mut function.values, start, *wide);
+                if let Some(place) = place {
+                    place.put(bytes);
+                }
+                enter();
+                function.call(store)
+            }
+            Self::Command { function, files } => {
+                let wasi = &mut store.data_mut().wasi;
+                wasi.reset(if files.is_empty() { input } else { &[] });
+                for path in files {
+                    wasi.set_file(path, input);
+                }
+                enter();
+                function.call(store)
+            }
+        }
+    }
+}
+
+impl Place {
+    /// Inputs end at offset `end` of `memory`.
+    pub(super) fn new(target: &Target, store: &Store<Host>, memory: Memory, end: usize) -> Result<Self> {
+        Ok(Self { region: region_of(target, store, memory)?, end })
+    }
+
+    /// The offset at which an input of `len` bytes starts.
+    fn start(&self, len: usize) -> usize {
+        self.end - len
+    }
+
+    /// Writes an input, and returns where it starts.
+    fn put(&self, input: &[u8]) -> usize {
+        let start = self.start(input.len());
+        // SAFETY: no guest runs.
+        unsafe { self.region.write(start, input) };
+        start
+    }
+}
+
+impl Harness {
+    /// Whether the results are none, or an i32.
+    fn fits(store: &Store<Host>, function: Func) -> bool {
+        let ty = function.ty(store);
+        ty.results().len() <= 1 && ty.results().all(|result| result.is_i32())
+    }
+
+    fn bind(store: &Store<Host>, function: Func, wide: bool) -> Result<Self> {
+        let void = function.ty(store).results().len() == 0;
+        Ok(match (wide, void) {
+            (false, false) => Self::Narrow(function.typed(store)?),
+            (false, true) => Self::NarrowVoid(function.typed(store)?),
+            (true, false) => Self::Wide(function.typed(store)?),
+            (true, true) => Self::WideVoid(function.typed(store)?),
+        })
+    }
+
+    /// Calls the harness with the input at `start`, which is inside the memory. At the end of 4 GiB is only the empty input,
+    /// whose address is 0 then.
+    fn call(&self, store: &mut Store<Host>, start: usize, len: usize) -> wasmtime::Result<i32> {
+        let narrow = |value: usize| (value as u32).cast_signed();
         let wide = |value: usize| i64::try_from(value).expect("inside a memory");
         match self {
             Self::Narrow(function) => function.call(store, (narrow(start), narrow(len))),
@@ -137,5 +149,20 @@ impl Harness {
             Self::Wide(function) => function.call(store, (wide(start), wide(len))),
             Self::WideVoid(function) => function.call(store, (wide(start), wide(len))).map(|()| 0),
         }
+    }
+}
+
+impl Raw {
+    fn new(store: &Store<Host>, function: Func) -> Self {
+        let ty = function.ty(store);
+        let values = vec![ValRaw::u32(0); ty.params().len().max(ty.results().len())];
+        Self { function, values: values.into() }
+    }
+
+    /// Calls with the present values as parameters. Whatever it returns is nothing: 0.
+    fn call(&mut self, store: &mut Store<Host>) -> wasmtime::Result<i32> {
+        // SAFETY: `values` has room for the parameters and for the results, and whoever fills it does so by the function's
+        // own type, all of whose parameters are numbers. Results, which may be references, are never read.
+        unsafe { self.function.call_unchecked(store, &raw mut *self.values) }.map(|()| 0)
     }
 }

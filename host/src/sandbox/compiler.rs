@@ -7,7 +7,6 @@
 //! | optimising for size as well, no address map, no backtraces, no frame pointers | default | no difference that can be told from noise |
 
 use super::settings::Settings;
-use super::target::STACK_BYTES;
 use anyhow::Result;
 use wasmtime::{Config, OptLevel, RegallocAlgorithm};
 
@@ -26,7 +25,6 @@ pub fn compiler_settings(wasm: &[u8]) -> Result<Config> {
         .cranelift_regalloc_algorithm(RegallocAlgorithm::Backtracking)
         .cranelift_nan_canonicalization(fuzzbox_instrument::shows_float_bits(wasm)?)
         .relaxed_simd_deterministic(true)
-        .max_wasm_stack(STACK_BYTES)
         .generate_address_map(true)
         .memory_may_move(false)
         .memory_reservation(Settings::MEMORY_BYTES_MAX)

@@ -1,6 +1,9 @@
 //! Which export of a module is fuzzed, and how it takes its input.
 
-use anyhow::{Result, bail};
+use super::file_args::FileArgs;
+use super::parameter::Parameter;
+use super::settings::Settings;
+use anyhow::{Context, Result, bail, ensure};
 use std::collections::BTreeSet;
 use std::fmt;
 use wasmtime::{ExternType, FuncType, Module, ValType};
@@ -13,87 +16,181 @@ const COMMAND: &str = "_start";
 /// How a target takes its input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
-    /// A libFuzzer harness, `(ptr, len) -> i32` or without a result: the input lies at the end of linear memory.
-    LibFuzzer {
+    /// A function with parameters: bytes of the input in linear memory, numbers from its first bytes, or both.
+    Function {
         /// The export's name.
         export: String,
+        /// What each parameter is given: the pair [`Parameter::Pointer`], [`Parameter::Length`] at most once.
+        parameters: Box<[Parameter]>,
         /// Pointers and lengths have 64 bits (memory64).
         wide: bool,
     },
-    /// A WASI command: the input is its standard input.
+    /// A WASI command, or another function without parameters: the input is its standard input, or a file that it is
+    /// told by `@@` in its arguments.
     Command {
         /// The export's name.
         export: String,
+        /// Absolute paths of the files that hold the input; none if it is standard input.
+        files: Vec<String>,
     },
 }
 
 impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}(", Shortened(self.export()))?;
         match self {
-            Self::LibFuzzer { export, .. } => write!(f, "{export}(ptr, len), a libFuzzer harness"),
-            Self::Command { export } => write!(f, "{export}(), a WASI command that reads stdin"),
+            Self::Function { parameters, .. } => {
+                let names: Vec<_> = parameters.iter().map(|parameter| parameter.name()).collect();
+                let what = match () {
+                    () if self.rejects() => "a libFuzzer harness",
+                    () if !self.takes_bytes() => "a function over numbers from the input",
+                    () if parameters.len() == 2 => "a function over the input's bytes",
+                    () => "a function over numbers from the input and the bytes after them",
+                };
+                write!(f, "{}), {what}", list(&names))
+            }
+            Self::Command { export, files } => {
+                let what = if export == COMMAND { "a WASI command" } else { "a function" };
+                match &files[..] {
+                    [] => write!(f, "), {what} that reads stdin"),
+                    files => write!(f, "), {what} that reads the file {}", files.join(" and ")),
+                }
+            }
         }
     }
 }
 
 impl Entry {
-    /// Chooses the entry of `module`: `named` if given, else a libFuzzer harness, else a WASI command. Exports that were
-    /// `added` to the module are none of its own.
+    /// Chooses the entry of `module`: what `settings` name, else a libFuzzer harness, else a WASI command. Exports that
+    /// were `added` to the module are none of its own.
     ///
     /// # Errors
     ///
-    /// If there is none, with the list of exports and what would make the module a target.
-    pub(super) fn choose(module: &Module, added: &BTreeSet<&str>, named: Option<&str>) -> Result<Self> {
-        if let Some(name) = named {
-            let export = module.get_export(name).filter(|_| !added.contains(name));
+    /// If there is none, with the list of exports and what would make the module a target; or if it can't be given its
+    /// input in the way that `settings` ask for.
+    pub(super) fn choose(
+        module: &Module,
+        memories: &[String],
+        added: &BTreeSet<&str>,
+        settings: &Settings,
+    ) -> Result<Self> {
+        let addresses = address_type(module, memories);
+        let entry = if let Some(name) = &settings.entry {
+            let export = module.get_export(name).filter(|_| !added.contains(&**name));
             let Some(ExternType::Func(ty)) = export else {
-                bail!("the module exports no function `{name}` (--entry)\n{}", exports(module, added));
+                bail!("the module exports no function `{}` (--entry)\n{}", Shortened(name), exports(module, added));
             };
-            return Self::of_type(name, &ty).ok_or_else(|| {
-                anyhow::anyhow!(
-                    "export `{name}` has type {} and can't be an entry: it takes neither (ptr, len) nor nothing",
-                    signature(&ty)
-                )
-            });
-        }
-        for name in [LIBFUZZER, COMMAND] {
-            let Some(ExternType::Func(ty)) = module.get_export(name) else { continue };
-            return Self::of_type(name, &ty)
-                .ok_or_else(|| anyhow::anyhow!("export `{name}` has the unusual type {}", signature(&ty)));
-        }
-        bail!(
-            "the module has no entry that can be fuzzed\n{}\n\
-             a target exports one of\n  \
-             int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);   (any language; the input is in memory)\n  \
-             _start, as every WASI command does                             (the input is on stdin)",
-            exports(module, added)
-        );
+            Self::of_type(name, &ty, addresses, settings)?
+        } else {
+            let function = |name| Some((name, module.get_export(name)?.func()?.clone()));
+            let Some((name, ty)) = [LIBFUZZER, COMMAND].into_iter().find_map(function) else {
+                bail!(
+                    "the module has no entry that can be fuzzed\n{}\n\
+                     a target exports one of\n  \
+                     int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);   (any language; the input is in memory)\n  \
+                     _start, as every WASI command does                             (the input is on stdin)\n\
+                     or a function over numbers or (pointer, length), to be named by --entry",
+                    exports(module, added)
+                );
+            };
+            let entry = Self::of_type(name, &ty, addresses, settings)?;
+            ensure!(
+                matches!(entry, Self::Command { .. }) == (name == COMMAND),
+                "export `{name}` has the unusual type {}",
+                signature(&ty)
+            );
+            entry
+        };
+        entry.check(settings)?;
+        Ok(entry)
     }
 
-    fn of_type(name: &str, ty: &FuncType) -> Option<Self> {
-        let params: Vec<_> = ty.params().collect();
-        let result_fits = ty.results().all(|result| result.is_i32()) && ty.results().len() <= 1;
-        let is = |pattern: fn(&ValType) -> bool| params.len() == 2 && params.iter().all(pattern) && result_fits;
-        if is(ValType::is_i32) || is(ValType::is_i64) {
-            Some(Self::LibFuzzer { export: name.to_owned(), wide: params[0].is_i64() })
-        } else if params.is_empty() && ty.results().len() == 0 {
-            Some(Self::Command { export: name.to_owned() })
-        } else {
-            None
+    fn of_type(name: &str, ty: &FuncType, addresses: Option<ValType>, settings: &Settings) -> Result<Self> {
+        let export = name.to_owned();
+        if ty.params().len() == 0 {
+            return Ok(Self::Command { export, files: FileArgs::of(&settings.args).paths });
         }
+        let parameters = Parameter::of(ty, addresses.as_ref(), settings.entry_args)
+            .with_context(|| format!("export `{}{}` can't be an entry", Shortened(name), signature(ty)))?;
+        let wide = matches!(addresses, Some(ValType::I64));
+        let entry = Self::Function { export, parameters, wide };
+        if name == LIBFUZZER && settings.entry.is_none() {
+            let results = ty.results().collect::<Vec<_>>();
+            ensure!(addresses.is_some(), "export `{name}` takes a pointer, but the module has no memory");
+            let fits = entry.rejects() && matches!(&results[..], [] | [ValType::I32]);
+            ensure!(
+                fits,
+                "export `{name}` has the unusual type {}\nhelp: --entry {name} calls it nevertheless",
+                signature(ty)
+            );
+        }
+        Ok(entry)
+    }
+
+    /// Refuses settings that mean nothing for this entry.
+    fn check(&self, settings: &Settings) -> Result<()> {
+        match self {
+            Self::Command { export, .. } if export == COMMAND => ensure!(
+                !settings.warm_up,
+                "a WASI command can't be warmed up: `{COMMAND}` runs the whole program, which is done then (--warm-up)"
+            ),
+            Self::Command { .. } => {}
+            Self::Function { .. } => ensure!(
+                FileArgs::of(&settings.args).paths.is_empty(),
+                "`@@` in --arg stands for a file with the input, but {self} is given its input otherwise"
+            ),
+        }
+        Ok(())
     }
 
     /// The name of the export that is called.
     pub fn export(&self) -> &str {
         match self {
-            Self::LibFuzzer { export, .. } | Self::Command { export } => export,
+            Self::Function { export, .. } | Self::Command { export, .. } => export,
+        }
+    }
+
+    /// Whether it is the export that runs a whole WASI program.
+    pub(super) fn is_program(&self) -> bool {
+        matches!(self, Self::Command { export, .. } if export == COMMAND)
+    }
+
+    /// Whether bytes of the input are put into linear memory.
+    pub(super) fn takes_bytes(&self) -> bool {
+        matches!(self, Self::Function { parameters, .. } if parameters.contains(&Parameter::Pointer))
+    }
+
+    /// Whether a result of -1 means "do not keep this input", as it does for libFuzzer.
+    pub(super) fn rejects(&self) -> bool {
+        let Self::Function { export, parameters, .. } = self else { return false };
+        export == LIBFUZZER && matches!(**parameters, [Parameter::Pointer, Parameter::Length])
+    }
+}
+
+/// The type of addresses in the memory that pointers mean: the export `memory`, else the
+/// first of `memories`, which are exports.
+fn address_type(module: &Module, memories: &[String]) -> Option<ValType> {
+    let memory = |name: &str| module.get_export(name)?.memory().cloned();
+    let memory = memory("memory").or_else(|| memory(memories.first()?))?;
+    Some(if memory.is_64() { ValType::I64 } else { ValType::I32 })
+}
+
+/// A name out of a module, in one line and not too long.
+pub(super) struct Shortened<'a>(pub(super) &'a str);
+
+impl fmt::Display for Shortened<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const CHARS_MAX: usize = 100;
+        match self.0.char_indices().nth(CHARS_MAX) {
+            Some((end, _)) => write!(f, "{}...", self.0[..end].escape_debug()),
+            None => write!(f, "{}", self.0.escape_debug()),
         }
     }
 }
 
 /// A function type as a person writes it: `(i32, i32) -> i32`.
 pub(super) fn signature(ty: &FuncType) -> String {
-    let join = |types: Vec<ValType>| types.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let join = |types: Vec<ValType>| list(&types.iter().map(ToString::to_string).collect::<Vec<_>>());
     let results = match ty.results().len() {
         0 => String::new(),
         1 => format!(" -> {}", join(ty.results().collect())),
@@ -102,13 +199,21 @@ pub(super) fn signature(ty: &FuncType) -> String {
     format!("({}){results}", join(ty.params().collect()))
 }
 
+/// Types with commas between them, shortened.
+fn list<T: AsRef<str>>(types: &[T]) -> String {
+    const SHOWN_MAX: usize = 16;
+    let shown: Vec<_> = types.iter().take(SHOWN_MAX).map(AsRef::as_ref).collect();
+    let more = types.len().saturating_sub(SHOWN_MAX);
+    if more > 0 { format!("{}, and {more} more", shown.join(", ")) } else { shown.join(", ") }
+}
+
 /// The module's exported functions in one line, shortened.
 fn exports(module: &Module, added: &BTreeSet<&str>) -> String {
     const SHOWN_MAX: usize = 20;
     let functions: Vec<_> = module
         .exports()
         .filter(|export| !added.contains(export.name()))
-        .filter_map(|export| Some(format!("{}{}", export.name().escape_debug(), signature(export.ty().func()?))))
+        .filter_map(|export| Some(format!("{}{}", Shortened(export.name()), signature(export.ty().func()?))))
         .collect();
     match functions.len() {
         0 => "it exports no functions".to_owned(),

@@ -1,16 +1,19 @@
 //! One kept instance: runs inputs, each from the same state.
 
-use super::call::{Call, bind, initialiser_failed};
+use super::call::Call;
 use super::code::CodeCache;
+use super::file_args::FileArgs;
 use super::host::{Host, Limits};
 use super::injected::Injected;
 use super::interrupt::{Gate, Interrupter};
 use super::observation::Observation;
 use super::outcome::Outcome;
+use super::prepare::{initialiser_failed, prepare};
 use super::settings::Settings;
 use super::snapshot::{Snapshot, region};
+use super::stack::with_room;
 use super::target::Target;
-use super::trap::{self, Frames};
+use super::trap;
 use super::variant::Variant;
 use super::wasi::{Wasi, WasiConfig};
 use anyhow::{Context, Result, bail, ensure};
@@ -95,7 +98,9 @@ impl Target {
     /// If the module can't be rewritten so, or the initialisers leave another state in this variant than in the other,
     /// which would be a mistake of ours.
     pub fn in_variant(self: &Arc<Self>, variant: Variant) -> Result<Self> {
-        let target = Arc::new(Self::compile(&self.bytes, self.settings.clone(), variant, &self.cache)?);
+        let mut target = Self::compile(&self.bytes, self.settings.clone(), variant, &self.cache)?;
+        target.attempts = self.attempts.clone();
+        let target = Arc::new(target);
         let same = Executor::new(self)?.state_hash() == Executor::new(&target)?.state_hash();
         ensure!(same, "the initialisers leave another state in another variant of the module");
         Ok(Arc::into_inner(target).expect("the executor is gone"))
@@ -110,7 +115,8 @@ impl Executor {
     /// If the module's initialiser fails, an import is unknown, or there is no place for the input.
     pub fn new(target: &Arc<Target>) -> Result<Self> {
         let gate = Arc::default();
-        Ok(Self { instance: Kept::new(target, &gate)?, target: target.clone(), gate, dirty: false })
+        let instance = with_room(target.variant.stack_bytes(), || Kept::new(target, &gate))?;
+        Ok(Self { instance, target: target.clone(), gate, dirty: false })
     }
 
     /// A handle to interrupt executions with, from any thread; of use for as long as the executor lives.
@@ -129,7 +135,7 @@ impl Executor {
     ///
     /// If `input` is longer than the limit, or the host fails; never for what the guest does.
     pub fn run(&mut self, input: &[u8]) -> Result<Outcome> {
-        self.restore()?;
+        with_room(self.target.variant.stack_bytes(), || self.restore())?;
         self.run_unrestored(input)
     }
 
@@ -145,8 +151,9 @@ impl Executor {
             "the input has {} bytes, the limit is {limit}\nhelp: raise it with --input-bytes-max",
             input.len()
         );
-        self.dirty = true;
-        self.instance.run(&self.target, &self.gate, input)
+        let Self { target, instance, gate, dirty } = self;
+        *dirty = true;
+        with_room(target.variant.stack_bytes(), || instance.run(target, gate, input))
     }
 
     /// If the last execution failed: a number that tells where, the same for each failure of this executor's target with the
@@ -187,10 +194,7 @@ impl Kept {
         let injected_bytes =
             usize::try_from(target.injected.pages << 16).context("the counters fill the address space")?;
         let limits = Limits::new(usize::try_from(target.settings.memory_bytes_max)?.saturating_add(injected_bytes));
-        let mut store = Store::new(
-            engine,
-            Host { wasi: Wasi::new(wasi_config(target)), memory: None, limits, frames: Frames::default() },
-        );
+        let mut store = Store::new(engine, Host::new(Wasi::new(wasi_config(target)), limits));
         store.limiter(|host| host);
         let instance = target
             .imports
@@ -202,7 +206,7 @@ impl Kept {
         if let Some(export) = &target.injected.trap_table_export {
             trap::replace_unreachable(&mut store, &instance, export)?;
         }
-        let call = bind(target, &mut store, &instance, &injected)?;
+        let Some(call) = prepare(target, &mut store, &instance, &injected)? else { return Self::new(target, gate) };
         if target.throws {
             // The heap comes into being with its first object. It is there before the snapshot, so that an execution
             // that throws is not one that grew something.
@@ -220,22 +224,7 @@ impl Kept {
         if target.variant.has_fuel() {
             self.injected.set_fuel(target.settings.fuel_max);
         }
-        let store = &mut self.store;
-        let result = match &self.call {
-            Call::Command(start) => {
-                store.data_mut().wasi.reset(input);
-                gate.enter();
-                start.call(store, ()).map(|()| 0)
-            }
-            Call::Harness { function, region, input_end } => {
-                store.data_mut().wasi.reset(&[]);
-                let start = input_end - input.len();
-                // SAFETY: no guest runs.
-                unsafe { region.write(start, input) };
-                gate.enter();
-                function.call(store, start, input.len())
-            }
-        };
+        let result = self.call.run(&mut self.store, input, || gate.enter());
         let interrupted = gate.leave(self.injected.region());
         self.lost = interrupted.is_err();
         let interrupted = interrupted.context("failed to make the counters accessible after an interruption")?;
@@ -253,13 +242,15 @@ impl Kept {
     /// What the end of a call means.
     fn outcome(&mut self, target: &Target, result: wasmtime::Result<i32>) -> Result<Outcome> {
         match result {
-            Ok(-1) if matches!(self.call, Call::Harness { .. }) => Ok(Outcome::Rejected),
+            Ok(-1) => Ok(Outcome::Rejected),
             Ok(_) => Ok(Outcome::Ok),
             Err(error) => {
                 let context = trap::Context {
                     offsets: &target.rewritten.offsets,
                     crash_on_exit: target.settings.crash_on_exit,
                     out_of_fuel: self.injected.flag(layout::FLAG_OUT_OF_FUEL),
+                    stack_overflow: self.injected.flag(layout::FLAG_STACK_OVERFLOW),
+                    low_store: self.injected.flag(layout::FLAG_LOW_STORE),
                     memory_refused: self.store.data().limits.refused,
                 };
                 if error.is::<wasmtime::ThrownException>() {
@@ -288,9 +279,11 @@ impl Kept {
 
 fn wasi_config(target: &Target) -> WasiConfig {
     let name = b"program".to_vec();
-    let args = target.settings.args.iter().map(|arg| arg.as_bytes().to_vec());
+    let FileArgs { args, paths } = FileArgs::of(&target.settings.args);
+    let args = args.into_iter().map(String::into_bytes);
     WasiConfig {
         args: std::iter::once(name).chain(args).collect(),
+        files: paths.into_iter().map(|path| (path, Vec::new())).collect(),
         work_max: target.settings.fuel_max,
         ..WasiConfig::default()
     }

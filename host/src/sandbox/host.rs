@@ -15,6 +15,15 @@ pub(super) struct Host {
     pub(super) limits: Limits,
     /// What was live when the guest ended itself, in variants whose traps don't tell.
     pub(super) frames: Frames,
+    /// The guest called `fuzzbox_v1.snapshot_here`.
+    pub(super) asked_for_snapshot: bool,
+}
+
+impl Host {
+    /// The state of an instance that was not made yet.
+    pub(super) fn new(wasi: Wasi, limits: Limits) -> Self {
+        Self { wasi, memory: None, limits, frames: Frames::default(), asked_for_snapshot: false }
+    }
 }
 
 /// Limits on growth, and what they did.

@@ -1,16 +1,21 @@
 //! What the guest can call: WASI, and stubs for what nobody provides.
 
-use super::host::Host;
+use super::host::{Host, Limits};
 use super::settings::Stub;
 use super::trap;
-use super::wasi;
+use super::wasi::{self, Wasi, WasiConfig};
 use anyhow::{Context, Result, anyhow};
 use std::collections::BTreeSet;
 use std::fmt;
 use wasmtime::{
-    Caller, Extern, ExternType, FuncType, Global, Instance, InstancePre, Linker, Memory, Module, Mutability, Ref,
-    Store, Table, Val,
+    Caller, Extern, ExternType, FuncType, Global, ImportType, Instance, InstancePre, Linker, Memory, Module,
+    Mutability, Ref, Store, Table, Val,
 };
+
+/// The module of functions that only fuzzbox provides.
+const PROTOCOL: &str = "fuzzbox_v1";
+/// `() -> ()`: when the entry has returned, the state is to be that in which every execution begins.
+const SNAPSHOT_HERE: &str = "snapshot_here";
 
 /// More imports than this are not listed one by one in an error.
 const LISTED_MAX: usize = 12;
@@ -44,8 +49,8 @@ impl fmt::Debug for Imports {
 }
 
 impl Imports {
-    /// Links `module` with everything that we provide: WASI preview 1. If `frames`, functions that end an execution say what
-    /// was live.
+    /// Links `module` with everything that we provide: WASI preview 1, and `fuzzbox_v1`. If `frames`, functions that end an
+    /// execution say what was live.
     ///
     /// # Errors
     ///
@@ -59,7 +64,12 @@ impl Imports {
         };
         wasi::link(&mut linker, |host: &mut Host| (host.memory, &mut host.wasi), leaving)
             .context("failed to link WASI")?;
-        let missing = missing(module);
+        linker
+            .func_wrap(PROTOCOL, SNAPSHOT_HERE, |mut caller: Caller<'_, Host>| {
+                caller.data_mut().asked_for_snapshot = true;
+            })
+            .map_err(anyhow::Error::from)?;
+        let missing = missing(module, &linker);
         match stub {
             Some(stub) if !missing.is_empty() => Ok(Self::Stubbed(linker, stub)),
             None if !missing.is_empty() => Err(refusal(&missing)),
@@ -78,6 +88,11 @@ impl Imports {
             }
         }
     }
+}
+
+/// Whether a module can ask for a snapshot.
+pub(super) fn can_ask_for_snapshot(module: &Module) -> bool {
+    module.imports().any(|import| (import.module(), import.name()) == (PROTOCOL, SNAPSHOT_HERE))
 }
 
 /// Refuses a module because nobody provides what it imports.
@@ -103,7 +118,9 @@ fn define_stubs(
     store: &mut Store<Host>,
     stub: Stub,
 ) -> wasmtime::Result<()> {
-    for (module_name, name, ty) in missing(module) {
+    let missing = missing(module, linker);
+    linker.allow_shadowing(true);
+    for (module_name, name, ty) in missing {
         let what = format!("{module_name}.{name}");
         let item: Extern = match ty {
             ExternType::Func(ty) => stub_function(store, ty, what, stub).into(),
@@ -144,13 +161,19 @@ fn zero(ty: &wasmtime::ValType) -> Option<Val> {
     Val::default_for_ty(ty)
 }
 
-/// Imports that nobody provides, each once, in the module's order.
-fn missing(module: &Module) -> Vec<(String, String, ExternType)> {
+/// Imports that nobody provides, each once, in the module's order. A function that we have with another type is not provided:
+/// other hosts extended WASI's sockets under the same names.
+fn missing(module: &Module, linker: &Linker<Host>) -> Vec<(String, String, ExternType)> {
+    let mut store = Store::new(module.engine(), Host::new(Wasi::new(WasiConfig::default()), Limits::new(0)));
+    let mut is_provided = |import: &ImportType<'_>| {
+        let ours = linker.get(&mut store, import.module(), import.name()).ok().and_then(Extern::into_func);
+        let types = ours.map(|function| function.ty(&store)).zip(import.ty().func().cloned());
+        types.is_some_and(|(ours, theirs)| FuncType::eq(&ours, &theirs))
+    };
     let mut missing: Vec<(String, String, ExternType)> = Vec::new();
     let mut seen = BTreeSet::new();
     for import in module.imports() {
-        let provided = import.module() == wasi::MODULE && wasi::functions().contains(&import.name());
-        if !provided && seen.insert((import.module(), import.name())) {
+        if !is_provided(&import) && seen.insert((import.module(), import.name())) {
             missing.push((import.module().to_owned(), import.name().to_owned(), import.ty()));
         }
     }

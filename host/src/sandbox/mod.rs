@@ -9,12 +9,14 @@
 //! | `target` | from bytes to compiled code |
 //! | `compiler` | the settings that machine code depends on |
 //! | `code` | compiled code, kept from one process to the next |
-//! | `entry`, `call` | which export is called, and how it takes its input |
+//! | `entry`, `parameter`, `file_args`, `call` | which export is called, and how it takes its input |
+//! | `prepare` | all that runs before the first input |
 //! | `imports`, `wasi`, `host` | what the guest can call, and the limits |
 //! | `executor`, `snapshot` | running, and going back |
 //! | `injected`, `observation` | fuel, flags and counters, and what they say |
 //! | `variant` | what is put into the code |
 //! | `interrupt`, `watchdog` | ending an execution from another thread |
+//! | `stack` | room on the native stack |
 //! | `memory`, `signals` | linear memories that know which pages were written |
 //! | `summary` | what `inspect` shows |
 //! | `outcome`, `trap` | how an execution ended |
@@ -26,6 +28,7 @@ mod code;
 mod compiler;
 mod entry;
 mod executor;
+mod file_args;
 mod host;
 mod imports;
 mod injected;
@@ -33,9 +36,12 @@ mod interrupt;
 mod memory;
 mod observation;
 mod outcome;
+mod parameter;
+mod prepare;
 mod settings;
 mod signals;
 mod snapshot;
+mod stack;
 mod summary;
 mod target;
 mod trap;
@@ -50,7 +56,8 @@ pub use executor::Executor;
 pub use interrupt::{Execution, Interrupter};
 pub use observation::{Executed, Group, Observation};
 pub use outcome::{Frame, Outcome, Trap, TrapKind};
-pub use settings::{Settings, Stub};
+pub use parameter::{Number, Parameter};
+pub use settings::{EntryArgs, Settings, Stub};
 pub use summary::Summary;
 pub use target::{THREAD_STACK_BYTES, Target, assemble};
 pub use variant::Variant;

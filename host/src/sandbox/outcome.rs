@@ -65,6 +65,8 @@ pub enum TrapKind {
     ArrayOutOfBounds,
     AllocationTooLarge,
     UncaughtException,
+    /// A write to an address below 1024, where nothing lies, in a module as C compilers make them.
+    NullWrite,
     /// A stubbed import was called (`--stub-imports trap`).
     StubbedImport,
     /// `proc_exit` with a code other than 0 (`--crash-on-exit`).
@@ -94,6 +96,7 @@ impl TrapKind {
             Self::ArrayOutOfBounds => "array-out-of-bounds",
             Self::AllocationTooLarge => "allocation-too-large",
             Self::UncaughtException => "uncaught-exception",
+            Self::NullWrite => "null-write",
             Self::StubbedImport => "stubbed-import",
             Self::Exit => "exit",
             Self::OutOfFuel => "out-of-fuel",

@@ -1,6 +1,8 @@
 //! What can change the outcome of an execution, apart from module and input.
 
 use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
 
 /// Everything apart from module and input that an execution's outcome depends on. Part of a result's address, and stored with
 /// each finding, so that it is reproduced under the same conditions.
@@ -9,7 +11,11 @@ use serde::{Deserialize, Serialize};
 pub struct Settings {
     /// Export to call; chosen by [`super::Entry`]'s rules if none is named.
     pub entry: Option<String>,
-    /// Arguments of a WASI command after its name.
+    /// How the named export is given its input.
+    #[serde(skip_serializing_if = "is_default")]
+    pub entry_args: EntryArgs,
+    /// Arguments of a WASI command after its name. `@@` in one is the path of a file that holds the input; standard input
+    /// is empty then.
     pub args: Vec<String>,
     /// Longest input, in bytes.
     pub input_bytes_max: u32,
@@ -22,6 +28,74 @@ pub struct Settings {
     pub stub_imports: Option<Stub>,
     /// `proc_exit` with a code other than 0 is a crash.
     pub crash_on_exit: bool,
+    /// The allocator is made to take this many bytes before the first execution, if it can be called; 0 leaves it alone.
+    /// That is also what stored settings without it mean.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub grow_heap_bytes: u32,
+    /// The entry is called with the empty input once, and every execution begins with what that left.
+    #[serde(skip_serializing_if = "is_default")]
+    pub warm_up: bool,
+}
+
+/// What is left out of stored settings, so that results keep the addresses that they had before there was a choice.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// How an export is given its input.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum EntryArgs {
+    /// Bytes if the first two parameters can be a pointer and a length, else numbers.
+    #[default]
+    Auto,
+    /// As numbers only.
+    Numbers,
+    /// A pointer and a length, all else as numbers: the pointer's index among the parameters, or the first two in a row that can be.
+    Bytes(Option<u16>),
+}
+
+impl FromStr for EntryArgs {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "numbers" => Ok(Self::Numbers),
+            "bytes" => Ok(Self::Bytes(None)),
+            _ => {
+                let index = text.strip_prefix("bytes:").and_then(|index| index.parse().ok());
+                let index =
+                    index.ok_or("it is `auto`, `numbers`, `bytes`, or `bytes:N` for a pointer as parameter N")?;
+                Ok(Self::Bytes(Some(index)))
+            }
+        }
+    }
+}
+
+impl fmt::Display for EntryArgs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Numbers => f.write_str("numbers"),
+            Self::Bytes(None) => f.write_str("bytes"),
+            Self::Bytes(Some(index)) => write!(f, "bytes:{index}"),
+        }
+    }
+}
+
+impl TryFrom<String> for EntryArgs {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<EntryArgs> for String {
+    fn from(args: EntryArgs) -> Self {
+        args.to_string()
+    }
 }
 
 /// What a stubbed import does when it is called.
@@ -41,18 +115,23 @@ impl Settings {
     pub const INPUT_BYTES_MAX: u32 = 64 << 20;
     /// The largest limit on memory, in bytes.
     pub const MEMORY_BYTES_MAX: u64 = 4 << 30;
+    /// The most by which the heap is grown before the first execution, in bytes.
+    pub const GROW_HEAP_BYTES_MAX: u32 = 1 << 30;
 }
 
 impl Default for Settings {
     fn default() -> Self {
         Self {
             entry: None,
+            entry_args: EntryArgs::Auto,
             args: Vec::new(),
             input_bytes_max: 1 << 20,
             memory_bytes_max: 256 << 20,
             fuel_max: 2_000_000_000,
             stub_imports: None,
             crash_on_exit: false,
+            grow_heap_bytes: 1 << 20,
+            warm_up: false,
         }
     }
 }

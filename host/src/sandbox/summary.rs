@@ -1,6 +1,7 @@
 //! What a person wants to know about a target before it is fuzzed.
 
-use super::entry::signature;
+use super::entry::{Entry, signature};
+use super::parameter::Parameter;
 use super::target::{Target, added_exports};
 use crate::store::ModuleId;
 use serde::Serialize;
@@ -14,6 +15,12 @@ pub struct Summary {
     pub module: ModuleId,
     /// The entry and how it takes its input.
     pub entry: String,
+    /// Where the input is for the guest.
+    pub input: String,
+    /// Whether a read past the end of the input is found.
+    pub over_read: &'static str,
+    /// What runs before the first input, in this order.
+    pub before: Vec<String>,
     /// `module.name type`, in the module's order.
     pub imports: Vec<String>,
     /// `name type`, in the module's order.
@@ -26,6 +33,8 @@ pub struct Summary {
     pub functions: u64,
     /// How state is restored after an execution, and why so.
     pub restore: String,
+    /// Writes below address 1024 are found.
+    pub finds_low_stores: bool,
     /// The module has debug information.
     pub has_dwarf: bool,
 }
@@ -44,6 +53,9 @@ impl Target {
         Summary {
             module: self.id,
             entry: self.entry.to_string(),
+            input: self.input(),
+            over_read: self.over_read(),
+            before: self.before(),
             imports: imports.collect(),
             exports: exports
                 .map(|export| format!("{} {}", export.name().escape_debug(), describe(&export.ty())))
@@ -52,8 +64,59 @@ impl Target {
             edges: self.edges.edges.len() as u64,
             functions: functions.len() as u64,
             restore: self.restore_plan(),
+            finds_low_stores: self.finds_low_stores,
             has_dwarf: fuzzbox_instrument::custom_sections(&self.bytes).any(|(name, _)| name == ".debug_line"),
         }
+    }
+
+    /// Where the input is for the guest, in words.
+    fn input(&self) -> String {
+        let parameters = match &self.entry {
+            Entry::Command { files, .. } if files.is_empty() => return "standard input".to_owned(),
+            Entry::Command { files, .. } => return format!("the file {}", files.join(" and ")),
+            Entry::Function { parameters, .. } => parameters,
+        };
+        let place = match self.attempts.done() {
+            _ if !self.entry.takes_bytes() => None,
+            Some(done) if !done.at_end => Some("in a block of the guest's `malloc`"),
+            _ => Some("at the end of memory"),
+        };
+        let numbers = Parameter::number_bytes(parameters);
+        match place {
+            None => format!("numbers, from its first {numbers} bytes"),
+            Some(place) if numbers == 0 => place.to_owned(),
+            Some(place) => format!("numbers, from its first {numbers} bytes; the others {place}"),
+        }
+    }
+
+    /// Whether a read past the end of the input is found, in words.
+    fn over_read(&self) -> &'static str {
+        match &self.entry {
+            Entry::Command { .. } => "not found: the guest reads its input into memory of its own",
+            Entry::Function { .. } if !self.entry.takes_bytes() => "impossible: numbers have no end",
+            Entry::Function { .. } if self.attempts.done().is_some_and(|done| done.at_end) => {
+                "found: it traps, as long as the guest has not grown its memory"
+            }
+            Entry::Function { .. } => "not found: behind the input is other memory of the guest",
+        }
+    }
+
+    /// What runs before the first input.
+    fn before(&self) -> Vec<String> {
+        let exports = |name: &str| self.module.get_export(name).is_some_and(|ty| ty.func().is_some());
+        let initialisers =
+            [("_initialize", !self.entry.is_program()), ("LLVMFuzzerInitialize", self.entry.takes_bytes())];
+        let called = initialisers.iter().filter(|(name, is_called)| *is_called && exports(name));
+        let mut before: Vec<_> = called.map(|(name, _)| (*name).to_owned()).collect();
+        if let Some(done) = self.attempts.done() {
+            if done.heap {
+                before.push(format!("growth of the heap by {} KiB", self.settings.grow_heap_bytes.div_ceil(1024)));
+            }
+            if done.warm_up {
+                before.push("a run with the empty input".to_owned());
+            }
+        }
+        before
     }
 }
 

@@ -6,21 +6,20 @@ use super::entry::Entry;
 use super::imports::Imports;
 use super::injected::Groups;
 use super::memory::Memories;
+use super::prepare::Attempts;
 use super::settings::Settings;
-use super::variant::Variant;
+use super::variant::{METERED_STACK_BYTES, Variant};
 use crate::store::{FindingId, InputId, ModuleId, ObjectId};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use fuzzbox_instrument::{EdgeMap, Injected, Instrumented, StateExports};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, OnceLock};
 use wasmtime::{Config, Engine, ExternType, Module};
 
-/// Native stack that the guest may use, in bytes; deeper recursion is a crash of kind `stack-overflow`.
-pub(crate) const STACK_BYTES: usize = 1 << 20;
-
-/// Native stack that a thread must have to execute guests: the guest's, and the host functions' that it calls.
-pub const THREAD_STACK_BYTES: usize = STACK_BYTES + (7 << 20);
+/// Native stack that a thread should have to execute guests: the guest's, and the host functions' that it calls. On one with
+/// less, [`Executor`](super::Executor) starts a thread where it has to.
+pub const THREAD_STACK_BYTES: usize = METERED_STACK_BYTES + (8 << 20);
 
 /// Heap for exceptions and other collected objects that an instance has from the start, in bytes.
 const GC_HEAP_BYTES: u64 = 1 << 20;
@@ -51,12 +50,16 @@ pub struct Target {
     pub(super) groups: Groups,
     pub(super) injected: Injected,
     pub(super) state: StateExports,
+    /// Whether writes below address 1024 are found, in the variant in which they are looked for.
+    pub(super) finds_low_stores: bool,
     pub(super) module: Module,
     origin: Origin,
     pub(super) imports: Imports,
     pub(super) memories: Arc<Memories>,
     /// The guest throws exceptions, which live on the collected heap.
     pub(super) throws: bool,
+    /// What was tried before the first input; shared by variants, which do the same.
+    pub(super) attempts: Arc<Attempts>,
     /// Where the code of other variants is looked for.
     pub(super) cache: CodeCache,
     /// Functions that ran before the first input.
@@ -69,6 +72,12 @@ impl Target {
     /// Rewrites and compiles `bytes`, unless its code is in the cache, and chooses the entry; executes nothing.
     pub(super) fn compile(bytes: &[u8], settings: Settings, variant: Variant, cache: &CodeCache) -> Result<Self> {
         let bytes: Arc<[u8]> = assemble(bytes)?.into();
+        ensure!(
+            !is_component(&bytes),
+            "it is a component, and fuzzbox executes core modules\n\
+             help: build it for wasm32-wasip1 instead of wasip2, or run a core module out of it \
+             (`wasm-tools component unbundle`) with --entry and --stub-imports"
+        );
         let mut rewritten = fuzzbox_instrument::instrument(&bytes, &variant.options())?;
         let wasm = std::mem::take(&mut rewritten.wasm);
         let memories = Arc::new(Memories::default());
@@ -79,7 +88,7 @@ impl Target {
         check_memories(&module, &settings)?;
         let throws = has_tags(&bytes)?;
         let added = added_exports(&rewritten.injected, &rewritten.state);
-        let entry = Entry::choose(&module, &added, settings.entry.as_deref())?;
+        let entry = Entry::choose(&module, &rewritten.state.memories, &added, &settings)?;
         let imports = Imports::of(&module, settings.stub_imports, variant.frames_max().is_none())?;
         Ok(Self {
             id: ModuleId::of(&fuzzbox_instrument::strip_custom_sections(&bytes)?),
@@ -91,6 +100,7 @@ impl Target {
             injected: rewritten.injected.clone(),
             state: rewritten.state.clone(),
             groups: Groups::new(&rewritten.counters),
+            finds_low_stores: rewritten.finds_low_stores,
             rewritten,
             variant,
             module,
@@ -98,6 +108,7 @@ impl Target {
             imports,
             memories,
             throws,
+            attempts: Arc::default(),
             cache: cache.clone(),
             initialised: OnceLock::new(),
             images: Mutex::default(),
@@ -201,10 +212,18 @@ pub fn assemble(bytes: &[u8]) -> Result<Cow<'_, [u8]>> {
     Ok(wat::parse_str(text)?.into())
 }
 
+/// Whether a binary is a component and no core module.
+fn is_component(bytes: &[u8]) -> bool {
+    // After the magic number: a version of 16 bits, and a layer, which is 0 for modules and 1 for components.
+    bytes.starts_with(b"\0asm") && bytes.get(6..8) == Some(&[1, 0])
+}
+
 /// wasmtime's settings for a variant of the module `bytes`.
 fn config(bytes: &[u8], memories: &Arc<Memories>, variant: &Variant) -> Result<Config> {
     let mut config = compiler_settings(bytes)?;
     config
+        .max_wasm_stack(variant.stack_bytes())
+        .async_stack_size(variant.stack_bytes()) // nothing is asynchronous; it must not be less
         .wasm_backtrace_max_frames(variant.frames_max())
         .gc_heap_initial_size(GC_HEAP_BYTES)
         .with_host_memory(memories.clone());

@@ -16,6 +16,10 @@ pub(super) struct Context<'a> {
     pub(super) crash_on_exit: bool,
     /// The rewriter's check found the fuel used up.
     pub(super) out_of_fuel: bool,
+    /// The rewriter's check found too many live frames.
+    pub(super) stack_overflow: bool,
+    /// The rewriter's check found a write to where nothing is.
+    pub(super) low_store: bool,
     /// The memory limit refused a growth in this execution.
     pub(super) memory_refused: bool,
 }
@@ -30,7 +34,13 @@ impl Context<'_> {
         if error.is::<Exhausted>() {
             return Ok(Outcome::Hang(self.trap(&error, TrapKind::OutOfFuel)));
         }
-        let Some(kind) = kind(&error) else { return Err(anyhow::Error::from(error).context("failed to execute")) };
+        // What the rewriter's checks found is told by their flags: they all end by `unreachable`.
+        let found = match self {
+            Context { low_store: true, .. } => Some(TrapKind::NullWrite),
+            Context { stack_overflow: true, .. } => Some(TrapKind::StackOverflow),
+            _ => kind(&error),
+        };
+        let Some(kind) = found else { return Err(anyhow::Error::from(error).context("failed to execute")) };
         Ok(if self.out_of_fuel {
             Outcome::Hang(self.trap(&error, TrapKind::OutOfFuel))
         } else if self.memory_refused {

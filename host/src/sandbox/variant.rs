@@ -8,7 +8,9 @@ use std::num::NonZeroUsize;
 /// What is put into a target's code. The same input does the same in all variants, and edges have the same numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Variant {
-    /// Each edge has a counter, and fuel ends what takes too long: the only variant in which nothing is endless.
+    /// Each edge has a counter, fuel ends what takes too long, and more than 65,536 live frames are a stack overflow: the
+    /// only variant in which nothing is endless, and in which it depends on no machine how deep calls may go. Writes to
+    /// addresses below 1024 are found, in modules as C compilers make them.
     #[default]
     Metered,
     /// Enough counters for the counts of all edges. Ends what is endless only if somebody
@@ -18,6 +20,21 @@ pub enum Variant {
     Fast(EdgeSet),
 }
 
+/// Native stack that the guest may use in variants that decide nothing, in bytes; deeper recursion is a crash of kind
+/// `stack-overflow`.
+const STACK_BYTES: usize = 1 << 20;
+
+/// The smallest native frame, in bytes: return address and frame pointer.
+const FRAME_BYTES_MIN: usize = 16;
+
+/// How many frames of the guest may be live. What has more of them overflows any variant's native stack, so that everything
+/// that could be a stack overflow is seen to be one.
+const FRAMES_MAX: usize = STACK_BYTES / FRAME_BYTES_MIN;
+
+/// Native stack that the guest may use where frames are counted, in bytes: frames may have 1 KiB each. What still overflows it
+/// is a stack overflow as well.
+pub(super) const METERED_STACK_BYTES: usize = FRAMES_MAX << 10;
+
 impl Variant {
     /// How modules are rewritten.
     pub(super) fn options(&self) -> Options {
@@ -25,6 +42,8 @@ impl Variant {
             Self::Metered => {
                 let mut options = Options::default();
                 options.fuel = Some(INIT_FUEL_MAX.cast_signed());
+                options.frames = Some(FRAMES_MAX as u32);
+                options.low_stores = true;
                 options
             }
             Self::Full => Options::full(),
@@ -37,6 +56,14 @@ impl Variant {
     /// Whether code takes fuel.
     pub(super) fn has_fuel(&self) -> bool {
         matches!(self, Self::Metered)
+    }
+
+    /// Native stack that the guest may use, in bytes.
+    pub(super) fn stack_bytes(&self) -> usize {
+        match self {
+            Self::Metered => METERED_STACK_BYTES,
+            Self::Full | Self::Fast(_) => STACK_BYTES,
+        }
     }
 
     /// How many frames of a failed execution are looked at; `None` if traps don't tell any, because that takes longer than

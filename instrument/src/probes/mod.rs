@@ -6,7 +6,9 @@
 
 mod comparers;
 mod compares;
+mod frames;
 mod fuel;
+mod low_stores;
 mod polls;
 mod spans;
 mod state;
@@ -81,6 +83,9 @@ impl Probes {
         if let (Some(recorders), true) = (added.recorders, options.spans) {
             probes.push(Box::new(spans::Spans::new(recorders)));
         }
+        if let Some(limit) = options.frames {
+            probes.push(Box::new(frames::Frames::new(limit, function.body)));
+        }
         if options.polls {
             probes.push(Box::new(polls::Polls::default()));
         }
@@ -91,6 +96,10 @@ impl Probes {
             probes.push(Box::new(compares::Compares::new(recorders)));
             let comparer = comparers::Comparer::new(survey, function, recorders);
             probes.extend(comparer.map(|comparer| Box::new(comparer) as Box<dyn Probe>));
+        }
+        // What is recorded of a write that is stopped here was recorded.
+        if options.low_stores && survey.low_is_free {
+            probes.push(Box::new(low_stores::LowStores));
         }
         if let Some(traps) = added.traps {
             probes.push(Box::new(traps::Traps { table: traps.table, ty: added.plain_type }));

@@ -5,12 +5,17 @@ use fuzzbox::sandbox::compiler_settings;
 use fuzzbox_instrument::{Injected, layout};
 use wasmtime::{Caller, Engine, Extern, Instance, Linker, Memory, Module, Store, TypedFunc};
 
+/// Native stack of a guest, in bytes, as the host gives it.
+const STACK_BYTES: usize = 1 << 20;
+
 /// More than any round takes, and far from overflow.
 const FUEL: i64 = i64::MAX / 2;
 
 /// An engine whose compiler does what the host's does. Our memories come from wasmtime.
 pub(super) fn engine(plain: &[u8]) -> Result<Engine> {
-    Engine::new(&compiler_settings(plain)?).map_err(ours)
+    let mut config = compiler_settings(plain)?;
+    config.max_wasm_stack(STACK_BYTES);
+    Engine::new(&config).map_err(ours)
 }
 
 /// A compiled module.

@@ -5,7 +5,7 @@ use super::super::input::read_dir;
 use super::super::store_args::StoreArgs;
 use super::super::target_args::TargetArgs;
 use super::measure::{Mode, Rate, Subject, Turn};
-use crate::sandbox::{THREAD_STACK_BYTES, Target, Variant};
+use crate::sandbox::{Target, Variant};
 use anyhow::{Context, Result, anyhow};
 use fuzzbox_instrument::EdgeSet;
 use serde::Serialize;
@@ -70,13 +70,7 @@ impl Args {
         if inputs.is_empty() {
             return Ok(Exit::NothingExecuted);
         }
-        let measure = || self.measure(&target, &inputs);
-        // Guests need more stack than a main thread has.
-        let table = std::thread::scope(|scope| {
-            let thread = std::thread::Builder::new().stack_size(THREAD_STACK_BYTES);
-            let thread = thread.spawn_scoped(scope, measure).context("failed to start a thread")?;
-            thread.join().map_err(|_| anyhow!("the measurement panicked"))?
-        })?;
+        let table = self.measure(&target, &inputs)?;
         let mut out = std::io::stdout().lock();
         if self.json {
             serde_json::to_writer(&mut out, &table).context("failed to write JSON")?;

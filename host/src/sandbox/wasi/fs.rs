@@ -53,12 +53,12 @@ impl Times {
 }
 
 impl Inode {
-    /// Becomes equal to `other`, in the buffers that it has unless they are far too large.
-    fn restore(&mut self, other: &Self) {
+    /// Becomes equal to `other`, in the buffers that it has unless they are far too large and not to be kept.
+    fn restore(&mut self, other: &Self, keep_buffer: bool) {
         match (&mut self.body, &other.body) {
             (Body::File(to), Body::File(from)) => {
                 to.clone_from(from);
-                if to.capacity() > Fs::SPARE_BYTES_MAX {
+                if to.capacity() > Fs::SPARE_BYTES_MAX && !keep_buffer {
                     to.shrink_to_fit();
                 }
             }
@@ -83,6 +83,8 @@ pub(super) struct Fs {
     /// Indices into `base`, in the order of their first change, each once.
     dirty: Vec<Ino>,
     is_dirty: Vec<bool>,
+    /// The file that [`Fs::put`] filled last: it will be filled again.
+    pub(super) filled: Option<Ino>,
     /// Empty buffers of files that are gone, for the next ones.
     spare: Vec<Vec<u8>>,
 }
@@ -117,6 +119,7 @@ impl Fs {
             bytes_max,
             dirty: Vec::new(),
             is_dirty: Vec::new(),
+            filled: None,
             spare: Vec::new(),
         };
         fs.snapshot();
@@ -141,7 +144,8 @@ impl Fs {
             }
         }
         while let Some(ino) = self.dirty.pop() {
-            self.live[ino.0 as usize].restore(&self.base[ino.0 as usize]);
+            let keep_buffer = self.filled == Some(ino);
+            self.live[ino.0 as usize].restore(&self.base[ino.0 as usize], keep_buffer);
             self.is_dirty[ino.0 as usize] = false;
         }
         self.free.clone_from(&self.base_free);

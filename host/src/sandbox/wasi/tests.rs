@@ -326,6 +326,37 @@ fn arguments_and_environment_arrive() {
 }
 
 #[test]
+fn the_file_that_is_set_in_every_execution_keeps_its_buffer() {
+    let large = vec![7; 1 << 20];
+    let files = vec![("/input".to_owned(), Vec::new()), ("/other".to_owned(), Vec::new())];
+    let mut wasi = Wasi::new(WasiConfig { files, ..WasiConfig::default() });
+    let buffer = |wasi: &Wasi| {
+        let is_large =
+            |index: &usize| matches!(&wasi.fs.nth(*index).unwrap().body, Body::File(data) if data.capacity() > 1 << 19);
+        let index = (1..3).find(is_large)?;
+        let Body::File(data) = &wasi.fs.nth(index)?.body else { return None };
+        Some((data.as_ptr(), data.len()))
+    };
+    wasi.reset(b"");
+    wasi.set_file("/input", &large);
+    let (place, len) = buffer(&wasi).unwrap();
+    assert_eq!(len, large.len());
+    for len in [0, 100, 1 << 20] {
+        wasi.reset(b"");
+        assert_eq!(buffer(&wasi), Some((place, 0)), "empty again");
+        wasi.set_file("/input", &large[..len]);
+        assert_eq!(buffer(&wasi), Some((place, len)));
+    }
+    // What only the guest made large is given back.
+    wasi.set_file("/input", b"");
+    let (other, now) = (Fs::ROOT, wasi.now());
+    let other = wasi.fs.dir(other).unwrap().get(b"other").unwrap();
+    wasi.fs.write(other, 0, &large, now).unwrap();
+    wasi.reset(b"");
+    assert_eq!(buffer(&wasi), Some((place, 0)));
+}
+
+#[test]
 fn waiting_moves_the_clock_to_the_earliest_deadline() {
     let mut program = Program::new(WasiConfig::default());
     let hour = 3_600_000_000_000_u64;

@@ -268,6 +268,7 @@ impl Fs {
             };
             if let Create::File = kind {
                 self.fill(ino, bytes, now);
+                self.filled = Some(ino);
             }
             dir = ino;
         }

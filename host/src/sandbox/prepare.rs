@@ -1,0 +1,232 @@
+//! From a new instance to one that waits for its first input.
+//!
+//! In this order: initialisers, growth of the heap, a place for the input, the warm-up run. The snapshot is taken after
+//! that, so each costs once what it would cost in every execution.
+//!
+//! Growth of the heap and a warm-up run that the guest only may have wanted are attempts. What they leave behind if they
+//! fail can't be undone before there is a snapshot, so the instance is given up then, and the next one does without:
+//! [`Attempts`] keeps that in mind for all instances of a target.
+
+use super::call::{Call, Place};
+use super::host::Host;
+use super::imports::can_ask_for_snapshot;
+use super::injected::Injected;
+use super::target::{INIT_FUEL_MAX, Target};
+use anyhow::{Context, Result, ensure};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use wasmtime::{Instance, Memory, Store};
+
+/// What is not tried again, because it was in vain; and what was done. The same for all instances, since they are equal.
+#[derive(Debug, Default)]
+pub(super) struct Attempts {
+    no_heap: AtomicBool,
+    no_warm_up: AtomicBool,
+    done: OnceLock<Done>,
+}
+
+/// What was done before the first input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Done {
+    /// The heap was grown.
+    pub(super) heap: bool,
+    /// Every input ends where memory does.
+    pub(super) at_end: bool,
+    /// The entry was called with the empty input.
+    pub(super) warm_up: bool,
+}
+
+impl Attempts {
+    /// What was done, once an instance was made.
+    pub(super) fn done(&self) -> Option<Done> {
+        self.done.get().copied()
+    }
+}
+
+pub(super) fn initialiser_failed(error: wasmtime::Error, when: &str) -> anyhow::Error {
+    anyhow::Error::from(error).context(format!("the module fails {when}, before it is given any input"))
+}
+
+/// Runs all that comes before the first input. `None` if an attempt was in vain: a new instance is to be made, for which it is
+/// left out.
+pub(super) fn prepare(
+    target: &Target,
+    store: &mut Store<Host>,
+    instance: &Instance,
+    injected: &Injected,
+) -> Result<Option<Call>> {
+    let allow = |fuel| {
+        if target.variant.has_fuel() {
+            injected.set_fuel(fuel);
+        }
+    };
+    allow(INIT_FUEL_MAX);
+    initialise(target, store, instance)?;
+    let memory = if target.entry.takes_bytes() { Some(guest_memory(target, store, instance)?) } else { None };
+    if let Some(memory) = memory {
+        libfuzzer_initialize(store, instance, memory)?;
+    }
+    // What an execution may take is enough for an attempt.
+    allow(target.settings.fuel_max);
+    let Some(heap) = grow_heap(target, store, instance)? else {
+        target.attempts.no_heap.store(true, Relaxed);
+        return Ok(None);
+    };
+    allow(INIT_FUEL_MAX);
+    let area = memory.map(|memory| input_area(target, store, instance, memory)).transpose();
+    let at_end = matches!(area, Ok(Some((memory, end))) if end == memory.data_size(&*store));
+    if heap && memory.is_some() && !at_end {
+        // The heap may have taken what the input needs.
+        target.attempts.no_heap.store(true, Relaxed);
+        return Ok(None);
+    }
+    let place = area?.map(|(memory, end)| Place::new(target, store, memory, end));
+    let mut call = Call::bind(target, store, instance, place.transpose()?)?;
+    allow(target.settings.fuel_max);
+    let Some(warm_up) = warm_up(target, store, &mut call)? else {
+        target.attempts.no_warm_up.store(true, Relaxed);
+        return Ok(None);
+    };
+    let limits = &mut store.data_mut().limits;
+    ensure!(!limits.host_failed, "failed to grow a linear memory: the machine is out of memory or of mappings");
+    // A growth that was refused so far is nothing that an execution did.
+    limits.refused = false;
+    let done = Done { heap, at_end, warm_up };
+    debug_assert_eq!(*target.attempts.done.get_or_init(|| done), done, "instances are equal");
+    target.attempts.done.get_or_init(|| done);
+    Ok(Some(call))
+}
+
+/// Calls `_initialize`, which a program that is no command exports if it has anything to initialise.
+fn initialise(target: &Target, store: &mut Store<Host>, instance: &Instance) -> Result<()> {
+    if target.entry.is_program() {
+        return Ok(());
+    }
+    let Ok(initialize) = instance.get_typed_func::<(), ()>(&mut *store, "_initialize") else { return Ok(()) };
+    initialize.call(store, ()).map_err(|error| initialiser_failed(error, "in `_initialize`"))
+}
+
+/// The memory that the entry's pointer means: the export `memory`, else the first.
+fn guest_memory(target: &Target, store: &mut Store<Host>, instance: &Instance) -> Result<Memory> {
+    let first = target.state.memories.first();
+    let named = instance.get_memory(&mut *store, "memory");
+    named
+        .or_else(|| instance.get_memory(&mut *store, first?))
+        .context("the harness takes a pointer, but the module has no memory")
+}
+
+/// Calls `LLVMFuzzerInitialize(int *argc, char ***argv)` if there is one, with argc 1 and argv { "fuzzbox", NULL }.
+fn libfuzzer_initialize(store: &mut Store<Host>, instance: &Instance, memory: Memory) -> Result<()> {
+    const NAME: &str = "LLVMFuzzerInitialize";
+    let Some(function) = instance.get_func(&mut *store, NAME) else { return Ok(()) };
+    let wide = memory.ty(&*store).is_64();
+    let base = memory.data_size(&*store);
+    memory
+        .grow(&mut *store, 1)
+        .map_err(anyhow::Error::from)
+        .with_context(|| format!("no memory for the arguments of {NAME}"))?;
+    // argc, argv[0], argv[1], argv, and the name, in words of a pointer's size.
+    let word = if wide { 8 } else { 4 };
+    let words = [1, base + 4 * word, 0, base + word];
+    let mut bytes: Vec<u8> = words.iter().flat_map(|value| value.to_le_bytes()[..word].to_vec()).collect();
+    bytes.extend(b"fuzzbox\0");
+    memory.write(&mut *store, base, &bytes)?;
+    let (argc, argv) = (base, base + 3 * word);
+    let unusual = |error| anyhow::Error::from(error).context(format!("export `{NAME}` has an unusual type"));
+    let result = if wide {
+        let initialize = function.typed::<(i64, i64), i32>(&*store).map_err(unusual)?;
+        initialize.call(&mut *store, (i64::try_from(argc)?, i64::try_from(argv)?))
+    } else {
+        let initialize = function.typed::<(i32, i32), i32>(&*store).map_err(unusual)?;
+        initialize.call(&mut *store, (u32::try_from(argc)?.cast_signed(), u32::try_from(argv)?.cast_signed()))
+    };
+    result.map(drop).map_err(|error| initialiser_failed(error, "in `LLVMFuzzerInitialize`"))
+}
+
+/// Lets the guest's allocator take memory: one block is allocated and given back. Tells whether it was; `None` if the guest failed in between.
+///
+/// An allocator that has no more memory asks for 64 KiB or so at a time, and every execution that makes it do so pays
+/// for making pages accessible and inaccessible again.
+fn grow_heap(target: &Target, store: &mut Store<Host>, instance: &Instance) -> Result<Option<bool>> {
+    let bytes = target.settings.grow_heap_bytes;
+    if bytes == 0 || target.entry.is_program() || target.attempts.no_heap.load(Relaxed) {
+        return Ok(Some(false));
+    }
+    let allocated = if let (Ok(malloc), Ok(free)) = (
+        instance.get_typed_func::<i32, i32>(&mut *store, "malloc"),
+        instance.get_typed_func::<i32, ()>(&mut *store, "free"),
+    ) {
+        malloc.call(&mut *store, bytes.cast_signed()).and_then(|block| match block {
+            0 => Ok(false),
+            block => free.call(&mut *store, block).map(|()| true),
+        })
+    } else if let (Ok(malloc), Ok(free)) = (
+        instance.get_typed_func::<i64, i64>(&mut *store, "malloc"),
+        instance.get_typed_func::<i64, ()>(&mut *store, "free"),
+    ) {
+        malloc.call(&mut *store, i64::from(bytes)).and_then(|block| match block {
+            0 => Ok(false),
+            block => free.call(&mut *store, block).map(|()| true),
+        })
+    } else if let Ok(realloc) = instance.get_typed_func::<(i32, i32), i32>(&mut *store, "realloc") {
+        realloc.call(&mut *store, (0, bytes.cast_signed())).and_then(|block| match block {
+            0 => Ok(false),
+            block => realloc.call(&mut *store, (block, 0)).map(|_| true),
+        })
+    } else {
+        Ok(false)
+    };
+    Ok(allocated.ok())
+}
+
+/// Finds a place for the longest input. Returns the memory and the offset at which every input ends.
+///
+/// Memory grows by the input's pages, and every input ends where memory does: reading past it traps, as long as
+/// the guest doesn't grow its memory. A memory that can't grow gives a block from the guest's own `malloc`.
+fn input_area(
+    target: &Target,
+    store: &mut Store<Host>,
+    instance: &Instance,
+    memory: Memory,
+) -> Result<(Memory, usize)> {
+    let len = target.settings.input_bytes_max;
+    let pages = u64::from(len).max(1).div_ceil(memory.page_size(&*store));
+    if memory.grow(&mut *store, pages).is_ok() {
+        return Ok((memory, memory.data_size(&*store)));
+    }
+    let malloc = instance.get_typed_func::<i32, i32>(&mut *store, "malloc").ok();
+    let pointer = match &malloc {
+        Some(malloc) => {
+            malloc.call(&mut *store, i32::try_from(len)?).map_err(|error| initialiser_failed(error, "in `malloc`"))?
+        }
+        None => 0,
+    };
+    let end = u64::from(pointer.cast_unsigned()) + u64::from(len);
+    let fits = usize::try_from(end).is_ok_and(|end| end <= memory.data_size(&*store));
+    ensure!(
+        pointer != 0 && fits,
+        "there is no room for inputs of {len} bytes: the memory can't grow, and `malloc` {}\nhelp: lower --input-bytes-max or raise --memory-max",
+        if malloc.is_some() { "failed" } else { "is not exported" }
+    );
+    Ok((memory, usize::try_from(end)?))
+}
+
+/// Calls the entry with the empty input, if that is wanted: by the settings, or because the guest can ask for a snapshot. Tells
+/// whether that was done; `None` if it was done in vain, since the guest failed or did not ask.
+fn warm_up(target: &Target, store: &mut Store<Host>, call: &mut Call) -> Result<Option<bool>> {
+    let ordered = target.settings.warm_up;
+    let may_ask = !target.entry.is_program() && can_ask_for_snapshot(&target.module);
+    if !ordered && (!may_ask || target.attempts.no_warm_up.load(Relaxed)) {
+        return Ok(Some(false));
+    }
+    let host = store.data_mut();
+    // The call begins with a reset, which must not take back what initialisers did.
+    host.wasi.snapshot();
+    host.asked_for_snapshot = false;
+    match call.run(store, &[], || ()) {
+        Ok(_) => Ok((ordered || store.data().asked_for_snapshot).then_some(true)),
+        Err(error) if ordered => Err(anyhow::Error::from(error)
+            .context("the target fails on the empty input, with which it is warmed up\nhelp: leave out --warm-up")),
+        Err(_) => Ok(None),
+    }
+}

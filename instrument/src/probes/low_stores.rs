@@ -1,0 +1,152 @@
+//! Low stores: stops before a write below the address at which a C program's data begins.
+//!
+//! ```wat
+//! local.get 0          local.get 0
+//! local.get 1          local.get 1
+//!                      local.set $value
+//!                      local.tee $address
+//!                      i32.const 1012           ;; 1024 less the offset
+//!                      i32.lt_u
+//!                      if, flag, unreachable, end
+//!                      local.get $address
+//!                      local.get $value
+//! i32.store offset=12  i32.store offset=12
+//! ```
+//!
+//! Addresses are unsigned and don't wrap: a store with a larger offset is never so low. `memory.fill`, `memory.copy` and
+//! `memory.init` stop by where they begin to write, if they write at all; this comes before what else would make them fail.
+//! A function that has as many locals as there may be has no room for the operands, and its writes are not looked at.
+
+use anyhow::Result;
+use wasmparser::{MemArg, MemArgTarget, Operator, ValType};
+
+use super::{Probe, Site};
+use crate::layout;
+use crate::low::DATA_START;
+
+pub(super) struct LowStores;
+
+impl Probe for LowStores {
+    fn before(&mut self, operator: &Operator<'_>, site: &mut Site<'_, '_>) -> Result<()> {
+        use Operator as O;
+        use ValType::{I32, I64};
+        let wide = |memory: u32| site.survey.memory_types.get(memory as usize).is_some_and(|memory| memory.memory64);
+        match operator {
+            _ if !site.live => Ok(()),
+            O::MemoryFill { mem: 0 } | O::MemoryInit { mem: 0, .. } => check(0, &[I32, I32], true, site),
+            // The length is as wide as the narrower of both addresses.
+            O::MemoryCopy { dst_mem: 0, src_mem } if wide(*src_mem) => check(0, &[I64, I32], true, site),
+            O::MemoryCopy { dst_mem: 0, .. } => check(0, &[I32, I32], true, site),
+            _ => match store(operator) {
+                Some((&MemArg { target: MemArgTarget::Memory(0), offset, .. }, above)) => {
+                    let low = u32::try_from(offset).ok().filter(|&offset| offset < DATA_START);
+                    low.map_or(Ok(()), |offset| check(offset, above, false, site))
+                }
+                _ => Ok(()),
+            },
+        }
+    }
+}
+
+/// Stops if the address that lies below operands of these types is too low, and if `bulk`, the last of these is not 0.
+fn check(offset: u32, above: &[ValType], bulk: bool, site: &mut Site<'_, '_>) -> Result<()> {
+    let types = [ValType::I32].iter().chain(above);
+    let Ok(locals) = (0..).zip(types).map(|(number, &ty)| site.scratch(ty, number)).collect::<Result<Vec<u32>>>()
+    else {
+        return Ok(());
+    };
+    let (address, above) = (locals[0], &locals[1..]);
+    let mut code = site.code();
+    for &local in above.iter().rev() {
+        code.local_set(local);
+    }
+    code.local_tee(address).i32_const((DATA_START - offset).cast_signed()).i32_lt_u();
+    if let (true, Some(&length)) = (bulk, above.last()) {
+        code.local_get(length).i32_const(0).i32_ne().i32_and();
+    }
+    code.stop_if(layout::FLAG_LOW_STORE);
+    code.local_get(address);
+    for &local in above {
+        code.local_get(local);
+    }
+    Ok(())
+}
+
+/// Where an operator stores, and the types of what lies above the address.
+fn store<'o>(operator: &'o Operator<'_>) -> Option<(&'o MemArg, &'static [ValType])> {
+    use Operator as O;
+    use ValType::{F32, F64, I32, I64, V128};
+    Some(match operator {
+        O::I32Store { memarg }
+        | O::I32Store8 { memarg }
+        | O::I32Store16 { memarg }
+        | O::I32AtomicStore { memarg }
+        | O::I32AtomicStore8 { memarg }
+        | O::I32AtomicStore16 { memarg }
+        | O::I32AtomicRmwAdd { memarg }
+        | O::I32AtomicRmw8AddU { memarg }
+        | O::I32AtomicRmw16AddU { memarg }
+        | O::I32AtomicRmwSub { memarg }
+        | O::I32AtomicRmw8SubU { memarg }
+        | O::I32AtomicRmw16SubU { memarg }
+        | O::I32AtomicRmwAnd { memarg }
+        | O::I32AtomicRmw8AndU { memarg }
+        | O::I32AtomicRmw16AndU { memarg }
+        | O::I32AtomicRmwOr { memarg }
+        | O::I32AtomicRmw8OrU { memarg }
+        | O::I32AtomicRmw16OrU { memarg }
+        | O::I32AtomicRmwXor { memarg }
+        | O::I32AtomicRmw8XorU { memarg }
+        | O::I32AtomicRmw16XorU { memarg }
+        | O::I32AtomicRmwXchg { memarg }
+        | O::I32AtomicRmw8XchgU { memarg }
+        | O::I32AtomicRmw16XchgU { memarg } => (memarg, &[I32]),
+        O::I64Store { memarg }
+        | O::I64Store8 { memarg }
+        | O::I64Store16 { memarg }
+        | O::I64Store32 { memarg }
+        | O::I64AtomicStore { memarg }
+        | O::I64AtomicStore8 { memarg }
+        | O::I64AtomicStore16 { memarg }
+        | O::I64AtomicStore32 { memarg }
+        | O::I64AtomicRmwAdd { memarg }
+        | O::I64AtomicRmw8AddU { memarg }
+        | O::I64AtomicRmw16AddU { memarg }
+        | O::I64AtomicRmw32AddU { memarg }
+        | O::I64AtomicRmwSub { memarg }
+        | O::I64AtomicRmw8SubU { memarg }
+        | O::I64AtomicRmw16SubU { memarg }
+        | O::I64AtomicRmw32SubU { memarg }
+        | O::I64AtomicRmwAnd { memarg }
+        | O::I64AtomicRmw8AndU { memarg }
+        | O::I64AtomicRmw16AndU { memarg }
+        | O::I64AtomicRmw32AndU { memarg }
+        | O::I64AtomicRmwOr { memarg }
+        | O::I64AtomicRmw8OrU { memarg }
+        | O::I64AtomicRmw16OrU { memarg }
+        | O::I64AtomicRmw32OrU { memarg }
+        | O::I64AtomicRmwXor { memarg }
+        | O::I64AtomicRmw8XorU { memarg }
+        | O::I64AtomicRmw16XorU { memarg }
+        | O::I64AtomicRmw32XorU { memarg }
+        | O::I64AtomicRmwXchg { memarg }
+        | O::I64AtomicRmw8XchgU { memarg }
+        | O::I64AtomicRmw16XchgU { memarg }
+        | O::I64AtomicRmw32XchgU { memarg } => (memarg, &[I64]),
+        O::I32AtomicRmwCmpxchg { memarg }
+        | O::I32AtomicRmw8CmpxchgU { memarg }
+        | O::I32AtomicRmw16CmpxchgU { memarg } => (memarg, &[I32, I32]),
+        O::I64AtomicRmwCmpxchg { memarg }
+        | O::I64AtomicRmw8CmpxchgU { memarg }
+        | O::I64AtomicRmw16CmpxchgU { memarg }
+        | O::I64AtomicRmw32CmpxchgU { memarg } => (memarg, &[I64, I64]),
+        O::F32Store { memarg } => (memarg, &[F32]),
+        O::F64Store { memarg } => (memarg, &[F64]),
+        O::V128Store { memarg }
+        | O::V128Store8Lane { memarg, .. }
+        | O::V128Store16Lane { memarg, .. }
+        | O::V128Store32Lane { memarg, .. }
+        | O::V128Store64Lane { memarg, .. } => (memarg, &[V128]),
+        _ => return None,
+    })
+}
