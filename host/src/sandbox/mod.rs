@@ -7,6 +7,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `target` | from bytes to compiled code |
+//! | `compiler` | the settings that machine code depends on |
 //! | `code` | compiled code, kept from one process to the next |
 //! | `entry`, `parameter`, `file_args`, `call` | which export is called, and how it takes its input |
 //! | `prepare` | all that runs before the first input |
@@ -24,6 +25,7 @@
 
 mod call;
 mod code;
+mod compiler;
 mod entry;
 mod executor;
 mod fault;
@@ -49,6 +51,7 @@ pub mod wasi;
 mod watchdog;
 
 pub use code::CodeCache;
+pub use compiler::compiler_settings;
 pub use entry::Entry;
 pub use executor::Executor;
 pub use interrupt::{Execution, Interrupter};

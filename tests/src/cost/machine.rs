@@ -1,11 +1,9 @@
 //! Compiled modules and kept instances of them.
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
-use fuzzbox::sandbox::Settings;
-use fuzzbox_instrument::{Injected, layout, shows_float_bits};
-use wasmtime::{
-    Caller, Config, Engine, Extern, Instance, Linker, Memory, Module, OptLevel, RegallocAlgorithm, Store, TypedFunc,
-};
+use fuzzbox::sandbox::compiler_settings;
+use fuzzbox_instrument::{Injected, layout};
+use wasmtime::{Caller, Engine, Extern, Instance, Linker, Memory, Module, Store, TypedFunc};
 
 /// Native stack of a guest, in bytes, as the host gives it.
 const STACK_BYTES: usize = 1 << 20;
@@ -13,24 +11,10 @@ const STACK_BYTES: usize = 1 << 20;
 /// More than any round takes, and far from overflow.
 const FUEL: i64 = i64::MAX / 2;
 
-/// An engine whose compiler does what the host's does. What the host sets beyond this doesn't change the code of a module with
-/// 32-bit memories, and our memories come from wasmtime.
+/// An engine whose compiler does what the host's does. Our memories come from wasmtime.
 pub(super) fn engine(plain: &[u8]) -> Result<Engine> {
-    let mut config = Config::new();
-    config
-        .cranelift_opt_level(OptLevel::Speed)
-        .cranelift_regalloc_algorithm(RegallocAlgorithm::Backtracking)
-        .cranelift_nan_canonicalization(shows_float_bits(plain)?)
-        .relaxed_simd_deterministic(true)
-        .max_wasm_stack(STACK_BYTES)
-        .generate_address_map(true)
-        .memory_may_move(false)
-        .memory_reservation(Settings::MEMORY_BYTES_MAX)
-        .memory_init_cow(false)
-        .wasm_multi_memory(true)
-        .wasm_tail_call(true)
-        .wasm_exceptions(true)
-        .wasm_threads(true);
+    let mut config = compiler_settings(plain)?;
+    config.max_wasm_stack(STACK_BYTES);
     Engine::new(&config).map_err(ours)
 }
 
