@@ -28,6 +28,19 @@ impl Injected {
         &self.region
     }
 
+    /// All of the memory.
+    pub(super) fn bytes(&self) -> &[u8] {
+        // SAFETY: no guest runs.
+        unsafe { self.region.bytes() }
+    }
+
+    /// Begins a new trace, if there is one.
+    pub(super) fn forget_trace(&self) {
+        const CELLS: Range<u32> = layout::TRACE_CELLS;
+        // SAFETY: no guest runs.
+        unsafe { self.region.write(CELLS.start as usize, &[0; (CELLS.end - CELLS.start) as usize]) };
+    }
+
     /// Sets the fuel for what runs next, in units.
     pub(super) fn set_fuel(&self, fuel: u64) {
         let fuel = i64::try_from(fuel).expect("limits on fuel are far below 2^63") - INIT_FUEL_MAX.cast_signed();
@@ -88,35 +101,34 @@ impl Injected {
         values
     }
 
-    /// Calls `visit` for every group of functions that has a counter which is not 0, with some perhaps twice. Costs what was
-    /// executed since the instance was made, by pages, not what the module has.
+    /// Calls `visit` once for every group of functions that has a counter which is not 0. Costs what was executed since the
+    /// instance was made, by pages, not what the module has.
     pub(super) fn executed(&self, groups: &Groups, mut visit: impl FnMut(Group<'_>)) {
         let (lines, _) = self.values().as_chunks::<LINE_COUNTERS>();
-        let (mut next, mut last) = (0, 0);
+        let is_zero = |line: &[u32; LINE_COUNTERS]| line.iter().fold(0, |any, count| any | count) == 0;
         let visit_bytes = |offset: usize, bytes: &[u8]| {
             // Pages hold whole lines; those before the counters hold fuel, flags and polls.
             let line_at = |offset: usize| offset.saturating_sub(layout::COUNTERS as usize) / (4 * LINE_COUNTERS);
+            let start = line_at(offset);
             let end = line_at(offset + bytes.len()).min(lines.len());
-            let mut line = line_at(offset);
-            // A group that reaches into the next page was seen already.
-            if line < next && last < offset {
-                line = next;
-            }
-            last = offset;
+            let mut line = start;
             while line < end {
-                if lines[line].iter().fold(0, |any, count| any | count) == 0 {
+                if is_zero(&lines[line]) {
                     line += 1;
                     continue;
                 }
                 let group = groups.get(line);
                 line = group.end;
+                // One that begins before these bytes and was counting there is visited there, in whatever order that is.
+                if group.start < start && !lines[group.start..start].iter().all(is_zero) {
+                    continue;
+                }
                 visit(Group {
                     lines: &lines[group.clone()],
                     first_line: group.start,
                     first: groups.first[group.start],
                 });
             }
-            next = line;
         };
         // SAFETY: no guest runs, and nobody else has the region.
         unsafe { self.region.visit_hot(visit_bytes) }
