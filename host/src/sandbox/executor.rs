@@ -226,6 +226,10 @@ impl Kept {
         if target.variant.has_fuel() {
             self.injected.set_fuel(target.settings.fuel_max);
         }
+        if target.variant.has_trace() {
+            // It was cleared with all else, unless nothing was restored.
+            self.injected.forget_trace();
+        }
         let result = self.call.run(&mut self.store, input, || gate.enter());
         let interrupted = gate.leave(self.injected.region());
         self.lost = interrupted.is_err();

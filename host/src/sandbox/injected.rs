@@ -28,6 +28,19 @@ impl Injected {
         &self.region
     }
 
+    /// All of the memory.
+    pub(super) fn bytes(&self) -> &[u8] {
+        // SAFETY: no guest runs.
+        unsafe { self.region.bytes() }
+    }
+
+    /// Begins a new trace, if there is one.
+    pub(super) fn forget_trace(&self) {
+        const CELLS: Range<u32> = layout::TRACE_CELLS;
+        // SAFETY: no guest runs.
+        unsafe { self.region.write(CELLS.start as usize, &[0; (CELLS.end - CELLS.start) as usize]) };
+    }
+
     /// Sets the fuel for what runs next, in units.
     pub(super) fn set_fuel(&self, fuel: u64) {
         let fuel = i64::try_from(fuel).expect("limits on fuel are far below 2^63") - INIT_FUEL_MAX.cast_signed();

@@ -4,6 +4,7 @@ use super::host::Host;
 use super::injected::{self, Injected};
 use super::target::Target;
 use crate::coverage::hash;
+use fuzzbox_instrument::trace::Trace;
 use fuzzbox_instrument::{FunctionCounters, Left, layout};
 
 /// What a finished execution showed, apart from its outcome. Valid until the next run.
@@ -25,7 +26,7 @@ impl std::fmt::Debug for Observation<'_> {
 }
 
 impl Observation<'_> {
-    /// Calls `visit` with the index and the count of every edge that was executed and whose count is known in the target's
+    /// Calls `visit` once with the index and the count of every edge that was executed and whose count is known in the target's
     /// variant, in ascending order within each function. See [`Observation::is_exact`].
     pub fn edges(&self, mut visit: impl FnMut(u32, u32)) {
         self.groups(|group| group.functions(|function| function.edges(&mut visit)));
@@ -70,6 +71,12 @@ impl Observation<'_> {
         }
         let guest = self.target.settings.fuel_max.saturating_add_signed(self.injected.fuel_left().saturating_neg());
         guest.saturating_add(work)
+    }
+
+    /// What the execution compared, and which functions it called; nothing in variants other than
+    /// [`Variant::Traced`](super::Variant::Traced).
+    pub fn trace(&self) -> Trace {
+        if self.lost { Trace::default() } else { self.target.rewritten.trace(self.injected.bytes()) }
     }
 
     /// What the guest wrote to its standard output, up to the limit.

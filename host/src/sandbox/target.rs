@@ -137,7 +137,7 @@ impl Target {
 
     /// Notes what the initialisers executed, by the indices of counters that are not 0.
     pub(super) fn note_initialised(&self, counted: impl FnOnce() -> Vec<u32>) {
-        if self.variant == Variant::Metered {
+        if self.variant.has_fuel() {
             let counters = &self.rewritten.counters;
             let function = |counter| counters.of_counter(counter).map(|index| counters.functions()[index].function);
             self.initialised.get_or_init(|| counted().into_iter().filter_map(function).collect());

@@ -18,6 +18,9 @@ pub enum Variant {
     Full,
     /// Counters for these edges only; the others' counts are unknown and stay 0. Interrupted as `Full` is.
     Fast(EdgeSet),
+    /// As `Metered`, in all that it decides; it also records what is compared and which functions are called, for
+    /// [`Observation::trace`](super::Observation::trace).
+    Traced,
 }
 
 /// Native stack that the guest may use in variants that decide nothing, in bytes; deeper recursion is a crash of kind
@@ -39,8 +42,8 @@ impl Variant {
     /// How modules are rewritten.
     pub(super) fn options(&self) -> Options {
         let mut options = match self {
-            Self::Metered => {
-                let mut options = Options::default();
+            Self::Metered | Self::Traced => {
+                let mut options = if *self == Self::Traced { Options::traced() } else { Options::default() };
                 options.fuel = Some(INIT_FUEL_MAX.cast_signed());
                 options.frames = Some(FRAMES_MAX as u32);
                 options.low_stores = true;
@@ -55,13 +58,18 @@ impl Variant {
 
     /// Whether code takes fuel.
     pub(super) fn has_fuel(&self) -> bool {
-        matches!(self, Self::Metered)
+        matches!(self, Self::Metered | Self::Traced)
+    }
+
+    /// Whether what an execution does is recorded.
+    pub(super) fn has_trace(&self) -> bool {
+        *self == Self::Traced
     }
 
     /// Native stack that the guest may use, in bytes.
     pub(super) fn stack_bytes(&self) -> usize {
         match self {
-            Self::Metered => METERED_STACK_BYTES,
+            Self::Metered | Self::Traced => METERED_STACK_BYTES,
             Self::Full | Self::Fast(_) => STACK_BYTES,
         }
     }
@@ -70,7 +78,7 @@ impl Variant {
     /// what they end.
     pub(super) fn frames_max(&self) -> Option<NonZeroUsize> {
         match self {
-            Self::Metered => NonZeroUsize::new(Trap::FRAMES_MAX),
+            Self::Metered | Self::Traced => NonZeroUsize::new(Trap::FRAMES_MAX),
             Self::Full | Self::Fast(_) => None,
         }
     }
