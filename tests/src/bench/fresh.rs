@@ -7,7 +7,7 @@ use wasmtime::{
     Store,
 };
 
-/// Below this, memory and tables of an instance are zeroed by copying, which is cheaper than asking the kernel.
+/// Up to here, memory and tables of an instance stay in place and are zeroed by writing, if that is wished for.
 const RESIDENT_BYTES: usize = 64 << 10;
 
 /// Where inputs are put.
@@ -22,10 +22,14 @@ pub(super) struct Fresh {
 }
 
 impl Fresh {
-    pub(super) fn new(wasm: &[u8]) -> Result<Self> {
+    /// `resident` says whether what an instance leaves behind is overwritten, which is faster for small ones, or given
+    /// back to the kernel, which is the allocator's default.
+    pub(super) fn new(wasm: &[u8], resident: bool) -> Result<Self> {
         let mut pool = PoolingAllocationConfig::new();
         pool.total_memories(4).total_core_instances(4).total_tables(4);
-        pool.linear_memory_keep_resident(RESIDENT_BYTES).table_keep_resident(RESIDENT_BYTES);
+        if resident {
+            pool.linear_memory_keep_resident(RESIDENT_BYTES).table_keep_resident(RESIDENT_BYTES);
+        }
         let mut config = Config::new();
         config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool)).memory_init_cow(true);
         let engine = Engine::new(&config).map_err(ours)?;

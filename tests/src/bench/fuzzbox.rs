@@ -23,7 +23,9 @@ pub(super) fn fuzzbox_rows(binary: &Path, wasm: &Path, inputs: &Path, time: Dura
     let mut command = Command::new(binary);
     command.args(["bench", "exec"]).arg(wasm).arg(inputs).args(["--json", "--cpu-time"]);
     command.arg(format!("{}ms", time.as_millis())).current_dir(super::build::folder("tools")?);
-    let output = tool::run(&mut command)?;
+    let output = tool::try_run(&mut command)?;
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "`fuzzbox bench exec` failed ({}): {complaint}", output.status);
     parse_rows(&String::from_utf8_lossy(&output.stdout))
 }
 

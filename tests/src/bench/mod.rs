@@ -154,7 +154,10 @@ impl Bench<'_> {
         fs::write(folder.join("input"), &input).context("failed to write an input")?;
         let text = fs::read_to_string(&wasm).with_context(|| format!("failed to read `{}`", wasm.display()))?;
         let module = wat::parse_str(&text)?;
-        let mut all = vec![Contender::Plain(plain_machine(&module)?), Contender::Fresh(Fresh::new(&module)?)];
+        let mut all = vec![Contender::Plain(plain_machine(&module)?)];
+        for (row, resident) in [("plain_fresh", false), ("plain_fresh_resident", true)] {
+            all.push(Contender::Fresh(row, Fresh::new(&module, resident)?));
+        }
         all.extend(self.or_left_out("empty", "fuzzbox", fuzzbox::binary()).map(Contender::Fuzzbox));
         let work = Work { guest: "empty".into(), wasm, folder, inputs: vec![input], time: self.settings.round_time };
         Ok(replay(&work, all, self.settings.rounds, &mut self.report.left_out))

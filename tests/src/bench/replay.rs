@@ -29,8 +29,8 @@ pub(super) enum Contender {
     Engine(PathBuf),
     /// The module as it is, in one instance.
     Plain(Machine),
-    /// The module as it is, in a new instance each time.
-    Fresh(Fresh),
+    /// The module as it is, in a new instance each time, for the row named.
+    Fresh(&'static str, Fresh),
     /// The `fuzzbox` binary, for several rows.
     Fuzzbox(PathBuf),
 }
@@ -57,17 +57,16 @@ impl Contender {
             }
             Self::Engine(path) => one("libfuzzer_engine", counted(&mut engine(path, work))?),
             Self::Plain(machine) => one("plain_kept", plain(machine, work)?),
-            Self::Fresh(fresh) => one("plain_fresh", rate(work, || fresh.run(&work.inputs))?),
+            Self::Fresh(row, fresh) => one(row, rate(work, || fresh.run(&work.inputs))?),
             Self::Fuzzbox(binary) => fuzzbox::fuzzbox_rows(binary, &work.wasm, &work.folder, work.time)?,
         })
     }
 
     fn name(&self) -> &'static str {
         match self {
-            Self::Program(row, _) => row,
+            Self::Program(row, _) | Self::Fresh(row, _) => row,
             Self::Engine(_) => "libfuzzer_engine",
             Self::Plain(_) => "plain_kept",
-            Self::Fresh(_) => "plain_fresh",
             Self::Fuzzbox(_) => "fuzzbox",
         }
     }
@@ -177,7 +176,7 @@ mod tests {
         let all = vec![
             Contender::Program("native", "there-is-no-such-program".into()),
             Contender::Plain(plain_machine(&wasm).unwrap()),
-            Contender::Fresh(Fresh::new(&wasm).unwrap()),
+            Contender::Fresh("plain_fresh", Fresh::new(&wasm, false).unwrap()),
         ];
         let mut left_out = Vec::new();
         let guest = replay(&work(vec![b"input".to_vec()]), all, 2, &mut left_out);

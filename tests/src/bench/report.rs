@@ -70,7 +70,8 @@ const LABELS: &[(&str, &str)] = &[
     ("wasm2c", "wasm2c + clang -O2, nothing counted"),
     ("wasm2c_edges", "wasm2c + clang -O2, edges only"),
     ("plain_kept", "plain module, kept instance"),
-    ("plain_fresh", "plain module, pooled fresh instance"),
+    ("plain_fresh", "plain module, fresh instance from a pool"),
+    ("plain_fresh_resident", "the same, memory kept resident"),
     ("libfuzzer", "libFuzzer"),
     ("afl", "AFL++, persistent, shared memory"),
 ];
