@@ -3,6 +3,7 @@
 use crate::guests::{tool, write_whole};
 use crate::workspace;
 use anyhow::{Context as _, Result};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -65,12 +66,39 @@ fn made_from(program: &Program) -> Result<String> {
     let mut hash = blake3::Hasher::new();
     hash.update(&version.stdout);
     hash.update(format!("{:?} {:?}", program.link, program.sources).as_bytes());
-    let drivers = fs::read_dir(drivers()).context("failed to read the folder of drivers")?;
-    let mut files = drivers.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
-    files.retain(|file| file.extension().is_some_and(|extension| extension == "h"));
-    files.sort();
-    for file in files.iter().chain(program.sources.iter().map(|(source, _)| source)) {
+    let folders: BTreeSet<_> = program.sources.iter().filter_map(|(source, _)| source.parent()).collect();
+    let headers = folders.into_iter().map(headers).collect::<Result<Vec<_>>>()?.concat();
+    for file in headers.iter().chain(program.sources.iter().map(|(source, _)| source)) {
         hash.update(&fs::read(file).with_context(|| format!("failed to read `{}`", file.display()))?);
     }
     Ok(format!("{}\n", hash.finalize()))
+}
+
+/// The headers in a folder of sources, by name.
+fn headers(folder: &Path) -> Result<Vec<PathBuf>> {
+    let list = || -> std::io::Result<Vec<_>> { fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect() };
+    let mut files = list().with_context(|| format!("failed to read `{}`", folder.display()))?;
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "h"));
+    files.sort();
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_beside_a_source_is_part_of_what_a_program_is_made_of() {
+        let folder = tempfile::tempdir().unwrap();
+        let (source, header) = (folder.path().join("a.c"), folder.path().join("a.h"));
+        fs::write(&source, "#include \"a.h\"\n").unwrap();
+        let sources = vec![(source, Vec::new())];
+        // Any program with a `--version` will do.
+        let program = Program { name: "a", compiler: "cargo".into(), sources, link: Vec::new() };
+        let texts = ["int a;", "int b;"].map(|text| {
+            fs::write(&header, text).unwrap();
+            made_from(&program).unwrap()
+        });
+        assert_ne!(texts[0], texts[1]);
+    }
 }

@@ -10,6 +10,7 @@ use std::process::Command;
 use std::time::Duration;
 
 /// A fuzzer, ready to run on a guest.
+#[expect(clippy::enum_variant_names, reason = "it is called so")]
 pub(super) enum Fuzzer {
     /// The instrumented program.
     LibFuzzer(PathBuf),

@@ -60,9 +60,9 @@ impl Build {
 
     fn link(self) -> &'static [&'static str] {
         match self {
-            Self::Plain | Self::Edges => &[],
+            Self::Plain | Self::Edges => &["-lm"],
             // With AFL's compiler this is AFL's driver of persistent mode.
-            Self::LibFuzzerCode | Self::LibFuzzerEngine | Self::LibFuzzer | Self::Afl => &["-fsanitize=fuzzer"],
+            Self::LibFuzzerCode | Self::LibFuzzerEngine | Self::LibFuzzer | Self::Afl => &["-fsanitize=fuzzer", "-lm"],
         }
     }
 
