@@ -104,9 +104,9 @@ impl Bench<'_> {
     fn guest(&mut self, name: &str) -> Result<Guest> {
         let (wasm, sources) = (crate::guest(name)?, guests::sources(name)?);
         self.report.versions.push(format!("{name}: Debian's {}", sources.package));
-        let folder = cost::seeds_folder(name);
-        let work =
-            Work { guest: name.into(), wasm, folder, inputs: cost::seeds(name)?, time: self.settings.round_time };
+        let inputs = cost::seeds(name)?;
+        let folder = copied(&inputs, name)?;
+        let work = Work { guest: name.into(), wasm, folder, inputs, time: self.settings.round_time };
         let contenders = self.contenders(&work, &sources)?;
         let mut guest = replay(&work, contenders, self.settings.rounds, &mut self.report.left_out);
         if !self.settings.fuzz_time.is_zero() {
@@ -148,10 +148,8 @@ impl Bench<'_> {
     /// The guest that does nothing, by us and by new instances.
     fn empty(&mut self) -> Result<Guest> {
         let wasm = build::drivers().join("empty.wat");
-        let folder = build::folder("empty")?.join("inputs");
-        fs::create_dir_all(&folder).with_context(|| format!("failed to create `{}`", folder.display()))?;
-        let input = b"an input".to_vec();
-        fs::write(folder.join("input"), &input).context("failed to write an input")?;
+        let inputs = vec![b"an input".to_vec()];
+        let folder = copied(&inputs, "empty")?;
         let text = fs::read_to_string(&wasm).with_context(|| format!("failed to read `{}`", wasm.display()))?;
         let module = wat::parse_str(&text)?;
         let mut all = vec![Contender::Plain(plain_machine(&module)?)];
@@ -159,7 +157,7 @@ impl Bench<'_> {
             all.push(Contender::Fresh(row, Fresh::new(&module, resident)?));
         }
         all.extend(self.or_left_out("empty", "fuzzbox", fuzzbox::binary()).map(Contender::Fuzzbox));
-        let work = Work { guest: "empty".into(), wasm, folder, inputs: vec![input], time: self.settings.round_time };
+        let work = Work { guest: "empty".into(), wasm, folder, inputs, time: self.settings.round_time };
         Ok(replay(&work, all, self.settings.rounds, &mut self.report.left_out))
     }
 
@@ -210,15 +208,32 @@ impl Bench<'_> {
     }
 }
 
-/// An error in a line.
-fn shown(error: &anyhow::Error) -> String {
-    const CHARACTERS_MAX: usize = 300;
-    let words: Vec<_> = format!("{error:#}").split_whitespace().map(str::to_owned).collect();
-    let line = words.join(" ");
-    match line.char_indices().nth(CHARACTERS_MAX) {
-        Some((end, _)) => format!("{}...", &line[..end]),
-        None => line,
+/// Writes a guest's inputs into a folder that holds nothing else, and where no fuzzer can do harm.
+fn copied(inputs: &[Vec<u8>], guest: &str) -> Result<PathBuf> {
+    let folder = build::folder(guest)?.join("inputs");
+    if folder.exists() {
+        fs::remove_dir_all(&folder).with_context(|| format!("failed to remove `{}`", folder.display()))?;
     }
+    fs::create_dir(&folder).with_context(|| format!("failed to create `{}`", folder.display()))?;
+    for (index, input) in inputs.iter().enumerate() {
+        let path = folder.join(format!("{index:03}"));
+        fs::write(&path, input).with_context(|| format!("failed to write `{}`", path.display()))?;
+    }
+    Ok(folder)
+}
+
+/// An error in a line: its beginning, which says what failed, and its end, which says why.
+fn shown(error: &anyhow::Error) -> String {
+    const BEGINNING: usize = 100;
+    const END: usize = 200;
+    let words: Vec<_> = format!("{error:#}").split_whitespace().map(str::to_owned).collect();
+    let line: Vec<char> = words.join(" ").chars().collect();
+    if line.len() <= BEGINNING + END {
+        return line.into_iter().collect();
+    }
+    let beginning: String = line[..BEGINNING].iter().collect();
+    let end: String = line[line.len() - END..].iter().collect();
+    format!("{beginning} ... {end}")
 }
 
 #[cfg(test)]
@@ -228,8 +243,8 @@ mod tests {
     #[test]
     fn an_error_is_shown_in_a_short_line() {
         assert_eq!(shown(&anyhow::anyhow!("one\ntwo\n").context("three")), "three: one two");
-        let long = shown(&anyhow::anyhow!("{}", "ä".repeat(1000)));
-        assert_eq!(long.chars().count(), 303);
+        let long = shown(&anyhow::anyhow!("what {} why", "ä".repeat(1000)));
+        assert!(long.chars().count() < 320 && long.starts_with("what ") && long.ends_with(" why"), "{long}");
     }
 
     #[test]

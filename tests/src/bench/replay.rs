@@ -55,7 +55,10 @@ impl Contender {
                 let mut command = Command::new(path);
                 one(row, counted(command.arg(&work.folder).arg(work.time.as_millis().to_string()))?)
             }
-            Self::Engine(path) => one("libfuzzer_engine", counted(&mut engine(path, work))?),
+            Self::Engine(path) => {
+                let corpus = tempfile::tempdir().context("failed to create a corpus")?;
+                one("libfuzzer_engine", counted(&mut engine(path, work, corpus.path()))?)
+            }
             Self::Plain(machine) => one("plain_kept", plain(machine, work)?),
             Self::Fresh(row, fresh) => one(row, rate(work, || fresh.run(&work.inputs))?),
             Self::Fuzzbox(binary) => fuzzbox::fuzzbox_rows(binary, &work.wasm, &work.folder, work.time)?,
@@ -100,12 +103,13 @@ fn add(rows: &mut Vec<Row>, rate: Rate) {
     }
 }
 
-/// libFuzzer's engine on the inputs alone: none is dropped or replaced by a smaller one, and all are short enough.
-fn engine(path: &Path, work: &Work) -> Command {
+/// libFuzzer's engine on the inputs alone: none is dropped or replaced by a smaller one, and all are short enough. What it
+/// takes for new, as state is left behind by earlier executions, it writes to `corpus`, its first folder.
+fn engine(path: &Path, work: &Work, corpus: &Path) -> Command {
     let bytes_max = work.inputs.iter().map(Vec::len).max().unwrap_or_default().max(1);
     let mut command = Command::new(path);
     command.args(["-keep_seed=1", "-reduce_inputs=0", "-len_control=0", "-seed=1", "-verbosity=0"]);
-    command.arg(format!("-max_len={bytes_max}")).arg(&work.folder);
+    command.arg(format!("-max_len={bytes_max}")).arg(corpus).arg(&work.folder);
     command.env("BENCH_INPUTS", &work.folder).env("BENCH_MS", work.time.as_millis().to_string());
     command
 }

@@ -26,7 +26,6 @@ pub use report::{json, table};
 use crate::workspace;
 use anyhow::{Context as _, Result, bail};
 use std::fs;
-use std::path::PathBuf;
 
 /// The guests that are measured when none is named.
 pub const GUESTS: &[&str] = &["cjson", "expat", "md4c", "sqlite3", "zlib"];
@@ -48,14 +47,9 @@ pub fn measure(guest: &str, settings: Settings) -> Result<Cost> {
 
 /// A guest's seeds, sorted by name.
 pub(crate) fn seeds(guest: &str) -> Result<Vec<Vec<u8>>> {
-    let folder = seeds_folder(guest);
+    let folder = workspace().join("tests/guests").join(guest).join("bench-seeds");
     let list = || -> std::io::Result<Vec<_>> { fs::read_dir(&folder)?.map(|entry| Ok(entry?.path())).collect() };
     let mut paths = list().with_context(|| format!("failed to read `{}`", folder.display()))?;
     paths.sort();
     paths.iter().map(|path| fs::read(path).with_context(|| format!("failed to read `{}`", path.display()))).collect()
-}
-
-/// Where a guest's seeds lie.
-pub(crate) fn seeds_folder(guest: &str) -> PathBuf {
-    workspace().join("tests/guests").join(guest).join("bench-seeds")
 }
