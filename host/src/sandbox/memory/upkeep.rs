@@ -148,7 +148,7 @@ mod tests {
         }
         let executions = |upkeep: &mut Upkeep, count: u32| (0..count).filter(|_| upkeep.is_check()).count();
         for halvings in (0..=3).rev() {
-            executions(&mut upkeep, CHECK_EVERY * (5 * MISTAKE_CHECKS).max(5 * CLEAN_CHECKS << halvings));
+            executions(&mut upkeep, CHECK_EVERY * (5 * MISTAKE_CHECKS).max((5 * CLEAN_CHECKS) << halvings));
             assert_eq!(heat(&mut upkeep), first << u32::saturating_sub(halvings, 1), "after having been away for long");
         }
     }

@@ -1,6 +1,7 @@
 //! Faults of real guests.
 
 use super::*;
+use crate::sandbox::code::CodeCache;
 use crate::sandbox::executor::Executor;
 use crate::sandbox::host::{Host, Limits};
 use crate::sandbox::injected::Injected;
@@ -62,8 +63,9 @@ struct Guest {
 
 impl Guest {
     fn new() -> Self {
-        let target = Target::compile(GUEST.as_bytes(), Settings::default(), Variant::Metered).unwrap();
-        let host = Host { wasi: Wasi::new(WasiConfig::default()), memory: None, limits: Limits::new(1 << 30) };
+        let target =
+            Target::compile(GUEST.as_bytes(), Settings::default(), Variant::Metered, &CodeCache::default()).unwrap();
+        let host = Host::new(Wasi::new(WasiConfig::default()), Limits::new(1 << 30));
         let mut store = Store::new(target.module.engine(), host);
         store.limiter(|host| host);
         let instance = target.imports.instantiate(&target.module, &mut store).unwrap();
@@ -213,7 +215,7 @@ fn the_key_of_a_fault_tells_stacks_apart_and_does_not_depend_on_what_ran_before(
     let mut kept = Executor::new(&target).unwrap();
     let key = |executor: &mut Executor, byte: u8| {
         executor.run(&[byte]).unwrap();
-        executor.observation().fault().key()
+        executor.stack_key()
     };
     let keys = [0, 1, 2, 3, 4].map(|byte| key(&mut kept, byte));
     assert_eq!(keys.map(|key| key.is_some()), [false, true, true, true, false]);
