@@ -82,8 +82,10 @@ fn libfuzzer(program: &Path, inputs: &Path, folder: &Path) -> Result<Command> {
 fn afl(program: &Path, inputs: &Path, folder: &Path) -> Command {
     let mut command = Command::new("afl-fuzz");
     command.arg("-i").arg(inputs).arg("-o").arg(folder.join("out")).arg("--").arg(program);
-    // Nothing of this makes it slower: it won't ask for a quiet terminal, a core of its own or settings of the kernel's.
-    for variable in ["AFL_NO_UI", "AFL_NO_AFFINITY", "AFL_SKIP_CPUFREQ", "AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES"] {
+    // It won't ask for a quiet terminal, for settings of the kernel's, or for a core that nobody uses. It is bound to a core
+    // if it can be, as it is by default: its processes wait for each other all the time, and wake up three times as fast
+    // on one core.
+    for variable in ["AFL_NO_UI", "AFL_TRY_AFFINITY", "AFL_SKIP_CPUFREQ", "AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES"] {
         command.env(variable, "1");
     }
     command
