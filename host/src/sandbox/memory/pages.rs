@@ -43,11 +43,6 @@ impl Pages {
         pool: &'static Pool,
     ) -> io::Result<Self> {
         let count = image.padded().len() / *PAGE_BYTES;
-        if count > 0 {
-            // Mappings that were written to before they were split can be joined again, others can't.
-            // SAFETY: the first page is writable until now; its byte stays what it was.
-            unsafe { mapping.base().write_volatile(mapping.base().read_volatile()) };
-        }
         mapping.protect(0, image.padded().len(), Access::Read)?;
         let budget = Budget::new(pool);
         if let Some(page) = forbidden {
@@ -137,7 +132,7 @@ impl Pages {
     }
 
     /// The pages from `first` on, in ascending order, without the one that is closed.
-    fn accessible(&self, first: usize) -> impl Iterator<Item = Range<usize>> + use<> {
+    pub(super) fn accessible(&self, first: usize) -> impl Iterator<Item = Range<usize>> + use<> {
         let end = self.hot.pages();
         let hole = self.closed().unwrap_or(end);
         [first..hole, hole.saturating_add(1).max(first)..end].into_iter().filter(|range| !range.is_empty())
