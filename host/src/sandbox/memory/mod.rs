@@ -26,6 +26,7 @@ mod budget;
 mod creator;
 mod grown;
 mod image;
+mod lines;
 mod mapping;
 mod marks;
 mod pages;

@@ -2,6 +2,7 @@
 
 use super::budget::{Budget, Pool};
 use super::image::Image;
+use super::lines;
 use super::mapping::{Access, Mapping, PAGE_BYTES};
 use super::marks::Marks;
 use super::upkeep::{Run, Upkeep};
@@ -211,16 +212,10 @@ impl Pages {
             unsafe { self.restore_and_check(mapping, upkeep) };
             return Ok(());
         }
-        let (to, from) = (mapping.base(), self.image.padded().as_ptr());
+        let (to, from, look) = (mapping.base(), self.image.padded().as_ptr(), upkeep.look_first());
         for &Run { start, len, zero } in upkeep.runs() {
             // SAFETY: hot pages are inside the image and writable, and the image is as long as they are.
-            unsafe {
-                if zero {
-                    to.add(start).write_bytes(0, len);
-                } else {
-                    from.add(start).copy_to_nonoverlapping(to.add(start), len);
-                }
-            }
+            unsafe { lines::restore(to.add(start), (!zero).then(|| from.add(start)), len, look) };
         }
         Ok(())
     }
