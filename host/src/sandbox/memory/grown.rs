@@ -7,7 +7,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// So many pages between two that were written are opened and zeroed with them. A page costs 0.1 to 0.3 us, because mprotect
+/// So many pages between two that were touched are opened and zeroed with them. A page costs 0.1 to 0.3 us, because mprotect
 /// has made the processor forget where it is, and opening what is behind the gap by itself 0.7 us.
 const GAP_PAGES: usize = 3;
 
@@ -15,8 +15,9 @@ const GAP_PAGES: usize = 3;
 /// times as much, but keeps a rare huge growth from staying resident.
 const RESIDENT_BYTES_MAX: usize = 16 << 20;
 
-/// Which pages above the snapshot were ever written. These are writable as soon as the memory grows over them, and zeroed
-/// when it is cut back; the first write to another is a fault, as below the snapshot. Pages are numbered from the first.
+/// Which pages above the snapshot were ever touched. These are writable as soon as the memory grows over them, and zeroed
+/// when it is cut back. The others stay inaccessible, which costs nothing, until the fault that touches them. Pages are
+/// numbered from the first.
 #[derive(Debug)]
 pub(super) struct Grown {
     /// Where memory above the snapshot begins, in bytes: at a page.
@@ -47,18 +48,10 @@ impl Grown {
         let pages = self.pages(start, end);
         let runs = self.hot.runs(pages.clone()).count();
         let affordable = !self.all.load(Relaxed) && self.budget.take(2 * isize::try_from(runs).expect("few"));
-        if !affordable || self.open_runs(mapping, pages).is_err() {
+        if !affordable || self.hot.runs(pages).any(|run| self.protect(mapping, run, Access::Write).is_err()) {
             return self.open_all(mapping, end);
         }
         Ok(())
-    }
-
-    fn open_runs(&self, mapping: &Mapping, pages: Range<usize>) -> io::Result<()> {
-        let all_hot = self.hot.contains(pages.start) && self.hot.run_ends(pages.start, pages.end) == pages.end;
-        if !all_hot {
-            self.protect(mapping, pages.clone(), Access::Read)?;
-        }
-        self.hot.runs(pages).try_for_each(|run| self.protect(mapping, run, Access::Write))
     }
 
     /// Makes the page at `offset` writable, of a memory that ends with the page at `end`, both in bytes. Returns `false` if it
@@ -78,6 +71,13 @@ impl Grown {
         true
     }
 
+    /// The ranges of bytes, up to the page that ends at `end`, that are accessible, in ascending order.
+    pub(super) fn accessible(&self, end: usize) -> impl Iterator<Item = Range<usize>> {
+        let all = self.all.load(Relaxed).then_some(self.first..end).filter(|bytes| !bytes.is_empty());
+        let pages = if self.all.load(Relaxed) { 0..0 } else { self.pages(self.first, end.max(self.first)) };
+        all.into_iter().chain(self.hot.runs(pages).map(|run| self.bytes(&run)))
+    }
+
     fn open_all(&self, mapping: &Mapping, end: usize) -> io::Result<()> {
         mapping.protect(self.first, end - self.first, Access::Write)?;
         self.all.store(true, Relaxed);
@@ -94,19 +94,15 @@ impl Grown {
         if end <= self.first {
             return Ok(());
         }
-        if self.all.load(Relaxed) {
-            // SAFETY: all of it is writable.
-            unsafe { self.zero(mapping, self.first..end)? };
-        } else {
-            let mut last = 0;
-            for run in self.hot.runs(self.pages(self.first, end)) {
-                // SAFETY: hot pages are writable.
-                unsafe { self.zero(mapping, self.bytes(&run))? };
-                if last > 0 && run.start - last <= GAP_PAGES {
-                    self.hot.insert(last..run.start);
-                }
-                last = run.end;
+        let mut last = None;
+        for bytes in self.accessible(end) {
+            // SAFETY: it is writable; the rest by the contract.
+            unsafe { self.zero(mapping, bytes.clone())? };
+            let gap = last.map_or(0..0, |last| self.pages(last, bytes.start));
+            if gap.len() <= GAP_PAGES {
+                self.hot.insert(gap);
             }
+            last = Some(bytes.end);
         }
         mapping.protect(self.first, end - self.first, Access::None)?;
         self.budget.give_all_back();

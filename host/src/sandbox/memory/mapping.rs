@@ -69,6 +69,16 @@ impl Mapping {
         if failed { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
+    /// Lets neighbouring pages become one mapping of the kernel's whenever their access is the same. It joins mappings only if they
+    /// were one when they were first written. All pages before `offset`, a multiple of the page size, are writable, and
+    /// those from there on inaccessible and never written.
+    pub(super) fn make_joinable(&self, offset: usize) -> io::Result<()> {
+        self.protect(offset, 1, Access::Write)?;
+        // SAFETY: the page is ours and writable.
+        unsafe { self.base().add(offset).write_volatile(0) };
+        self.protect(offset, 1, Access::None)
+    }
+
     /// Makes accessible pages zeros, and gives them back to the kernel. Both are multiples of the page size.
     pub(super) fn give_back(&self, offset: usize, len: usize) -> io::Result<()> {
         debug_assert!(offset + len <= self.bytes);

@@ -4,27 +4,29 @@
 //!
 //! ```text
 //! base                          snapshot            size (wasm length)                        reserved
-//!  | R  RW  R  RW  forbidden  R |  RW (grown)  R    |  no access ...                           |
+//!  | R  RW  R  RW  forbidden  R |  RW (grown)  -    |  no access ...                           |
 //! ```
 //!
 //! Once [`Region::track`] was called, pages below the snapshot are read-only until the guest first writes to them: the
 //! fault ([`super::signals`]) makes the page writable and *hot*. Restoring makes the hot pages what they are in the [`Image`]
 //! and leaves them writable, so that in the steady state there is no fault and no system call. A hot page that is
-//! clean each time somebody looks ([`upkeep`]) is made read-only again. Memory that grew is zeroed where it may have been
-//! written and closed again ([`grown`]), so that an access past the end traps in the thousandth execution as it did in the
-//! first.
+//! clean each time somebody looks ([`upkeep`]) is made read-only again. Memory that grows becomes accessible where it is
+//! touched; afterwards that is zeroed and closed again ([`grown`]), so that an access past the end traps in the thousandth
+//! execution as it did in the first.
 //!
 //! One page inside the memory's length can be [forbidden](Region::forbid): the guest's loads and stores trap there. What
 //! would kill the process, an access by a host function or a library function that the guest's code calls, opens the page for the
 //! rest of the execution, and is noted.
 //!
 //! Whoever writes from outside the guest's activation (input delivery) calls [`Region::write`], which marks pages hot
-//! first: there is no guest on the stack whose handler could do it.
+//! first: there is no guest on the stack whose handler could do it. Whoever reads then calls [`Region::visit`], which
+//! knows what can be read.
 
 mod budget;
 mod creator;
 mod grown;
 mod image;
+mod lines;
 mod mapping;
 mod marks;
 mod pages;
@@ -41,8 +43,12 @@ use grown::Grown;
 use mapping::{Access, Mapping, round_up};
 use pages::Pages;
 use std::io;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
+
+/// What inaccessible pages hold.
+static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
 /// No page is forbidden.
 const NOWHERE: usize = usize::MAX;
@@ -115,7 +121,7 @@ impl Region {
         self.size() - self.tracking().pages.image().len()
     }
 
-    /// The memory's bytes. If a page of it is forbidden, [`Region::visit`] is for you.
+    /// The memory's bytes. If it grew or a page of it is forbidden, [`Region::visit`] is for you.
     ///
     /// # Safety
     ///
@@ -125,27 +131,41 @@ impl Region {
     ///
     /// If a page is inaccessible.
     pub(super) unsafe fn bytes(&self) -> &[u8] {
-        assert!(self.tracking.get().is_none_or(|tracking| tracking.pages.closed().is_none()), "a page is forbidden");
+        if let Some(Tracking { pages, .. }) = self.tracking.get() {
+            assert!(pages.closed().is_none(), "a page is forbidden");
+            assert_eq!(self.size(), pages.image().len(), "the memory grew");
+        }
         // SAFETY: `size` bytes are mapped and readable; the caller keeps writers out.
         unsafe { std::slice::from_raw_parts(self.base(), self.size()) }
     }
 
-    /// Calls `visit` with the memory's bytes, in pieces in ascending order. Those of a forbidden page are zeros.
+    /// Calls `visit` with the memory's bytes, in pieces in ascending order.
     ///
     /// # Safety
     ///
     /// As for [`Region::bytes`].
     pub(super) unsafe fn visit(&self, mut visit: impl FnMut(&[u8])) {
-        let closed = self.tracking.get().and_then(|tracking| tracking.pages.closed());
-        let mut start = 0;
-        if let Some(page) = closed {
-            start = (page + 1) * *PAGE_BYTES;
+        let (size, mut next) = (self.size(), 0);
+        let mut visit_up_to = |accessible: Range<usize>| {
+            while next < accessible.start {
+                let zeros = ZEROS.len().min(accessible.start - next);
+                visit(&ZEROS[..zeros]);
+                next += zeros;
+            }
             // SAFETY: inside the memory and readable; the caller keeps writers out.
-            visit(unsafe { std::slice::from_raw_parts(self.base(), start - *PAGE_BYTES) });
-            visit(&self.tracking().pages.image().padded()[start - *PAGE_BYTES..start]);
+            visit(unsafe { std::slice::from_raw_parts(self.base().add(next), accessible.end - next) });
+            next = accessible.end;
+        };
+        if let Some(Tracking { pages, grown }) = self.tracking.get() {
+            for range in pages.accessible(0) {
+                visit_up_to(range.start * *PAGE_BYTES..size.min(range.end * *PAGE_BYTES));
+            }
+            for range in grown.accessible(round_up(size)) {
+                visit_up_to(range.start..size.min(range.end));
+            }
         }
-        // SAFETY: as above.
-        visit(unsafe { std::slice::from_raw_parts(self.base().add(start), self.size() - start) });
+        let rest = if self.tracking.get().is_some() { size..size } else { 0..size };
+        visit_up_to(rest);
     }
 
     /// Makes a page of the host inaccessible, as part of the snapshot that is to be taken: the one that starts at `offset`. It
@@ -186,6 +206,8 @@ impl Region {
     pub(super) unsafe fn track(&self, image: Arc<Image>) -> io::Result<()> {
         assert_eq!(image.len(), self.size());
         let forbidden = Some(self.forbidden.load(Relaxed)).filter(|&offset| offset != NOWHERE);
+        // There is a guard at least.
+        self.mapping.make_joinable(round_up(image.len()))?;
         let grown = Grown::new(round_up(image.len()), self.capacity, self.pool);
         let pages = Pages::new(&self.mapping, image, forbidden.map(|offset| offset / *PAGE_BYTES), self.pool)?;
         self.tracking.set(Tracking { pages, grown }).expect("a region is tracked once");

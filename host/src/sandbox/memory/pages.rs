@@ -2,6 +2,7 @@
 
 use super::budget::{Budget, Pool};
 use super::image::Image;
+use super::lines;
 use super::mapping::{Access, Mapping, PAGE_BYTES};
 use super::marks::Marks;
 use super::upkeep::{Run, Upkeep};
@@ -43,11 +44,6 @@ impl Pages {
         pool: &'static Pool,
     ) -> io::Result<Self> {
         let count = image.padded().len() / *PAGE_BYTES;
-        if count > 0 {
-            // Mappings that were written to before they were split can be joined again, others can't.
-            // SAFETY: the first page is writable until now; its byte stays what it was.
-            unsafe { mapping.base().write_volatile(mapping.base().read_volatile()) };
-        }
         mapping.protect(0, image.padded().len(), Access::Read)?;
         let budget = Budget::new(pool);
         if let Some(page) = forbidden {
@@ -137,7 +133,7 @@ impl Pages {
     }
 
     /// The pages from `first` on, in ascending order, without the one that is closed.
-    fn accessible(&self, first: usize) -> impl Iterator<Item = Range<usize>> + use<> {
+    pub(super) fn accessible(&self, first: usize) -> impl Iterator<Item = Range<usize>> + use<> {
         let end = self.hot.pages();
         let hole = self.closed().unwrap_or(end);
         [first..hole, hole.saturating_add(1).max(first)..end].into_iter().filter(|range| !range.is_empty())
@@ -216,16 +212,10 @@ impl Pages {
             unsafe { self.restore_and_check(mapping, upkeep) };
             return Ok(());
         }
-        let (to, from) = (mapping.base(), self.image.padded().as_ptr());
+        let (to, from, look) = (mapping.base(), self.image.padded().as_ptr(), upkeep.look_first());
         for &Run { start, len, zero } in upkeep.runs() {
             // SAFETY: hot pages are inside the image and writable, and the image is as long as they are.
-            unsafe {
-                if zero {
-                    to.add(start).write_bytes(0, len);
-                } else {
-                    from.add(start).copy_to_nonoverlapping(to.add(start), len);
-                }
-            }
+            unsafe { lines::restore(to.add(start), (!zero).then(|| from.add(start)), len, look) };
         }
         Ok(())
     }

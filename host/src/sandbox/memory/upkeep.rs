@@ -1,6 +1,7 @@
 //! Which pages are restored, and which no longer need be: what is kept between executions, when no guest runs.
 
 use super::image::Image;
+use super::lines;
 use super::mapping::PAGE_BYTES;
 use super::marks::Marks;
 use std::ops::Range;
@@ -36,6 +37,8 @@ pub(super) struct Run {
 #[derive(Debug)]
 pub(super) struct Upkeep {
     runs: Vec<Run>,
+    /// See [`lines::look_first`].
+    look_first: bool,
     /// The pages that are in `runs`.
     known: Marks,
     restores: u32,
@@ -53,6 +56,7 @@ impl Upkeep {
     pub(super) fn new(pages: usize) -> Self {
         Self {
             runs: Vec::new(),
+            look_first: false,
             known: Marks::new(pages),
             restores: 0,
             checks: 0,
@@ -65,6 +69,11 @@ impl Upkeep {
     /// What is to be restored, in ascending order.
     pub(super) fn runs(&self) -> &[Run] {
         &self.runs
+    }
+
+    /// Whether to look before writing.
+    pub(super) fn look_first(&self) -> bool {
+        self.look_first
     }
 
     /// Takes notice of pages that became hot, or were demoted.
@@ -90,6 +99,9 @@ impl Upkeep {
                 page = kind_ends;
             }
         }
+        // What is zero needs no image, so it takes half the cache.
+        let bytes = runs.iter().map(|run| if run.zero { run.len / 2 } else { run.len }).sum();
+        self.look_first = lines::look_first(bytes);
     }
 
     /// Counts a restore. Returns whether it is one in which the pages are checked.

@@ -1,0 +1,112 @@
+//! Making pages what they were, in the way that costs least.
+//!
+//! Executions change few lines of a page. Where a processor can look at a line and write it only if it differs, without a branch,
+//! that takes half the time of a copy as soon as the pages don't fit the first cache: what isn't written need not be written
+//! back. (Xeon of 2023, ns per page in 10 to 100 pages, 1 to 64 of 64 lines changed: 63 to 179, a copy 115 to 213.)
+
+/// Whether to look before writing, if so many bytes are to be made what they were.
+pub(super) fn look_first(bytes: usize) -> bool {
+    /// About what the first cache holds, with the image: there, copying is faster than looking.
+    const BYTES_MIN: usize = 5 * 4096;
+    bytes >= BYTES_MIN && can_look()
+}
+
+#[cfg(target_arch = "x86_64")]
+fn can_look() -> bool {
+    std::arch::is_x86_feature_detected!("avx512f")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn can_look() -> bool {
+    false
+}
+
+/// Makes `len` bytes at `to` what they are at `from`, or zeros if that is `None`.
+///
+/// # Safety
+///
+/// All bytes can be read and those at `to` written; nobody else does. The ranges start and end at pages and don't overlap.
+/// `look` only if [`look_first`] said so.
+pub(super) unsafe fn restore(to: *mut u8, from: Option<*const u8>, len: usize, look: bool) {
+    // SAFETY: by the contract.
+    unsafe {
+        match from {
+            #[cfg(target_arch = "x86_64")]
+            Some(from) if look => avx512::copy(to, from, len),
+            #[cfg(target_arch = "x86_64")]
+            None if look => avx512::clear(to, len),
+            Some(from) => from.copy_to_nonoverlapping(to, len),
+            None => to.write_bytes(0, len),
+        }
+    }
+    let _ = look;
+}
+
+#[cfg(target_arch = "x86_64")]
+mod avx512 {
+    use std::arch::x86_64::{
+        __m512i, _mm512_cmpneq_epi64_mask, _mm512_load_si512, _mm512_mask_store_epi64, _mm512_setzero_si512,
+    };
+
+    const LINE: usize = size_of::<__m512i>();
+
+    /// # Safety
+    ///
+    /// As for [`super::restore`].
+    #[target_feature(enable = "avx512f")]
+    pub(super) unsafe fn copy(to: *mut u8, from: *const u8, len: usize) {
+        for offset in (0..len).step_by(LINE) {
+            // SAFETY: by the contract; pages start and end at lines.
+            unsafe {
+                let line = to.add(offset);
+                let image = _mm512_load_si512(from.add(offset).cast());
+                let changed = _mm512_cmpneq_epi64_mask(image, _mm512_load_si512(line.cast()));
+                _mm512_mask_store_epi64(line.cast(), changed, image);
+            }
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`super::restore`].
+    #[target_feature(enable = "avx512f")]
+    pub(super) unsafe fn clear(to: *mut u8, len: usize) {
+        let zeros = _mm512_setzero_si512();
+        for offset in (0..len).step_by(LINE) {
+            // SAFETY: by the contract; pages start and end at lines.
+            unsafe {
+                let line = to.add(offset);
+                let changed = _mm512_cmpneq_epi64_mask(zeros, _mm512_load_si512(line.cast()));
+                _mm512_mask_store_epi64(line.cast(), changed, zeros);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[repr(align(4096))]
+    struct Pages([u8; 3 * 4096]);
+
+    #[test]
+    fn every_byte_is_restored_in_every_way() {
+        let mut image = Pages([0; 3 * 4096]);
+        image.0.iter_mut().zip((0..=250_u8).cycle()).for_each(|(to, from)| *to = from);
+        for look in [false, look_first(usize::MAX)] {
+            for changed in [0, 1, 63, 64, 4095, 4096, 3 * 4096 - 1] {
+                let mut pages = Pages(image.0);
+                pages.0[changed] ^= 0x40;
+                // SAFETY: both are pages.
+                unsafe { restore(pages.0.as_mut_ptr(), Some(image.0.as_ptr()), 3 * 4096, look) };
+                assert!(pages.0 == image.0);
+                pages.0 = [0; 3 * 4096];
+                pages.0[changed] = 1;
+                // SAFETY: they are pages.
+                unsafe { restore(pages.0.as_mut_ptr(), None, 3 * 4096, look) };
+                assert!(pages.0 == [0; 3 * 4096]);
+            }
+        }
+    }
+}
