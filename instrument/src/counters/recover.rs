@@ -6,8 +6,11 @@ use crate::cfg::Cfg;
 /// What is to be computed, in which order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Recovery {
+    /// By counter: what it counts.
     counted: Box<[Link]>,
     derived: Box<[Derived]>,
+    /// By node: the place in `derived` at which it is the leaf; or [`NONE`].
+    places: Box<[u32]>,
     /// Where blocks with code start, in order, and the nodes from which these are left.
     starts: Vec<(u32, u32)>,
     nodes: u32,
@@ -37,13 +40,19 @@ struct Derived {
 }
 
 /// Functions with more nodes than this need an allocation for each solution.
-const NODES_ON_STACK: usize = 256;
+const NODES_ON_STACK: usize = 1024;
 
 impl Recovery {
     /// Finds the order. A node with one unknown flow gives that flow's count; it is then known to the node at the other
     /// end. As the unknown flows have no cycle, that way all become known.
     pub(super) fn new(links: impl Iterator<Item = Link>, starts: Vec<(u32, u32)>, nodes: u32) -> Recovery {
-        let (counted, unknown): (Vec<Link>, Vec<Link>) = links.partition(|link| link.counter != NONE);
+        let (mut counted, unknown): (Vec<Link>, Vec<Link>) = links.partition(|link| link.counter != NONE);
+        counted.sort_unstable_by_key(|link| link.counter);
+        debug_assert!(
+            (0..).zip(&counted).all(|(counter, link)| link.counter == counter),
+            "each counter counts one thing"
+        );
+        let mut places = vec![NONE; nodes as usize];
         let mut open = vec![Node::default(); nodes as usize];
         for (index, link) in unknown.iter().enumerate() {
             for node in [link.from, link.to] {
@@ -57,6 +66,7 @@ impl Recovery {
             let Link { from, to, edge, .. } = unknown[index];
             let inwards = from != leaf;
             let other = if inwards { from } else { to };
+            places[leaf as usize] = derived.len() as u32;
             derived.push(Derived { leaf, other, edge, inwards });
             for node in [from, to] {
                 open[node as usize].toggle(index, -1);
@@ -66,34 +76,32 @@ impl Recovery {
             }
         }
         debug_assert!(open.iter().all(|node| node.unknown == 0), "uncounted flows have a cycle");
-        Recovery { counted: counted.into(), derived: derived.into(), starts, nodes }
+        Recovery { counted: counted.into(), derived: derived.into(), places: places.into(), starts, nodes }
     }
 
     /// Computes the counts of all edges, modulo 2^32, and gives those that are not 0 to `visit`, each by its number within
-    /// the function.
+    /// the function. Costs what was executed, apart from looking at all counters.
     ///
     /// `left` has the offset of the operator for each frame of the function that was left without returning or throwing:
     /// by a trap, or by the host.
     pub(crate) fn solve(&self, counters: &[u32], left: &[u32], visit: impl FnMut(u32, u32)) {
         let nodes = self.nodes as usize;
         if nodes <= NODES_ON_STACK {
-            self.solve_with(&mut [0; NODES_ON_STACK][..nodes], counters, left, visit);
+            let (mut excess, mut open) = ([0; NODES_ON_STACK], [0; NODES_ON_STACK / 64]);
+            let (excess, open) = (&mut excess[..nodes], &mut open[..nodes.div_ceil(64)]);
+            self.solve_with(Flow { excess, open, places: &self.places }, counters, left, visit);
         } else {
-            self.solve_with(&mut vec![0; nodes], counters, left, visit);
+            let (mut excess, mut open) = (vec![0; nodes], vec![0; nodes.div_ceil(64)]);
+            let flow = Flow { excess: &mut excess, open: &mut open, places: &self.places };
+            self.solve_with(flow, counters, left, visit);
         }
     }
 
-    /// `excess` is, for each node, what is known to come in, less what is known to go out: nothing so far.
-    fn solve_with(&self, excess: &mut [u32], counters: &[u32], left: &[u32], mut visit: impl FnMut(u32, u32)) {
-        let mut give = |node: u32, count: u32| {
-            let excess = &mut excess[node as usize];
-            *excess = excess.wrapping_add(count);
-        };
-        for link in &self.counted {
-            let count = counters[link.counter as usize];
+    fn solve_with(&self, mut flow: Flow<'_>, counters: &[u32], left: &[u32], mut visit: impl FnMut(u32, u32)) {
+        for (link, &count) in self.counted.iter().zip(counters) {
             if count != 0 {
-                give(link.from, count.wrapping_neg());
-                give(link.to, count);
+                flow.give(link.from, count.wrapping_neg());
+                flow.give(link.to, count);
                 if link.edge != NONE {
                     visit(link.edge, count);
                 }
@@ -101,15 +109,17 @@ impl Recovery {
         }
         for &offset in left {
             if let Some(node) = self.node_at(offset) {
-                give(node, 1_u32.wrapping_neg());
-                give(Cfg::ENTRY, 1);
+                flow.give(node, 1_u32.wrapping_neg());
+                flow.give(Cfg::ENTRY, 1);
             }
         }
-        for &Derived { leaf, other, edge, inwards } in &self.derived {
-            // What comes in must go out by this flow, or what goes out come in by it: then the other end has it.
-            let rest = excess[leaf as usize];
+        while let Some(place) = flow.next() {
+            // What comes in must go out by this flow, or what goes out come in by it: then the other end has it, whose
+            // turn comes later.
+            let Derived { leaf, other, edge, inwards } = self.derived[place];
+            let rest = flow.excess[leaf as usize];
             if rest != 0 {
-                excess[other as usize] = excess[other as usize].wrapping_add(rest);
+                flow.give(other, rest);
                 if edge != NONE {
                     visit(edge, if inwards { rest.wrapping_neg() } else { rest });
                 }
@@ -124,7 +134,35 @@ impl Recovery {
     }
 }
 
-/// What is open at a node.
+/// What is known of a solution.
+struct Flow<'a> {
+    /// By node: what is known to come in, less what is known to go out.
+    excess: &'a mut [u32],
+    /// A bit for each place in [`Recovery::derived`]: something is known at its leaf, and the flow is to be computed.
+    open: &'a mut [u64],
+    places: &'a [u32],
+}
+
+impl Flow<'_> {
+    fn give(&mut self, node: u32, count: u32) {
+        let excess = &mut self.excess[node as usize];
+        *excess = excess.wrapping_add(count);
+        let place = self.places[node as usize];
+        if place != NONE {
+            self.open[place as usize / 64] |= 1 << (place % 64);
+        }
+    }
+
+    /// The first place that is open, which is closed.
+    fn next(&mut self) -> Option<usize> {
+        let (index, word) = self.open.iter_mut().enumerate().find(|(_, word)| **word != 0)?;
+        let bit = word.trailing_zeros();
+        *word &= *word - 1;
+        Some(index * 64 + bit as usize)
+    }
+}
+
+/// What is unknown at a node.
 #[derive(Clone, Copy, Default)]
 struct Node {
     /// How many of its flows are unknown.
