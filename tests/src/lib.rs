@@ -13,6 +13,7 @@
 //! # Ok::<(), anyhow::Error>(())
 //! ```
 
+pub mod bench;
 pub mod command;
 pub mod cost;
 pub mod disk;

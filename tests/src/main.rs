@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use clap::{Args, Parser, Subcommand};
 use fuzzbox_tests::guests::{self, EXAMPLES, OUTSIDE};
-use fuzzbox_tests::{cost, guest, modules, seeds};
+use fuzzbox_tests::{bench, cost, guest, modules, seeds};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -32,6 +32,11 @@ enum Task {
     Modules(Modules),
     /// Build tests/guests/recompile, every edit once, and put the modules where they are committed
     Recompile,
+    /// Compare executions per CPU second with those of libFuzzer, AFL++, wasm2c and native code, on five programs.
+    ///
+    /// Wants --release and a quiet machine. Builds what it compares with clang, AFL++ and wasm2c; leaves out those that
+    /// are not installed and says what to type
+    Bench(Bench),
     /// Compare the CPU time of rewritten guests with that of the plain ones; all that have seeds for it if none is named
     Cost {
         guests: Vec<String>,
@@ -45,6 +50,30 @@ enum Task {
         #[arg(long, default_value_t = 200)]
         round_ms: u64,
     },
+}
+
+#[derive(Args)]
+struct Bench {
+    /// Which; all that have seeds for it if none is named
+    guests: Vec<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Turns of each row
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    rounds: u16,
+    /// CPU time of a row in a round, in milliseconds
+    #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
+    round_ms: u64,
+    /// CPU time of each fuzzer on each guest; 0 to replay only
+    #[arg(long, default_value_t = 60)]
+    fuzz_seconds: u64,
+    /// Campaigns of each fuzzer on each guest
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    fuzz_rounds: u16,
+    /// Compiler of native code; guests are built with their own
+    #[arg(long, default_value = "clang-22")]
+    clang: String,
 }
 
 #[derive(Args)]
@@ -91,6 +120,7 @@ fn run(task: Task) -> Result<()> {
             guests::recompile()?.iter().for_each(|module| println!("{} is new", module.display()));
             Ok(())
         }
+        Task::Bench(arguments) => compare(arguments),
         Task::Cost { guests, json, rounds, round_ms } => {
             let round_time = Duration::from_millis(round_ms);
             measure(&guests, json, cost::Settings { rounds: rounds.into(), round_time })
@@ -106,6 +136,28 @@ fn measure(guests: &[String], json: bool, settings: cost::Settings) -> Result<()
         println!("{:#}", cost::json(&costs));
     } else {
         print!("{}", cost::table(&costs));
+    }
+    Ok(())
+}
+
+fn compare(arguments: Bench) -> Result<()> {
+    if cfg!(debug_assertions) {
+        eprintln!("this is a debug build, whose figures mean nothing: cargo build --release --workspace");
+    }
+    let all = || cost::GUESTS.iter().map(|&name| name.to_owned()).collect();
+    let settings = bench::Settings {
+        guests: if arguments.guests.is_empty() { all() } else { arguments.guests },
+        rounds: arguments.rounds.into(),
+        round_time: Duration::from_millis(arguments.round_ms),
+        fuzz_time: Duration::from_secs(arguments.fuzz_seconds),
+        fuzz_rounds: arguments.fuzz_rounds.into(),
+        clang: arguments.clang,
+    };
+    let report = bench::run(&settings)?;
+    if arguments.json {
+        println!("{:#}", bench::json(&report));
+    } else {
+        print!("{}", bench::table(&report));
     }
     Ok(())
 }

@@ -7,6 +7,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `target` | from bytes to compiled code |
+//! | `compiler` | the settings that machine code depends on |
 //! | `code` | compiled code, kept from one process to the next |
 //! | `entry`, `parameter`, `file_args`, `call` | which export is called, and how it takes its input |
 //! | `prepare` | all that runs before the first input |
@@ -16,7 +17,7 @@
 //! | `variant` | what is put into the code |
 //! | `interrupt`, `watchdog` | ending an execution from another thread |
 //! | `stack` | room on the native stack |
-//! | `memory`, `signals` | linear memories that know which pages were written |
+//! | `memory`, `signals`, `fault` | linear memories that know which pages were written; where the guest trapped |
 //! | `summary` | what `inspect` shows |
 //! | `outcome`, `trap` | how an execution ended |
 
@@ -24,8 +25,10 @@
 
 mod call;
 mod code;
+mod compiler;
 mod entry;
 mod executor;
+mod fault;
 mod file_args;
 mod host;
 mod imports;
@@ -48,6 +51,7 @@ pub mod wasi;
 mod watchdog;
 
 pub use code::CodeCache;
+pub use compiler::compiler_settings;
 pub use entry::Entry;
 pub use executor::Executor;
 pub use interrupt::{Execution, Interrupter};

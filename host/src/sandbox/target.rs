@@ -1,10 +1,11 @@
 //! A module made ready to be executed: rewritten, compiled, its entry chosen.
 
 use super::code::{CodeCache, Origin};
+use super::compiler::compiler_settings;
 use super::entry::Entry;
 use super::imports::Imports;
 use super::injected::Groups;
-use super::memory::Memories;
+use super::memory::{Image, Memories};
 use super::prepare::Attempts;
 use super::settings::Settings;
 use super::variant::{METERED_STACK_BYTES, Variant};
@@ -14,7 +15,7 @@ use fuzzbox_instrument::{EdgeMap, Injected, Instrumented, StateExports};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, OnceLock};
-use wasmtime::{Config, Engine, ExternType, Module, OptLevel, RegallocAlgorithm};
+use wasmtime::{Config, Engine, ExternType, Module};
 
 /// Native stack that a thread should have to execute guests: the guest's, and the host functions' that it calls. On one with
 /// less, [`Executor`](super::Executor) starts a thread where it has to.
@@ -64,7 +65,7 @@ pub struct Target {
     /// Functions that ran before the first input.
     initialised: OnceLock<BTreeSet<u32>>,
     /// By memory: what it holds when an instance is ready. Instances are equal, so one copy serves all workers.
-    images: Mutex<Vec<Arc<[u8]>>>,
+    images: Mutex<Vec<Arc<Image>>>,
 }
 
 impl Target {
@@ -149,14 +150,14 @@ impl Target {
     }
 
     /// The image of memory number `index`, whose bytes in a new instance are `bytes`.
-    pub(super) fn image(&self, index: usize, bytes: &[u8]) -> Arc<[u8]> {
+    pub(super) fn image(&self, index: usize, bytes: &[u8]) -> std::io::Result<Arc<Image>> {
         let mut images = self.images.lock().expect("no panic while held");
         if index == images.len() {
-            images.push(bytes.into());
+            images.push(Arc::new(Image::of(bytes)?));
         }
         let image = images[index].clone();
-        debug_assert!(*image == *bytes, "two instances of a module differ before they are given input");
-        image
+        debug_assert!(*image.bytes() == *bytes, "two instances of a module differ before they are given input");
+        Ok(image)
     }
 
     /// The address of the result of executing `input`: a hash over everything that its outcome depends on.
@@ -217,35 +218,15 @@ fn is_component(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\0asm") && bytes.get(6..8) == Some(&[1, 0])
 }
 
-/// wasmtime's settings: deterministic, and everything on that [`fuzzbox_instrument::features`] accepts.
+/// wasmtime's settings for a variant of the module `bytes`.
 fn config(bytes: &[u8], memories: &Arc<Memories>, variant: &Variant) -> Result<Config> {
-    let mut config = Config::new();
+    let mut config = compiler_settings(bytes)?;
     config
-        .cranelift_opt_level(OptLevel::Speed)
-        .cranelift_regalloc_algorithm(RegallocAlgorithm::Backtracking)
-        .cranelift_nan_canonicalization(fuzzbox_instrument::shows_float_bits(bytes)?)
-        .relaxed_simd_deterministic(true)
         .max_wasm_stack(variant.stack_bytes())
         .async_stack_size(variant.stack_bytes()) // nothing is asynchronous; it must not be less
         .wasm_backtrace_max_frames(variant.frames_max())
-        .generate_address_map(true)
-        .memory_may_move(false)
-        .memory_reservation(Settings::MEMORY_BYTES_MAX)
-        .memory_init_cow(false)
         .gc_heap_initial_size(GC_HEAP_BYTES)
         .with_host_memory(memories.clone());
-    config
-        .wasm_tail_call(true)
-        .wasm_function_references(true)
-        .wasm_gc(true)
-        .wasm_exceptions(true)
-        .wasm_multi_memory(true)
-        .wasm_memory64(true)
-        .wasm_extended_const(true)
-        .wasm_relaxed_simd(true)
-        .wasm_wide_arithmetic(true)
-        .wasm_custom_page_sizes(true)
-        .wasm_threads(true);
     Ok(config)
 }
 

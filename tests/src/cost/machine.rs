@@ -1,11 +1,9 @@
 //! Compiled modules and kept instances of them.
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
-use fuzzbox::sandbox::Settings;
-use fuzzbox_instrument::{Injected, layout, shows_float_bits};
-use wasmtime::{
-    Caller, Config, Engine, Extern, Instance, Linker, Memory, Module, OptLevel, RegallocAlgorithm, Store, TypedFunc,
-};
+use fuzzbox::sandbox::compiler_settings;
+use fuzzbox_instrument::{Injected, layout};
+use wasmtime::{Caller, Engine, Extern, Instance, Linker, Memory, Module, Store, TypedFunc};
 
 /// Native stack of a guest, in bytes, as the host gives it.
 const STACK_BYTES: usize = 1 << 20;
@@ -13,41 +11,27 @@ const STACK_BYTES: usize = 1 << 20;
 /// More than any round takes, and far from overflow.
 const FUEL: i64 = i64::MAX / 2;
 
-/// An engine whose compiler does what the host's does. What the host sets beyond this doesn't change the code of a module with
-/// 32-bit memories, and our memories come from wasmtime.
-pub(super) fn engine(plain: &[u8]) -> Result<Engine> {
-    let mut config = Config::new();
-    config
-        .cranelift_opt_level(OptLevel::Speed)
-        .cranelift_regalloc_algorithm(RegallocAlgorithm::Backtracking)
-        .cranelift_nan_canonicalization(shows_float_bits(plain)?)
-        .relaxed_simd_deterministic(true)
-        .max_wasm_stack(STACK_BYTES)
-        .generate_address_map(true)
-        .memory_may_move(false)
-        .memory_reservation(Settings::MEMORY_BYTES_MAX)
-        .memory_init_cow(false)
-        .wasm_multi_memory(true)
-        .wasm_tail_call(true)
-        .wasm_exceptions(true)
-        .wasm_threads(true);
+/// An engine whose compiler does what the host's does. Our memories come from wasmtime.
+pub(crate) fn engine(plain: &[u8]) -> Result<Engine> {
+    let mut config = compiler_settings(plain)?;
+    config.max_wasm_stack(STACK_BYTES);
     Engine::new(&config).map_err(ours)
 }
 
 /// A compiled module.
-pub(super) struct Machine {
+pub(crate) struct Machine {
     module: Module,
     linker: Linker<()>,
     /// Export of the memory that has the fuel, if the module was rewritten.
     injected: Option<String>,
     /// Bytes of the module's code section.
-    pub(super) wasm_code_bytes: usize,
+    pub(crate) wasm_code_bytes: usize,
     /// Bytes of its functions' machine code.
-    pub(super) machine_code_bytes: usize,
+    pub(crate) machine_code_bytes: usize,
 }
 
 impl Machine {
-    pub(super) fn compile(engine: &Engine, wasm: &[u8], injected: Option<&Injected>) -> Result<Self> {
+    pub(crate) fn compile(engine: &Engine, wasm: &[u8], injected: Option<&Injected>) -> Result<Self> {
         let module = Module::new(engine, wasm).map_err(ours)?;
         let mut linker = Linker::new(engine);
         link(&mut linker, &module).map_err(ours)?;
@@ -58,7 +42,7 @@ impl Machine {
     }
 
     /// A new instance, initialised, with room for inputs of up to `input_bytes_max` bytes.
-    pub(super) fn start(&self, input_bytes_max: usize) -> Result<Kept> {
+    pub(crate) fn start(&self, input_bytes_max: usize) -> Result<Kept> {
         let mut store = Store::new(self.linker.engine(), ());
         let instance = self.linker.instantiate(&mut store, &self.module).map_err(ours)?;
         let injected = self.injected.as_deref().map(|name| memory(&mut store, &instance, name)).transpose()?;
@@ -80,7 +64,7 @@ impl Machine {
 }
 
 /// An instance that runs one input after the other.
-pub(super) struct Kept {
+pub(crate) struct Kept {
     store: Store<()>,
     entry: TypedFunc<(u32, u32), i32>,
     input: Memory,
@@ -91,13 +75,13 @@ pub(super) struct Kept {
 
 impl Kept {
     /// Fills up the fuel, if there is any.
-    pub(super) fn refuel(&mut self) -> Result<()> {
+    pub(crate) fn refuel(&mut self) -> Result<()> {
         let Some(memory) = self.injected else { return Ok(()) };
         Ok(memory.write(&mut self.store, layout::FUEL as usize, &FUEL.to_le_bytes())?)
     }
 
     /// Runs each input once. The instance is of no use after an error.
-    pub(super) fn run(&mut self, inputs: &[Vec<u8>]) -> Result<()> {
+    pub(crate) fn run(&mut self, inputs: &[Vec<u8>]) -> Result<()> {
         for input in inputs {
             self.input.write(&mut self.store, self.place as usize, input)?;
             self.entry.call(&mut self.store, (self.place, input.len() as u32)).map_err(ours)?;
@@ -141,6 +125,7 @@ fn code_bytes(wasm: &[u8]) -> Result<usize> {
     bail!("the module has no code")
 }
 
-fn ours(error: wasmtime::Error) -> anyhow::Error {
+/// An error of wasmtime as one of anyhow.
+pub(crate) fn ours(error: wasmtime::Error) -> anyhow::Error {
     anyhow!("{error:#}")
 }

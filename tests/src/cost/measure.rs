@@ -130,7 +130,7 @@ fn passes(machine: &Machine, seeds: &[Vec<u8>], time: Duration) -> Result<usize>
 }
 
 /// The value below which `quarter` quarters of the values are, linear between neighbours.
-fn quantile(values: &mut [f64], quarter: usize) -> f64 {
+pub(crate) fn quantile(values: &mut [f64], quarter: usize) -> f64 {
     values.sort_by(f64::total_cmp);
     let position = (values.len() - 1) * quarter;
     let (below, rest) = (position / 4, (position % 4) as f64 / 4.0);

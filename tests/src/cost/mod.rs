@@ -15,8 +15,8 @@
 //! What the figure contains: the rewritten code with everything in it, and the call of the entry. What it doesn't: the
 //! host's work on counters and pages.
 
-mod machine;
-mod measure;
+pub(crate) mod machine;
+pub(crate) mod measure;
 mod report;
 mod variants;
 
@@ -46,7 +46,7 @@ pub fn measure(guest: &str, settings: Settings) -> Result<Cost> {
 }
 
 /// A guest's seeds, sorted by name.
-fn seeds(guest: &str) -> Result<Vec<Vec<u8>>> {
+pub(crate) fn seeds(guest: &str) -> Result<Vec<Vec<u8>>> {
     let folder = workspace().join("tests/guests").join(guest).join("bench-seeds");
     let list = || -> std::io::Result<Vec<_>> { fs::read_dir(&folder)?.map(|entry| Ok(entry?.path())).collect() };
     let mut paths = list().with_context(|| format!("failed to read `{}`", folder.display()))?;

@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 pub(super) const CLANG: &str = "clang-22";
-const PACKAGES: &[&str] = &["clang-22", "lld-22", "wasi-libc", "libclang-rt-22-dev-wasm32"];
+/// What has the compiler, the linker and the libraries.
+pub(crate) const PACKAGES: &[&str] = &["clang-22", "lld-22", "wasi-libc", "libclang-rt-22-dev-wasm32"];
 /// Debian's C library lives under this older name of `wasm32-wasip1`, which clang would like to see replaced.
 pub(super) const TARGET: &[&str] = &["--target=wasm32-wasi", "-Wno-deprecated"];
 
@@ -27,7 +28,8 @@ pub(super) fn provide() -> Result<()> {
     }
 }
 
-fn missing() -> Result<Option<&'static str>> {
+/// Which part of them is missing.
+pub(crate) fn missing() -> Result<Option<&'static str>> {
     if let Some(program) = [CLANG, "wasm-ld-22"].into_iter().find(|p| !tool::exists(p)) {
         return Ok(Some(program));
     }
@@ -128,7 +130,7 @@ fn link_arguments(c: &C) -> Vec<String> {
 }
 
 /// The C files and headers of this repository that a guest is made of, in the order of their names.
-fn own_files(c: &C) -> Result<Vec<PathBuf>> {
+pub(super) fn own_files(c: &C) -> Result<Vec<PathBuf>> {
     let home = workspace().join(c.home);
     let mut files = Vec::new();
     for entry in fs::read_dir(&home).with_context(|| format!("failed to read `{}`", home.display()))? {

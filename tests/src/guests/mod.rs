@@ -17,12 +17,15 @@ mod debian;
 mod module;
 mod recipe;
 mod recompile;
+mod sources;
 pub(crate) mod tool;
 pub(crate) mod wheel;
 
+pub(crate) use clang::{PACKAGES, missing};
 pub use module::code_sections;
 pub use recipe::{EXAMPLES, MEASURED, OUTSIDE};
 pub use recompile::recompile;
+pub(crate) use sources::{Sources, sources};
 
 use crate::{cache, workspace};
 use anyhow::{Context as _, Result, bail};

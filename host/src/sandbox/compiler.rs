@@ -1,0 +1,49 @@
+//! wasmtime's settings, as far as machine code follows from them.
+//!
+//! | setting | is | because (CPU time, geometric mean over cJSON, expat, md4c and zlib) |
+//! | --- | --- | --- |
+//! | table elements made when first used | off | each indirect call asks whether its element was made; with the next, 2 % |
+//! | guards of tables against speculation | off | they keep secrets of this process from guests that can measure time, and ours can't |
+//! | optimising for size as well, no address map, no backtraces, no frame pointers | default | no difference that can be told from noise |
+
+use super::settings::Settings;
+use anyhow::Result;
+use wasmtime::{Config, OptLevel, RegallocAlgorithm};
+
+/// Settings for the module `wasm`, before it is rewritten: deterministic, and everything on that
+/// [`fuzzbox_instrument::features`] accepts.
+///
+/// Public for those who measure what code costs.
+///
+/// # Errors
+///
+/// If the module can't be read.
+pub fn compiler_settings(wasm: &[u8]) -> Result<Config> {
+    let mut config = Config::new();
+    config
+        .cranelift_opt_level(OptLevel::Speed)
+        .cranelift_regalloc_algorithm(RegallocAlgorithm::Backtracking)
+        .cranelift_nan_canonicalization(fuzzbox_instrument::shows_float_bits(wasm)?)
+        .relaxed_simd_deterministic(true)
+        .generate_address_map(true)
+        .memory_may_move(false)
+        .memory_reservation(Settings::MEMORY_BYTES_MAX)
+        .memory_init_cow(false)
+        .table_lazy_init(false);
+    // SAFETY: The setting decides what is executed speculatively; bounds are checked all the same. What can be learned from
+    // that needs a clock, or memory that threads share: guests have a clock that doesn't depend on time, and one thread.
+    unsafe { config.cranelift_flag_set("enable_table_access_spectre_mitigation", "false") };
+    config
+        .wasm_tail_call(true)
+        .wasm_function_references(true)
+        .wasm_gc(true)
+        .wasm_exceptions(true)
+        .wasm_multi_memory(true)
+        .wasm_memory64(true)
+        .wasm_extended_const(true)
+        .wasm_relaxed_simd(true)
+        .wasm_wide_arithmetic(true)
+        .wasm_custom_page_sizes(true)
+        .wasm_threads(true);
+    Ok(config)
+}
