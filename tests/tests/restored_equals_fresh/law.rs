@@ -43,8 +43,7 @@ struct Seen {
 impl Guest {
     /// A guest under limits that suit small ones.
     pub(crate) fn new(name: &str, module: Vec<u8>, seeds: Vec<Vec<u8>>, fuel_max: u64) -> Self {
-        let settings =
-            Settings { fuel_max, memory_bytes_max: 32 << 20, input_bytes_max: 4096, ..Settings::default() };
+        let settings = Settings { fuel_max, memory_bytes_max: 32 << 20, input_bytes_max: 4096, ..Settings::default() };
         let inputs = std::env::var("FUZZBOX_LAW_INPUTS").map_or(INPUTS, |inputs| inputs.parse().expect("a number"));
         Self { name: name.to_owned(), module, seeds, settings, inputs }
     }

@@ -42,7 +42,7 @@ fn pairs() -> Vec<Vec<u8>> {
 #[test]
 fn a_guest_that_leaves_everything_behind() {
     let mut guest = misbehave("misbehave.wat", operations(), 2_000_000);
-    guest.inputs *= 4;
+    guest.inputs *= 8;
     let ends = ["ok", "rejected", "exit", "unreachable", "stack-overflow", "out-of-fuel", "memory-out-of-bounds"];
     let kinds = guest.check();
     assert_kinds(&kinds, &ends);
@@ -51,7 +51,10 @@ fn a_guest_that_leaves_everything_behind() {
 
 #[test]
 fn a_guest_with_memories_of_all_kinds() {
+    let kinds = misbehave("memories.wat", pairs(), 20_000_000).check();
+    assert_kinds(&kinds, &["input-overrun"]);
     let mut guest = misbehave("memories.wat", pairs(), 20_000_000);
+    guest.settings.entry = Some("plain".to_owned());
     guest.inputs *= 4;
     assert_kinds(&guest.check(), &["ok", "memory-out-of-bounds", "uncaught-exception"]);
 }
@@ -136,5 +139,8 @@ fn zlib() {
 
 #[test]
 fn icepack() {
-    outside("icepack", vec![b".comment x\n.device 384\n".to_vec(), b".comment\n.device 1k\n.logic_tile 1 1\n0".to_vec()]);
+    outside(
+        "icepack",
+        vec![b".comment x\n.device 384\n".to_vec(), b".comment\n.device 1k\n.logic_tile 1 1\n0".to_vec()],
+    );
 }
