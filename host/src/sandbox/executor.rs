@@ -200,7 +200,7 @@ impl Kept {
         let instance = target
             .imports
             .instantiate(&target.module, &mut store)
-            .map_err(|error| initialiser_failed(error, "while it is instantiated"))?;
+            .map_err(|error| initialiser_failed(target, error, "while it is instantiated"))?;
         store.data_mut().memory = instance.get_memory(&mut store, "memory");
         let injected = region(target, &mut store, &instance, &target.injected.memory_export)?;
         let injected = Injected::new(injected, target.counters());

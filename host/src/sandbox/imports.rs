@@ -8,8 +8,8 @@ use anyhow::{Context, Result, anyhow};
 use std::collections::BTreeSet;
 use std::fmt;
 use wasmtime::{
-    Caller, Extern, ExternType, FuncType, Global, ImportType, Instance, InstancePre, Linker, Memory, Module,
-    Mutability, Ref, Store, Table, Val,
+    Caller, Extern, ExternType, FuncType, Global, ImportType, Instance, InstancePre, Linker, Memory, MemoryType,
+    Module, Mutability, Ref, Store, Table, Val,
 };
 
 /// The module of functions that only fuzzbox provides.
@@ -124,7 +124,7 @@ fn define_stubs(
         let what = format!("{module_name}.{name}");
         let item: Extern = match ty {
             ExternType::Func(ty) => stub_function(store, ty, what, stub).into(),
-            ExternType::Memory(ty) => Memory::new(&mut *store, ty)?.into(),
+            ExternType::Memory(ty) => stub_memory(store, &ty)?.into(),
             ExternType::Tag(ty) => wasmtime::Tag::new(&mut *store, &ty)?.into(),
             ExternType::Global(ty) => {
                 let value = zero(ty.content()).ok_or_else(|| {
@@ -143,6 +143,32 @@ fn define_stubs(
         linker.define(&mut *store, &module_name, &name, item)?;
     }
     Ok(())
+}
+
+/// A memory of an instance of its own: those that wasmtime makes without one are not made by our creator of memories.
+fn stub_memory(store: &mut Store<Host>, ty: &MemoryType) -> wasmtime::Result<Memory> {
+    const HAS_MAXIMUM: u8 = 1;
+    const IS_64: u8 = 4;
+    const HAS_PAGE_SIZE: u8 = 8;
+    let flag = |flag, set| if set { flag } else { 0 };
+    let flags = flag(HAS_MAXIMUM, ty.maximum().is_some()) | flag(IS_64, ty.is_64()) | HAS_PAGE_SIZE;
+    let numbers = [Some(ty.minimum()), ty.maximum(), Some(ty.page_size_log2().into())];
+    let mut memory = vec![1, flags];
+    numbers.into_iter().flatten().for_each(|number| write_leb128(&mut memory, number));
+    // Section 5, memories: this one. Section 7, exports: this one, without a name.
+    let len = u8::try_from(memory.len()).expect("three numbers");
+    let module = [b"\0asm\x01\0\0\0\x05", &[len][..], &memory, &[7, 4, 1, 0, 2, 0]].concat();
+    let module = Module::new(store.engine(), module)?;
+    let instance = Instance::new(&mut *store, &module, &[])?;
+    Ok(instance.get_memory(store, "").expect("the module exports its memory"))
+}
+
+fn write_leb128(bytes: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
 }
 
 fn stub_function(store: &mut Store<Host>, ty: FuncType, name: String, stub: Stub) -> wasmtime::Func {

@@ -13,10 +13,11 @@ use super::imports::can_ask_for_snapshot;
 use super::injected::Injected;
 use super::memory::PAGE_BYTES;
 use super::target::{INIT_FUEL_MAX, Target};
-use anyhow::{Context, Result, ensure};
+use super::variant::FRAMES_MAX;
+use anyhow::{Context, Result, anyhow, ensure};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use wasmtime::{Instance, Memory, Store};
+use wasmtime::{Instance, Memory, Store, WasmBacktrace};
 
 /// What is not tried again, because it was in vain; and what was done. The same for all instances, since they are equal.
 #[derive(Debug, Default)]
@@ -44,8 +45,25 @@ impl Attempts {
     }
 }
 
-pub(super) fn initialiser_failed(error: wasmtime::Error, when: &str) -> anyhow::Error {
-    anyhow::Error::from(error).context(format!("the module fails {when}, before it is given any input"))
+/// What to say if nothing can be executed because of `error`, in a line: without all calls that were live.
+pub(super) fn initialiser_failed(target: &Target, error: wasmtime::Error, when: &str) -> anyhow::Error {
+    let reason = match error.downcast_ref::<wasmtime::Trap>() {
+        Some(wasmtime::Trap::UnreachableCodeReached) if is_ours(target, &error) => anyhow!(
+            "it takes more than {INIT_FUEL_MAX} units of fuel, has more than {FRAMES_MAX} calls at a time, or writes below address 1024"
+        ),
+        Some(trap) => anyhow!("{trap}"),
+        None => anyhow::Error::from(error),
+    };
+    reason.context(format!("the module fails {when}, before it is given any input"))
+}
+
+/// Whether an `unreachable` is one that the rewriter put there, where the module itself has something else.
+fn is_ours(target: &Target, error: &wasmtime::Error) -> bool {
+    const UNREACHABLE: u8 = 0;
+    let frame = error.downcast_ref::<WasmBacktrace>().and_then(|backtrace| backtrace.frames().first());
+    let offset = frame.and_then(|frame| u32::try_from(frame.module_offset()?).ok());
+    let original = offset.and_then(|offset| target.rewritten.offsets.original(offset));
+    original.and_then(|original| target.bytes.get(original as usize)).is_some_and(|&operator| operator != UNREACHABLE)
 }
 
 /// Runs all that comes before the first input. `None` if an attempt was in vain: a new instance is to be made, for which it is
@@ -65,7 +83,7 @@ pub(super) fn prepare(
     initialise(target, store, instance)?;
     let memory = if target.entry.takes_bytes() { Some(guest_memory(target, store, instance)?) } else { None };
     if let Some(memory) = memory {
-        libfuzzer_initialize(store, instance, memory)?;
+        libfuzzer_initialize(target, store, instance, memory)?;
     }
     // What an execution may take is enough for an attempt.
     allow(target.settings.fuel_max);
@@ -110,7 +128,7 @@ fn initialise(target: &Target, store: &mut Store<Host>, instance: &Instance) -> 
         return Ok(());
     }
     let Ok(initialize) = instance.get_typed_func::<(), ()>(&mut *store, "_initialize") else { return Ok(()) };
-    initialize.call(store, ()).map_err(|error| initialiser_failed(error, "in `_initialize`"))
+    initialize.call(store, ()).map_err(|error| initialiser_failed(target, error, "in `_initialize`"))
 }
 
 /// The memory that the entry's pointer means: the export `memory`, else the first.
@@ -123,7 +141,7 @@ fn guest_memory(target: &Target, store: &mut Store<Host>, instance: &Instance) -
 }
 
 /// Calls `LLVMFuzzerInitialize(int *argc, char ***argv)` if there is one, with argc 1 and argv { "fuzzbox", NULL }.
-fn libfuzzer_initialize(store: &mut Store<Host>, instance: &Instance, memory: Memory) -> Result<()> {
+fn libfuzzer_initialize(target: &Target, store: &mut Store<Host>, instance: &Instance, memory: Memory) -> Result<()> {
     const NAME: &str = "LLVMFuzzerInitialize";
     let Some(function) = instance.get_func(&mut *store, NAME) else { return Ok(()) };
     let wide = memory.ty(&*store).is_64();
@@ -147,7 +165,7 @@ fn libfuzzer_initialize(store: &mut Store<Host>, instance: &Instance, memory: Me
         let initialize = function.typed::<(i32, i32), i32>(&*store).map_err(unusual)?;
         initialize.call(&mut *store, (u32::try_from(argc)?.cast_signed(), u32::try_from(argv)?.cast_signed()))
     };
-    result.map(drop).map_err(|error| initialiser_failed(error, "in `LLVMFuzzerInitialize`"))
+    result.map(drop).map_err(|error| initialiser_failed(target, error, "in `LLVMFuzzerInitialize`"))
 }
 
 /// Lets the guest's allocator take memory: one block is allocated and given back. Tells whether it was; `None` if the guest failed in between.
@@ -215,9 +233,9 @@ fn input_area(target: &Target, store: &mut Store<Host>, instance: &Instance, mem
     }
     let malloc = instance.get_typed_func::<i32, i32>(&mut *store, "malloc").ok();
     let pointer = match &malloc {
-        Some(malloc) => {
-            malloc.call(&mut *store, i32::try_from(len)?).map_err(|error| initialiser_failed(error, "in `malloc`"))?
-        }
+        Some(malloc) => malloc
+            .call(&mut *store, i32::try_from(len)?)
+            .map_err(|error| initialiser_failed(target, error, "in `malloc`"))?,
         None => 0,
     };
     let end = u64::from(pointer.cast_unsigned()) + u64::from(len);

@@ -32,7 +32,7 @@ const FRAME_BYTES_MIN: usize = 16;
 
 /// How many frames of the guest may be live. What has more of them overflows any variant's native stack, so that everything
 /// that could be a stack overflow is seen to be one.
-const FRAMES_MAX: usize = STACK_BYTES / FRAME_BYTES_MIN;
+pub(super) const FRAMES_MAX: usize = STACK_BYTES / FRAME_BYTES_MIN;
 
 /// Native stack that the guest may use where frames are counted, in bytes: frames may have 1 KiB each. What still overflows it
 /// is a stack overflow as well.

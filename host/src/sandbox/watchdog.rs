@@ -83,14 +83,15 @@ fn watch(watched: &Mutex<Vec<Watched>>, ended: &Receiver<()>, time: Duration) {
 /// About the time that so many units of fuel take on this machine.
 fn fuel_time(units: u64) -> Duration {
     const STEPS: u32 = 1 << 14;
-    // Each step waits for the one before: a product and a sum, which are four cycles on the machines we know. Compiled
-    // wasm takes about 4/3 of a unit in a cycle (2e9 units in half a second at 3 GHz).
+    // Each step waits for the one before: a product and what is mixed into it, which are four cycles on the machines we know.
+    // (Of products and sums alone, compilers make one step of several.) Compiled wasm takes about 4/3 of a unit in a cycle
+    // (2e9 units in half a second at 3 GHz).
     const UNITS_PER_STEP: f64 = 4.0 * 4.0 / 3.0;
     let step = || {
         let start = Instant::now();
         let mut value = black_box(1_u64);
         for _ in 0..STEPS {
-            value = value.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            value = value.wrapping_mul(0x5851_f42d_4c95_7f2d) ^ value >> 32;
         }
         black_box(value);
         start.elapsed()
@@ -102,12 +103,14 @@ fn fuel_time(units: u64) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sandbox::Settings;
 
     #[test]
     fn the_time_is_in_proportion_to_the_fuel() {
         let time = |fuel| fuel_time(fuel).as_secs_f64();
         assert!((0.01..100.0).contains(&time(2_000_000_000)), "{}", time(2_000_000_000));
         assert!(Watchdog::time_for(1_000).is_none());
+        assert!(Watchdog::time_for(Settings::default().fuel_max).is_some(), "else campaigns stay with what has fuel");
         assert!(Watchdog::time_for(u64::from(u32::MAX) << 10).is_some());
     }
 }

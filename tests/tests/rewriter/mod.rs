@@ -3,6 +3,8 @@
 
 #![allow(dead_code)] // each test uses its part
 
+pub(crate) mod smith;
+
 use std::num::NonZeroUsize;
 
 use fuzzbox_instrument::OffsetMap;

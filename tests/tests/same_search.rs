@@ -1,0 +1,93 @@
+//! A campaign finds the same whenever its variants change, with however many workers: among it crashes, hangs, and edges that
+//! are new to the quick variants.
+
+use fuzzbox::engine::{Campaign, Dictionary, Mutator, Workers};
+use fuzzbox::sandbox::{Outcome, Settings, Target, Watchdog};
+use std::sync::Arc;
+
+/// Executions of each campaign.
+const EXECS: u64 = 500_000;
+
+/// Words lead deeper; the last ones to a crash and to a loop without end.
+fn module() -> Vec<u8> {
+    let mut words = String::new();
+    for (word, end) in [
+        ("cr4sh", "unreachable"),
+        ("h4ng", "(loop (memory.fill (i32.const 0) (i32.const 1) (i32.const 16384)) (br 0))"),
+        ("rec", "(call $deeper)"),
+        ("load", "(drop (i32.load (i32.const -5)))"),
+        (
+            "count",
+            "(loop (local.set $n (i32.add (local.get $n) (i32.const 1))) (br_if 0 (i32.lt_u (local.get $n) (local.get $size))))",
+        ),
+    ] {
+        let mut inner = end.to_owned();
+        for (at, byte) in word.bytes().enumerate().rev() {
+            inner =
+                format!("(if (i32.eq (i32.load8_u offset={at} (local.get $data)) (i32.const {byte})) (then {inner}))");
+        }
+        words.push_str(&format!("(if (i32.gt_u (local.get $size) (i32.const {})) (then {inner}))", word.len()));
+    }
+    wat::parse_str(format!(
+        r#"(module
+            (memory (export "memory") 2)
+            (func $deeper (call $deeper))
+            (func (export "LLVMFuzzerTestOneInput") (param $data i32) (param $size i32) (result i32) (local $n i32)
+                {words}
+                (i32.const 0)))"#
+    ))
+    .unwrap()
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Found {
+    corpus: Vec<Vec<u8>>,
+    failures: Vec<(String, Vec<u8>, u64)>,
+    hangs: u64,
+    rounds: u64,
+}
+
+/// `busy` is done after the first rounds, while the quick variant is compiled.
+fn search(target: &Arc<Target>, jobs: usize, busy: impl FnOnce()) -> Found {
+    let workers = Workers::new(jobs, Arc::default()).unwrap();
+    let mutator = Mutator::new(Dictionary::default());
+    let mut campaign = Campaign::new(target.clone(), 3, mutator);
+    let signature = |outcome: &Outcome| format!("{outcome:?}");
+    campaign.start(&workers, &[b"cr4".to_vec(), b"h4n.".to_vec()], EXECS, &signature).unwrap();
+    let mut busy = Some(busy);
+    while campaign.totals().execs < EXECS {
+        let left = EXECS - campaign.totals().execs;
+        campaign.step(&workers, left, &signature).unwrap();
+        if let Some(busy) = busy.take() {
+            busy();
+        }
+    }
+    let failures =
+        campaign.failures().map(|failure| (failure.signature.clone(), failure.input.to_vec(), failure.execs));
+    Found {
+        corpus: campaign.corpus().testcases().iter().map(|testcase| testcase.bytes.to_vec()).collect(),
+        failures: failures.collect(),
+        hangs: campaign.totals().hangs,
+        rounds: campaign.totals().rounds,
+    }
+}
+
+#[test]
+fn campaigns_find_the_same_whenever_variants_change() {
+    let settings = Settings { fuel_max: 1_500_000_000, input_bytes_max: 4096, ..Settings::default() };
+    assert!(Watchdog::time_for(settings.fuel_max).is_some(), "the quick variants can be watched");
+    let target = Arc::new(Target::load(&module(), settings).unwrap());
+    let one = search(&target, 1, || ());
+    println!("{} testcases, {} failures, {} hangs", one.corpus.len(), one.failures.len(), one.hangs);
+    assert!(one.hangs > 0 && one.failures.len() >= 3, "{one:?}");
+    assert_eq!(one, search(&target, 2, || ()), "two workers");
+    // The quick variant is ready before the second round.
+    let busy = || {
+        drop(
+            fuzzbox_tests::example("json")
+                .and_then(|path| Ok(std::fs::read(path)?))
+                .map(|json| Target::load(&json, Settings::default())),
+        )
+    };
+    assert_eq!(one, search(&target, 1, busy), "another moment");
+}
