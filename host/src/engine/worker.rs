@@ -184,7 +184,8 @@ impl Worker {
                 return Ok(());
             }
             _ => {
-                key = self.quick.stack_key();
+                // Of what was interrupted the key says only where it was by then.
+                key = if outcome == Outcome::Interrupted { None } else { self.quick.stack_key() };
                 if key.is_some_and(|key| known.failures.keys.contains(&key)) {
                     return Ok(());
                 }

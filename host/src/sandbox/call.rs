@@ -107,6 +107,13 @@ impl Place {
         Ok(Self { region: region_of(target, store, memory)?, end })
     }
 
+    /// Makes the page of the machine that begins where inputs end inaccessible to the guest.
+    pub(super) fn forbid_what_follows(&self) {
+        // SAFETY: no guest runs.
+        let forbidden = unsafe { self.region.forbid(self.end) };
+        debug_assert!(forbidden, "memory was grown by that page");
+    }
+
     /// The offset at which an input of `len` bytes starts.
     fn start(&self, len: usize) -> usize {
         self.end - len

@@ -7,7 +7,7 @@ use super::host::{Host, Limits};
 use super::injected::Injected;
 use super::interrupt::{Gate, Interrupter};
 use super::observation::Observation;
-use super::outcome::Outcome;
+use super::outcome::{Outcome, Trap};
 use super::prepare::{initialiser_failed, prepare};
 use super::settings::Settings;
 use super::snapshot::{Snapshot, region};
@@ -159,7 +159,8 @@ impl Executor {
     /// If the last execution failed: a number that tells where, the same for each failure of this executor's target with the
     /// same calls and the same kind. `None` if that isn't known, and for what did not fail.
     pub fn stack_key(&self) -> Option<NonZeroU64> {
-        self.instance.store.data().frames.key.filter(|_| self.instance.cut)
+        let Kept { store, snapshot, cut, .. } = &self.instance;
+        store.data().frames.key.filter(|_| *cut).or_else(|| snapshot.fault().key())
     }
 
     /// What the last execution showed.
@@ -221,6 +222,7 @@ impl Kept {
 
     fn run(&mut self, target: &Target, gate: &Gate, input: &[u8]) -> Result<Outcome> {
         self.store.data_mut().frames.clear();
+        self.snapshot.fault().clear();
         if target.variant.has_fuel() {
             self.injected.set_fuel(target.settings.fuel_max);
         }
@@ -234,6 +236,8 @@ impl Kept {
             );
         }
         let outcome = self.outcome(target, result)?;
+        let overrun = self.snapshot.forbidden_was_opened() && outcome.trap().is_none();
+        let outcome = if overrun { Outcome::Crash(Trap::input_overrun()) } else { outcome };
         let failed = outcome.trap().is_some() && target.variant.frames_max().is_none();
         self.cut = failed || self.store.data().frames.cut;
         Ok(if interrupted { Outcome::Interrupted } else { outcome })

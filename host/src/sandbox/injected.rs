@@ -88,34 +88,31 @@ impl Injected {
         values
     }
 
-    /// Calls `visit` once for every group of functions that has a counter which is not 0. Costs what was executed since the
-    /// instance was made, by pages, not what the module has.
+    /// Calls `visit` once for every group of functions that has a counter which is not 0, in ascending order. Costs what was
+    /// executed since the instance was made, by pages, not what the module has.
     pub(super) fn executed(&self, groups: &Groups, mut visit: impl FnMut(Group<'_>)) {
         let (lines, _) = self.values().as_chunks::<LINE_COUNTERS>();
-        let is_zero = |line: &[u32; LINE_COUNTERS]| line.iter().fold(0, |any, count| any | count) == 0;
+        let mut next = 0;
         let visit_bytes = |offset: usize, bytes: &[u8]| {
             // Pages hold whole lines; those before the counters hold fuel, flags and polls.
             let line_at = |offset: usize| offset.saturating_sub(layout::COUNTERS as usize) / (4 * LINE_COUNTERS);
             let end = line_at(offset + bytes.len()).min(lines.len());
-            let start = line_at(offset);
-            let mut line = start;
+            // Bytes come in ascending order. A group that reached into these was seen already.
+            let mut line = line_at(offset).max(next);
             while line < end {
-                if is_zero(&lines[line]) {
+                if lines[line].iter().fold(0, |any, count| any | count) == 0 {
                     line += 1;
                     continue;
                 }
                 let group = groups.get(line);
                 line = group.end;
-                // Pages come in any order: of those that a group lies in, it belongs to the first with a count.
-                if !lines[group.start.min(start)..start].iter().all(is_zero) {
-                    continue;
-                }
                 visit(Group {
                     lines: &lines[group.clone()],
                     first_line: group.start,
                     first: groups.first[group.start],
                 });
             }
+            next = line;
         };
         // SAFETY: no guest runs, and nobody else has the region.
         unsafe { self.region.visit_hot(visit_bytes) }

@@ -13,8 +13,12 @@
 //!                                                                          the executor opens the pages, then reads them
 //! ```
 //!
-//! - Only `inside` can be taken, so the pages are never closed when the host looks at them: it does so in `idle` only, and
-//!   no host function that the guest calls touches them.
+//! - Only `inside` can be taken, so the pages are never closed when the host looks at them: it does so in `idle` only.
+//! - A function of the host or of a library, called by the guest, that touches what was taken would die of it. The
+//!   handler opens the page for it, and notes that ([`Gate::pierced`]): the guest may find it open when the function
+//!   returns. It can't be closed then, for nobody but the guest's code knows when that is. Instead, each further attempt to interrupt
+//!   the execution closes the pages again. So whoever wants an execution to end repeats it until there is another one, as a
+//!   watchdog does anyway.
 //! - What was taken is over: the execution is [interrupted](super::Outcome::Interrupted) even if the guest returned in the
 //!   same moment, before it met a closed page. So each success of [`Interrupter::interrupt`] is one such outcome.
 //! - The pages are closed and opened while a lock is held. An executor that finds itself taken waits for it, so
@@ -27,7 +31,7 @@
 use super::memory::Region;
 use fuzzbox_instrument::layout;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 /// The bits of [`Gate::state`] that are not the execution's number.
@@ -49,6 +53,8 @@ const FIRST: usize = layout::POLLS as usize;
 pub(super) struct Gate {
     /// The number of the execution, and in the lowest two bits its place.
     state: AtomicU64,
+    /// A page that was taken was opened for somebody whom a fault would have killed.
+    pierced: AtomicBool,
     /// Locked while pages are closed or opened by this.
     pages: Mutex<Pages>,
 }
@@ -97,7 +103,8 @@ impl Interrupter {
     /// its outcome will be [`Outcome::Interrupted`](super::Outcome::Interrupted).
     ///
     /// The guest stops when it next counts or polls. What it can do before is bounded, but not by much if it is one bulk
-    /// operator or a host function.
+    /// operator or a host function. If such a function touches what was taken away, the guest may go on until this is called
+    /// again, which returns `false` as there is no other execution.
     ///
     /// # Errors
     ///
@@ -152,6 +159,7 @@ impl Gate {
         let mut pages = self.lock();
         region.reopen(FIRST)?;
         pages.closed = false;
+        self.pierced.store(false, SeqCst);
         Ok(true)
     }
 
@@ -161,7 +169,14 @@ impl Gate {
         let Some(region) = pages.region.upgrade() else { return Ok(false) };
         let state = self.state.load(SeqCst);
         let execution = state & !PLACE;
-        if state & PLACE == IDLE || pages.closed || only.is_some_and(|only| only != Execution(execution)) {
+        if state & PLACE == IDLE || only.is_some_and(|only| only != Execution(execution)) {
+            return Ok(false);
+        }
+        if pages.closed {
+            // If it is pierced after this, it is for the next attempt.
+            if self.pierced.swap(false, SeqCst) {
+                region.close(FIRST).inspect_err(|_| self.pierced.store(true, SeqCst))?;
+            }
             return Ok(false);
         }
         // Taken before means that they could not be closed then. The executor can't leave `taken` while they are locked.
@@ -174,17 +189,22 @@ impl Gate {
         Ok(true)
     }
 
-    /// Does for a fault in the injected memory what [`Region::open`] does for others, and refuses what was taken away.
-    /// Async-signal-safe. Called by the thread that is in the guest.
-    pub(super) fn open(&self, region: &Region, fault: usize) -> bool {
+    /// Does for a fault in the injected memory what [`Region::open`] does for others, and refuses the guest what was taken
+    /// away. Async-signal-safe. Called by the thread that is in the guest.
+    pub(super) fn open(&self, region: &Region, fault: usize, by_guest: bool) -> bool {
         let can_be_taken = region.offset(fault).is_some_and(|offset| offset >= FIRST);
-        if can_be_taken && self.is_taken() || !region.open(fault) {
+        if by_guest && can_be_taken && self.is_taken() || !region.open(fault, by_guest) {
             return false;
         }
-        // If the guest is taken after this, what was opened is closed by whoever takes it.
-        if self.is_taken() {
+        if !self.is_taken() {
+            // If the guest is taken after this, what was opened is closed by whoever takes it.
+            return true;
+        }
+        if by_guest {
             return region.close(FIRST).is_ok() && !can_be_taken;
         }
+        // It may have been opened after whoever took it had closed it.
+        self.pierced.store(true, SeqCst);
         true
     }
 
@@ -199,6 +219,7 @@ impl Gate {
 
 #[cfg(test)]
 mod tests {
+    use super::super::memory::Image;
     use super::*;
     use std::io::{Read, pipe};
     use std::os::fd::AsRawFd;
@@ -226,12 +247,50 @@ mod tests {
         unsafe { region.bytes().as_ptr() as usize }
     }
 
+    fn track(region: &Region) {
+        // SAFETY: no guest anywhere.
+        unsafe { region.track(Arc::new(Image::of(region.bytes()).unwrap())).unwrap() };
+    }
+
+    #[test]
+    fn a_host_function_gets_what_was_taken_and_the_next_attempt_takes_it_again() {
+        let region = Arc::new(Region::new(FIRST + PAGES * PAGE_BYTES, None, 0, 0).unwrap());
+        track(&region);
+        let gate = Gate::default();
+        gate.watch(&region);
+        let page = |index: usize| base(&region) + FIRST + index * PAGE_BYTES;
+        let open_pages = || readable(&region).iter().filter(|&&readable| readable).count();
+        for round in 0..3 {
+            gate.enter();
+            let execution = Execution(gate.state.load(SeqCst) & !PLACE);
+            assert!(gate.open(&region, page(1), true) || round > 0, "a page that is hot before it is taken");
+            assert!(gate.take(None).unwrap());
+            // One that is hot and one that is not, as long as there are such.
+            for index in [1, 2 + round] {
+                assert!(!gate.open(&region, page(index), true), "the guest traps");
+                assert!(gate.open(&region, page(index), false), "the host goes on");
+                assert_eq!((readable(&region)[index], open_pages()), (true, 1));
+                assert!(!gate.open(&region, page(0), true), "the guest traps elsewhere");
+                assert!(!gate.take(None).unwrap(), "it was interrupted before");
+                assert_eq!(open_pages(), 0);
+            }
+            assert!(gate.open(&region, page(1), false));
+            assert!(!gate.take(Some(Execution(execution.0 + STEP))).unwrap());
+            assert_eq!(open_pages(), 1, "that is another execution");
+            assert!(gate.leave(&region).unwrap());
+            assert_eq!(readable(&region), [true; PAGES]);
+        }
+        gate.enter();
+        assert!(gate.take(None).unwrap(), "nothing is left of the past");
+        assert!(!gate.take(None).unwrap());
+        assert!(gate.leave(&region).unwrap());
+    }
+
     #[test]
     fn no_page_is_open_after_all_were_taken_while_they_were_opened() {
         for round in 0..3_000 {
             let region = Arc::new(Region::new(FIRST + PAGES * PAGE_BYTES, None, 0, 0).unwrap());
-            // SAFETY: no guest anywhere.
-            unsafe { region.track().unwrap() };
+            track(&region);
             let gate = Gate::default();
             gate.watch(&region);
             assert!(!gate.take(None).unwrap(), "no guest runs");
@@ -244,14 +303,14 @@ mod tests {
                 });
                 // The guest writes to one page after the other, until it traps.
                 let mut page = 0;
-                while gate.open(&region, base(&region) + FIRST + page * PAGE_BYTES) && page + 1 < PAGES {
+                while gate.open(&region, base(&region) + FIRST + page * PAGE_BYTES, true) && page + 1 < PAGES {
                     page += 1;
                     faults += 1;
                 }
                 taker.join().unwrap();
             });
             assert_eq!(readable(&region), [false; PAGES], "round {round}, {faults} faults");
-            assert!(!gate.open(&region, base(&region) + FIRST), "the guest traps");
+            assert!(!gate.open(&region, base(&region) + FIRST, true), "the guest traps");
             assert!(gate.leave(&region).unwrap());
             assert_eq!(readable(&region), [true; PAGES], "round {round}");
         }

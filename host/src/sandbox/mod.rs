@@ -17,7 +17,7 @@
 //! | `variant` | what is put into the code |
 //! | `interrupt`, `watchdog` | ending an execution from another thread |
 //! | `stack` | room on the native stack |
-//! | `memory`, `signals` | linear memories that know which pages were written |
+//! | `memory`, `signals`, `fault` | linear memories that know which pages were written; where the guest trapped |
 //! | `summary` | what `inspect` shows |
 //! | `outcome`, `trap` | how an execution ended |
 
@@ -28,6 +28,7 @@ mod code;
 mod compiler;
 mod entry;
 mod executor;
+mod fault;
 mod file_args;
 mod host;
 mod imports;

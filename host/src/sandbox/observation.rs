@@ -31,8 +31,8 @@ impl Observation<'_> {
         self.groups(|group| group.functions(|function| function.edges(&mut visit)));
     }
 
-    /// Calls `visit` with every group of functions of which some were executed and have edges whose counts are known; with
-    /// some perhaps twice.
+    /// Calls `visit` with every group of functions of which some were executed and have edges whose counts are known, in
+    /// ascending order, then with groups of one function each.
     pub fn groups(&self, mut visit: impl FnMut(Group<'_>)) {
         if self.lost {
             return;

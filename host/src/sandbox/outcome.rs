@@ -34,6 +34,11 @@ pub struct Trap {
 impl Trap {
     /// More frames than this are never recorded.
     pub const FRAMES_MAX: usize = 64;
+
+    /// What was noticed only when the execution had ended, so that nobody knows where it was.
+    pub(super) fn input_overrun() -> Self {
+        Self { kind: TrapKind::InputOverrun, frames: Vec::new() }
+    }
 }
 
 /// One active call of the guest, in terms of the original module.
@@ -73,6 +78,8 @@ pub enum TrapKind {
     Exit,
     /// The fuel limit was reached.
     OutOfFuel,
+    /// A bulk operator or a host function went past the end of the input. (Other accesses there are `MemoryOutOfBounds`.)
+    InputOverrun,
     /// Any other trap that wasmtime knows.
     Other,
 }
@@ -100,6 +107,7 @@ impl TrapKind {
             Self::StubbedImport => "stubbed-import",
             Self::Exit => "exit",
             Self::OutOfFuel => "out-of-fuel",
+            Self::InputOverrun => "input-overrun",
             Self::Other => "other",
         }
     }

@@ -11,6 +11,7 @@ use super::call::{Call, Place};
 use super::host::Host;
 use super::imports::can_ask_for_snapshot;
 use super::injected::Injected;
+use super::memory::PAGE_BYTES;
 use super::target::{INIT_FUEL_MAX, Target};
 use anyhow::{Context, Result, ensure};
 use std::sync::OnceLock;
@@ -74,13 +75,19 @@ pub(super) fn prepare(
     };
     allow(INIT_FUEL_MAX);
     let area = memory.map(|memory| input_area(target, store, instance, memory)).transpose();
-    let at_end = matches!(area, Ok(Some((memory, end))) if end == memory.data_size(&*store));
+    let at_end = matches!(area, Ok(Some(Area { at_end: true, .. })));
     if heap && memory.is_some() && !at_end {
         // The heap may have taken what the input needs.
         target.attempts.no_heap.store(true, Relaxed);
         return Ok(None);
     }
-    let place = area?.map(|(memory, end)| Place::new(target, store, memory, end));
+    let place = area?.map(|area| {
+        let place = Place::new(target, store, area.memory, area.end)?;
+        if area.closed_page {
+            place.forbid_what_follows();
+        }
+        anyhow::Ok(place)
+    });
     let mut call = Call::bind(target, store, instance, place.transpose()?)?;
     allow(target.settings.fuel_max);
     let Some(warm_up) = warm_up(target, store, &mut call)? else {
@@ -179,20 +186,32 @@ fn grow_heap(target: &Target, store: &mut Store<Host>, instance: &Instance) -> R
     Ok(allocated.ok())
 }
 
-/// Finds a place for the longest input. Returns the memory and the offset at which every input ends.
-///
-/// Memory grows by the input's pages, and every input ends where memory does: reading past it traps, as long as
-/// the guest doesn't grow its memory. A memory that can't grow gives a block from the guest's own `malloc`.
-fn input_area(
-    target: &Target,
-    store: &mut Store<Host>,
-    instance: &Instance,
+/// Where inputs lie.
+struct Area {
     memory: Memory,
-) -> Result<(Memory, usize)> {
+    /// The offset at which every input ends.
+    end: usize,
+    /// What is behind it is none of the guest's memory, or a page of the machine that is to be inaccessible.
+    at_end: bool,
+    closed_page: bool,
+}
+
+/// Finds a place for the longest input.
+///
+/// Memory grows by the input's pages and one of the machine, which will be inaccessible: every input ends where that page begins, so reading
+/// past it traps, whatever the guest's memory does. A memory that can't grow gives a block from the guest's own `malloc`.
+fn input_area(target: &Target, store: &mut Store<Host>, instance: &Instance, memory: Memory) -> Result<Area> {
     let len = target.settings.input_bytes_max;
-    let pages = u64::from(len).max(1).div_ceil(memory.page_size(&*store));
-    if memory.grow(&mut *store, pages).is_ok() {
-        return Ok((memory, memory.data_size(&*store)));
+    let page_bytes = memory.page_size(&*store);
+    let host_page = *PAGE_BYTES as u64;
+    // Wasm's pages can be smaller than the machine's, of which the guest's would be but a part.
+    let closed_page = page_bytes.is_multiple_of(host_page);
+    for closed_page in [true, false].into_iter().filter(|&wanted| closed_page || !wanted) {
+        let closed = if closed_page { host_page } else { 0 };
+        if memory.grow(&mut *store, (u64::from(len).max(1) + closed).div_ceil(page_bytes)).is_ok() {
+            let end = memory.data_size(&*store) - usize::try_from(closed)?;
+            return Ok(Area { memory, end, at_end: true, closed_page });
+        }
     }
     let malloc = instance.get_typed_func::<i32, i32>(&mut *store, "malloc").ok();
     let pointer = match &malloc {
@@ -208,7 +227,7 @@ fn input_area(
         "there is no room for inputs of {len} bytes: the memory can't grow, and `malloc` {}\nhelp: lower --input-bytes-max or raise --memory-max",
         if malloc.is_some() { "failed" } else { "is not exported" }
     );
-    Ok((memory, usize::try_from(end)?))
+    Ok(Area { memory, end: usize::try_from(end)?, at_end: false, closed_page: false })
 }
 
 /// Calls the entry with the empty input, if that is wanted: by the settings, or because the guest can ask for a snapshot. Tells

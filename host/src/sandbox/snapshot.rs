@@ -1,28 +1,42 @@
 //! The state of an instance after its initialisers, and the way back to it.
 
+use super::fault::FaultRecord;
 use super::host::{Host, Limits};
 use super::injected::Injected;
 use super::interrupt::Gate;
 use super::memory::Region;
-use super::signals;
+use super::signals::{Faults, handle_faults};
 use super::target::Target;
 use anyhow::{Context, Result};
 use std::sync::Arc;
-use wasmtime::{Global, Instance, Memory, Ref, Store, Table, Val};
+use wasmtime::{Global, Instance, Memory, Ref, Store, Table, TypedFunc, Val};
 
 /// Memories, mutable globals, tables and limits of an instance as they were when the snapshot was taken.
 pub(super) struct Snapshot {
     /// The guest's memories, then the injected one.
     memories: Vec<SavedMemory>,
-    globals: Vec<(Global, Val)>,
+    globals: SavedGlobals,
     tables: Vec<SavedTable>,
     limits: Limits,
+    fault: Arc<FaultRecord>,
 }
 
 struct SavedMemory {
     memory: Memory,
     region: Arc<Region>,
-    image: Arc<[u8]>,
+}
+
+struct SavedGlobals {
+    globals: Vec<Global>,
+    way_back: WayBack,
+}
+
+/// How mutable globals get the values back that they had.
+enum WayBack {
+    /// There is at most one, which is set.
+    Set(Option<Val>),
+    /// The instance saved them, and this function restores them: one call takes as long as setting one and a half.
+    Call(TypedFunc<(), ()>),
 }
 
 struct SavedTable {
@@ -40,32 +54,19 @@ impl Snapshot {
         injected: &Injected,
         gate: &Arc<Gate>,
     ) -> Result<Self> {
-        let mut memories: Vec<SavedMemory> = Vec::new();
-        let guest = target.state.memories.iter().map(String::as_str);
-        for export in guest.chain([target.injected.memory_export.as_str()]) {
-            let region = region(target, store, instance, export)?;
-            let memory = instance.get_memory(&mut *store, export).context("the rewriter exports every memory")?;
-            // Two imports may be the same memory.
-            if memories.iter().all(|saved| !Arc::ptr_eq(&saved.region, &region)) {
-                // SAFETY: no guest runs.
-                let image = unsafe { target.image(memories.len(), region.bytes()) };
-                // SAFETY: no guest runs; the handler is set below, before one does.
-                unsafe { region.track() }.context("failed to protect a linear memory")?;
-                memories.push(SavedMemory { memory, region, image });
-            }
-        }
+        let memories = SavedMemory::all(target, store, instance)?;
         let (last, guest) = memories.split_last().expect("the injected memory is there");
         assert!(Arc::ptr_eq(&last.region, injected.region()));
-        let guest = guest.iter().map(|saved| saved.region.clone()).collect();
-        signals::handle_faults(store, guest, injected.region().clone(), gate.clone());
+        let fault = Arc::<FaultRecord>::default();
+        let faults = Faults {
+            guest: guest.iter().map(|saved| saved.region.clone()).collect(),
+            injected: injected.region().clone(),
+            gate: gate.clone(),
+            record: fault.clone(),
+        };
+        handle_faults(store, &target.module, faults);
         gate.watch(injected.region());
-
-        let mut globals = Vec::new();
-        for export in &target.state.globals {
-            let global =
-                instance.get_global(&mut *store, export).context("the rewriter exports every mutable global")?;
-            globals.push((global, global.get(&mut *store)));
-        }
+        let globals = SavedGlobals::save(target, store, instance)?;
         let mut tables = Vec::new();
         for export in &target.state.tables {
             let table = instance.get_table(&mut *store, export).context("the rewriter exports every table")?;
@@ -74,16 +75,16 @@ impl Snapshot {
                 .collect();
             tables.push(SavedTable { table, functions });
         }
-        Ok(Self { memories, globals, tables, limits: store.data().limits })
+        Ok(Self { memories, globals, tables, limits: store.data().limits, fault })
     }
 
     /// Goes back to the snapshot, tables only if `tables_written`. Returns `false` if the instance must be replaced.
     pub(super) fn restore(&self, store: &mut Store<Host>, tables_written: bool) -> Result<bool> {
         let mut grown = 0;
         for saved in &self.memories {
-            grown += saved.region.size() - saved.image.len();
-            // SAFETY: no guest runs, and the image is the region's.
-            if unsafe { saved.region.restore(&saved.image) }.context("failed to restore a linear memory")? {
+            grown += saved.region.growth();
+            // SAFETY: no guest runs, and this thread is the one that runs it.
+            if unsafe { saved.region.restore() }.context("failed to restore a linear memory")? {
                 // wasmtime keeps its own copy of the length and reads ours after each growth, by 0 pages too.
                 saved.memory.grow(&mut *store, 0).map_err(anyhow::Error::from)?;
             }
@@ -94,9 +95,7 @@ impl Snapshot {
             return Ok(false);
         }
         store.data_mut().limits = self.limits;
-        for (global, value) in &self.globals {
-            global.set(&mut *store, *value).map_err(anyhow::Error::from)?;
-        }
+        self.globals.restore(store)?;
         if tables_written {
             for saved in &self.tables {
                 let Some(functions) = &saved.functions else { return Ok(false) };
@@ -108,6 +107,17 @@ impl Snapshot {
         Ok(true)
     }
 
+    /// Where the guest was when it last trapped.
+    pub(super) fn fault(&self) -> &FaultRecord {
+        &self.fault
+    }
+
+    /// Whether a forbidden page was touched by something else than the guest's own loads and stores, since the state was
+    /// restored.
+    pub(super) fn forbidden_was_opened(&self) -> bool {
+        self.memories.iter().any(|saved| saved.region.was_opened())
+    }
+
     /// A hash over the present state: memories (without the injected one), mutable globals over numbers, sizes of tables.
     pub(super) fn hash_of_present(&self, store: &mut Store<Host>) -> blake3::Hash {
         let mut hasher = blake3::Hasher::new();
@@ -115,9 +125,9 @@ impl Snapshot {
         for saved in guest {
             hasher.update(&(saved.region.size() as u64).to_le_bytes());
             // SAFETY: no guest runs.
-            hasher.update(unsafe { saved.region.bytes() });
+            unsafe { saved.region.visit(|bytes| _ = hasher.update(bytes)) };
         }
-        for (global, _) in &self.globals {
+        for global in &self.globals.globals {
             match global.get(&mut *store) {
                 Val::I32(value) => hasher.update(&value.to_le_bytes()),
                 Val::I64(value) => hasher.update(&value.to_le_bytes()),
@@ -131,6 +141,60 @@ impl Snapshot {
             hasher.update(&saved.table.size(&*store).to_le_bytes());
         }
         hasher.finalize()
+    }
+}
+
+impl SavedMemory {
+    /// The guest's memories, then the injected one; from now on writes to them are tracked, so they need the fault handler.
+    fn all(target: &Target, store: &mut Store<Host>, instance: &Instance) -> Result<Vec<Self>> {
+        let mut memories: Vec<Self> = Vec::new();
+        let guest = target.state.memories.iter().map(String::as_str);
+        for export in guest.chain([target.injected.memory_export.as_str()]) {
+            let memory = instance.get_memory(&mut *store, export).context("the rewriter exports every memory")?;
+            let region = region_of(target, store, memory)?;
+            // Two imports may be the same memory.
+            if memories.iter().all(|saved| !Arc::ptr_eq(&saved.region, &region)) {
+                // SAFETY: no guest runs.
+                let image = unsafe { target.image(memories.len(), region.bytes()) };
+                let image = image.context("failed to copy a linear memory")?;
+                // SAFETY: no guest runs; the caller sets the handler before one does.
+                unsafe { region.track(image) }.context("failed to protect a linear memory")?;
+                memories.push(Self { memory, region });
+            }
+        }
+        Ok(memories)
+    }
+}
+
+impl SavedGlobals {
+    fn save(target: &Target, store: &mut Store<Host>, instance: &Instance) -> Result<Self> {
+        let mut globals = Vec::new();
+        for export in &target.state.globals {
+            let global =
+                instance.get_global(&mut *store, export).context("the rewriter exports every mutable global")?;
+            globals.push(global);
+        }
+        let functions = (&target.state.save_globals, &target.state.restore_globals);
+        let way_back = match functions {
+            (Some(save), Some(restore)) if globals.len() > 1 => {
+                let save: TypedFunc<(), ()> = instance.get_typed_func(&mut *store, save)?;
+                save.call(&mut *store, ()).map_err(anyhow::Error::from).context("failed to save globals")?;
+                WayBack::Call(instance.get_typed_func(&mut *store, restore)?)
+            }
+            _ => WayBack::Set(globals.first().map(|global| global.get(&mut *store))),
+        };
+        Ok(Self { globals, way_back })
+    }
+
+    fn restore(&self, store: &mut Store<Host>) -> Result<()> {
+        match &self.way_back {
+            WayBack::Call(restore) => restore.call(store, ()).map_err(anyhow::Error::from),
+            WayBack::Set(value) => {
+                let mut globals = self.globals.iter().zip(value);
+                globals.try_for_each(|(global, value)| global.set(&mut *store, *value)).map_err(anyhow::Error::from)
+            }
+        }
+        .context("failed to restore globals")
     }
 }
 

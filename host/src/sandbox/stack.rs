@@ -73,7 +73,8 @@ mod tests {
 
     #[test]
     fn a_thread_with_room_executes_itself_and_one_without_has_it_done() {
-        let (here, there) = threads(1 << 20, 1 << 20);
+        // A thread may get more than it asked for, but not so much.
+        let (here, there) = threads(1 << 20, 128 << 20);
         assert_ne!(here, there);
         if cfg!(target_os = "linux") {
             let (here, there) = threads(4 << 20, 1 << 20);

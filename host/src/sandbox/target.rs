@@ -5,7 +5,7 @@ use super::compiler::compiler_settings;
 use super::entry::Entry;
 use super::imports::Imports;
 use super::injected::Groups;
-use super::memory::Memories;
+use super::memory::{Image, Memories};
 use super::prepare::Attempts;
 use super::settings::Settings;
 use super::variant::{METERED_STACK_BYTES, Variant};
@@ -65,7 +65,7 @@ pub struct Target {
     /// Functions that ran before the first input.
     initialised: OnceLock<BTreeSet<u32>>,
     /// By memory: what it holds when an instance is ready. Instances are equal, so one copy serves all workers.
-    images: Mutex<Vec<Arc<[u8]>>>,
+    images: Mutex<Vec<Arc<Image>>>,
 }
 
 impl Target {
@@ -150,14 +150,14 @@ impl Target {
     }
 
     /// The image of memory number `index`, whose bytes in a new instance are `bytes`.
-    pub(super) fn image(&self, index: usize, bytes: &[u8]) -> Arc<[u8]> {
+    pub(super) fn image(&self, index: usize, bytes: &[u8]) -> std::io::Result<Arc<Image>> {
         let mut images = self.images.lock().expect("no panic while held");
         if index == images.len() {
-            images.push(bytes.into());
+            images.push(Arc::new(Image::of(bytes)?));
         }
         let image = images[index].clone();
-        debug_assert!(*image == *bytes, "two instances of a module differ before they are given input");
-        image
+        debug_assert!(*image.bytes() == *bytes, "two instances of a module differ before they are given input");
+        Ok(image)
     }
 
     /// The address of the result of executing `input`: a hash over everything that its outcome depends on.

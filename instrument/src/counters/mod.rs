@@ -137,7 +137,7 @@ impl Network {
             let present = link.way != Way::Absent;
             present.then_some(recover::Link { from: link.from, to: link.to, counter, edge })
         });
-        let recovery = Recovery { links: links.collect(), starts: self.starts, nodes: self.nodes as u32 };
+        let recovery = Recovery::new(links, self.starts, self.nodes as u32);
         let flows = counters.len() - self.split.len();
         let blocks = self.split.iter().zip(&counters[flows..]).filter(|(_, counter)| **counter != NONE);
         let blocks = blocks.map(|(&block, &counter)| (block, counter)).collect();

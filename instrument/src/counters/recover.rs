@@ -3,13 +3,14 @@
 use super::NONE;
 use crate::cfg::Cfg;
 
-/// A function's graph, as far as it is needed to compute counts.
+/// What is to be computed, in which order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Recovery {
-    pub(super) links: Vec<Link>,
+    counted: Box<[Link]>,
+    derived: Box<[Derived]>,
     /// Where blocks with code start, in order, and the nodes from which these are left.
-    pub(super) starts: Vec<(u32, u32)>,
-    pub(super) nodes: u32,
+    starts: Vec<(u32, u32)>,
+    nodes: u32,
 }
 
 /// A flow, or a block that can be counted itself.
@@ -23,54 +24,95 @@ pub(super) struct Link {
     pub(super) edge: u32,
 }
 
+/// A flow without a counter, at a node of which all other flows are known by then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Derived {
+    leaf: u32,
+    /// The node at its other end.
+    other: u32,
+    /// As [`Link::edge`].
+    edge: u32,
+    /// It leads to the leaf, not from it.
+    inwards: bool,
+}
+
+/// Functions with more nodes than this need an allocation for each solution.
+const NODES_ON_STACK: usize = 256;
+
 impl Recovery {
-    /// Computes the counts of all edges, modulo 2^32, and gives each to `visit` by its number within the function.
+    /// Finds the order. A node with one unknown flow gives that flow's count; it is then known to the node at the other
+    /// end. As the unknown flows have no cycle, that way all become known.
+    pub(super) fn new(links: impl Iterator<Item = Link>, starts: Vec<(u32, u32)>, nodes: u32) -> Recovery {
+        let (counted, unknown): (Vec<Link>, Vec<Link>) = links.partition(|link| link.counter != NONE);
+        let mut open = vec![Node::default(); nodes as usize];
+        for (index, link) in unknown.iter().enumerate() {
+            for node in [link.from, link.to] {
+                open[node as usize].toggle(index, 1);
+            }
+        }
+        let mut derived = Vec::with_capacity(unknown.len());
+        let mut todo: Vec<u32> = (0..nodes).filter(|&node| open[node as usize].unknown == 1).collect();
+        while let Some(leaf) = todo.pop() {
+            let Node { unknown: 1, links: index } = open[leaf as usize] else { continue };
+            let Link { from, to, edge, .. } = unknown[index];
+            let inwards = from != leaf;
+            let other = if inwards { from } else { to };
+            derived.push(Derived { leaf, other, edge, inwards });
+            for node in [from, to] {
+                open[node as usize].toggle(index, -1);
+            }
+            if open[other as usize].unknown == 1 {
+                todo.push(other);
+            }
+        }
+        debug_assert!(open.iter().all(|node| node.unknown == 0), "uncounted flows have a cycle");
+        Recovery { counted: counted.into(), derived: derived.into(), starts, nodes }
+    }
+
+    /// Computes the counts of all edges, modulo 2^32, and gives those that are not 0 to `visit`, each by its number within
+    /// the function.
     ///
     /// `left` has the offset of the operator for each frame of the function that was left without returning or throwing:
     /// by a trap, or by the host.
-    ///
-    /// A node with one unknown flow gives that flow's count; it is then known to the node at the other end. As the
-    /// unknown flows have no cycle, that way all become known.
-    pub(crate) fn solve(&self, counters: &[u32], left: &[u32], mut visit: impl FnMut(u32, u32)) {
-        let mut nodes = vec![Node::default(); self.nodes as usize];
-        let mut counts = vec![0; self.links.len()];
-        for (index, link) in self.links.iter().enumerate() {
-            if link.counter == NONE {
-                for node in [link.from, link.to] {
-                    nodes[node as usize].unknown += 1;
-                    nodes[node as usize].links ^= index;
+    pub(crate) fn solve(&self, counters: &[u32], left: &[u32], visit: impl FnMut(u32, u32)) {
+        let nodes = self.nodes as usize;
+        if nodes <= NODES_ON_STACK {
+            self.solve_with(&mut [0; NODES_ON_STACK][..nodes], counters, left, visit);
+        } else {
+            self.solve_with(&mut vec![0; nodes], counters, left, visit);
+        }
+    }
+
+    /// `excess` is, for each node, what is known to come in, less what is known to go out: nothing so far.
+    fn solve_with(&self, excess: &mut [u32], counters: &[u32], left: &[u32], mut visit: impl FnMut(u32, u32)) {
+        let mut give = |node: u32, count: u32| {
+            let excess = &mut excess[node as usize];
+            *excess = excess.wrapping_add(count);
+        };
+        for link in &self.counted {
+            let count = counters[link.counter as usize];
+            if count != 0 {
+                give(link.from, count.wrapping_neg());
+                give(link.to, count);
+                if link.edge != NONE {
+                    visit(link.edge, count);
                 }
-            } else {
-                counts[index] = counters[link.counter as usize];
-                nodes[link.from as usize].take(counts[index]);
-                nodes[link.to as usize].give(counts[index]);
             }
         }
         for &offset in left {
             if let Some(node) = self.node_at(offset) {
-                nodes[node as usize].take(1);
-                nodes[Cfg::ENTRY as usize].give(1);
+                give(node, 1_u32.wrapping_neg());
+                give(Cfg::ENTRY, 1);
             }
         }
-        let mut todo: Vec<u32> = (0..self.nodes).filter(|&node| nodes[node as usize].unknown == 1).collect();
-        while let Some(leaf) = todo.pop() {
-            let Node { excess, unknown: 1, links: index } = nodes[leaf as usize] else { continue };
-            let Link { from, to, .. } = self.links[index];
-            counts[index] = if from == leaf { excess } else { excess.wrapping_neg() };
-            nodes[from as usize].take(counts[index]);
-            nodes[to as usize].give(counts[index]);
-            for node in [from, to] {
-                nodes[node as usize].unknown -= 1;
-                nodes[node as usize].links ^= index;
-                if nodes[node as usize].unknown == 1 {
-                    todo.push(node);
+        for &Derived { leaf, other, edge, inwards } in &self.derived {
+            // What comes in must go out by this flow, or what goes out come in by it: then the other end has it.
+            let rest = excess[leaf as usize];
+            if rest != 0 {
+                excess[other as usize] = excess[other as usize].wrapping_add(rest);
+                if edge != NONE {
+                    visit(edge, if inwards { rest.wrapping_neg() } else { rest });
                 }
-            }
-        }
-        debug_assert!(nodes.iter().all(|node| node.unknown == 0), "uncounted flows have a cycle");
-        for (link, count) in self.links.iter().zip(counts) {
-            if link.edge != NONE {
-                visit(link.edge, count);
             }
         }
     }
@@ -82,23 +124,18 @@ impl Recovery {
     }
 }
 
-/// What is known about a node.
+/// What is open at a node.
 #[derive(Clone, Copy, Default)]
 struct Node {
-    /// What is known to come in, less what is known to go out.
-    excess: u32,
     /// How many of its flows are unknown.
-    unknown: u32,
+    unknown: i32,
     /// The exclusive or of their indices; so the index of the last one.
     links: usize,
 }
 
 impl Node {
-    fn give(&mut self, count: u32) {
-        self.excess = self.excess.wrapping_add(count);
-    }
-
-    fn take(&mut self, count: u32) {
-        self.excess = self.excess.wrapping_sub(count);
+    fn toggle(&mut self, index: usize, change: i32) {
+        self.unknown += change;
+        self.links ^= index;
     }
 }

@@ -1,0 +1,63 @@
+//! Where wasmtime gets its linear memories from.
+
+use super::Region;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, Weak};
+use wasmtime::{LinearMemory, MemoryCreator, MemoryType};
+
+/// wasmtime's handle of a region.
+struct Handle(Arc<Region>);
+
+// SAFETY: `size` bytes at the base are accessible, but for pages whose faults the store's handler deals with; the rest of the
+// reservation and the guard are not, and nothing moves.
+unsafe impl LinearMemory for Handle {
+    fn byte_size(&self) -> usize {
+        self.0.size()
+    }
+
+    fn byte_capacity(&self) -> usize {
+        self.0.capacity
+    }
+
+    fn grow_to(&mut self, new_size: usize) -> wasmtime::Result<()> {
+        Ok(self.0.grow(new_size)?)
+    }
+
+    fn as_ptr(&self) -> *mut u8 {
+        self.0.base()
+    }
+}
+
+/// Makes the linear memories of an engine, and finds the region behind a memory's address.
+#[derive(Debug, Default)]
+pub(in crate::sandbox) struct Memories {
+    regions: Mutex<BTreeMap<usize, Weak<Region>>>,
+}
+
+impl Memories {
+    /// The region that begins at `base`.
+    pub(in crate::sandbox) fn region(&self, base: *mut u8) -> Option<Arc<Region>> {
+        self.regions.lock().expect("no panic while held").get(&(base as usize))?.upgrade()
+    }
+}
+
+// SAFETY: regions are zero-filled, reserve what was asked for, and are guarded.
+unsafe impl MemoryCreator for Memories {
+    fn new_memory(
+        &self,
+        _ty: MemoryType,
+        minimum: usize,
+        maximum: Option<usize>,
+        reserved_size_in_bytes: Option<usize>,
+        guard_size_in_bytes: usize,
+    ) -> Result<Box<dyn LinearMemory>, String> {
+        let reserved = reserved_size_in_bytes.unwrap_or(0);
+        let region = Region::new(minimum, maximum, reserved, guard_size_in_bytes)
+            .map_err(|error| format!("failed to reserve address space for a linear memory: {error}"))?;
+        let region = Arc::new(region);
+        let mut regions = self.regions.lock().expect("no panic while held");
+        regions.retain(|_, region| region.strong_count() > 0);
+        regions.insert(region.base() as usize, Arc::downgrade(&region));
+        Ok(Box::new(Handle(region)))
+    }
+}

@@ -1,0 +1,307 @@
+//! Pages below the snapshot: which are writable, and the way back.
+
+use super::budget::{Budget, Pool};
+use super::image::Image;
+use super::mapping::{Access, Mapping, PAGE_BYTES};
+use super::marks::Marks;
+use super::upkeep::{Run, Upkeep};
+use std::cell::UnsafeCell;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// The pages of a memory as they were when the snapshot was taken, numbered from its start.
+#[derive(Debug)]
+pub(super) struct Pages {
+    image: Arc<Image>,
+    /// The pages that are writable.
+    hot: Marks,
+    /// `hot` is not what `upkeep` knows.
+    changed: AtomicBool,
+    /// All pages are writable: the budget of mappings is spent.
+    all: AtomicBool,
+    /// A page that nobody may touch.
+    forbidden: Option<usize>,
+    /// Somebody did, whom a fault would have killed.
+    opened: AtomicBool,
+    budget: Budget,
+    /// Only touched while no guest runs, by the thread that runs it.
+    upkeep: UnsafeCell<Upkeep>,
+}
+
+// SAFETY: everything but `upkeep` is atomic or never changes, and who may touch `upkeep` is said there: each method that does
+// is `unsafe`.
+unsafe impl Sync for Pages {}
+
+impl Pages {
+    /// No page is hot. `image` is what `mapping` holds now; the forbidden page holds zeros.
+    pub(super) fn new(
+        mapping: &Mapping,
+        image: Arc<Image>,
+        forbidden: Option<usize>,
+        pool: &'static Pool,
+    ) -> io::Result<Self> {
+        let count = image.padded().len() / *PAGE_BYTES;
+        if count > 0 {
+            // Mappings that were written to before they were split can be joined again, others can't.
+            // SAFETY: the first page is writable until now; its byte stays what it was.
+            unsafe { mapping.base().write_volatile(mapping.base().read_volatile()) };
+        }
+        mapping.protect(0, image.padded().len(), Access::Read)?;
+        let budget = Budget::new(pool);
+        if let Some(page) = forbidden {
+            budget.take(2);
+            mapping.protect(page * *PAGE_BYTES, *PAGE_BYTES, Access::None)?;
+        }
+        Ok(Self {
+            image,
+            hot: Marks::new(count),
+            changed: AtomicBool::new(false),
+            all: AtomicBool::new(false),
+            forbidden,
+            opened: AtomicBool::new(false),
+            budget,
+            upkeep: UnsafeCell::new(Upkeep::new(count)),
+        })
+    }
+
+    pub(super) fn image(&self) -> &Image {
+        &self.image
+    }
+
+    /// Whether a page is the forbidden one, accessible or not.
+    pub(super) fn is_forbidden(&self, page: usize) -> bool {
+        self.forbidden == Some(page)
+    }
+
+    /// The page that is inaccessible now.
+    pub(super) fn closed(&self) -> Option<usize> {
+        self.forbidden.filter(|_| !self.opened.load(Relaxed))
+    }
+
+    /// Whether the forbidden page was opened since the last restore.
+    pub(super) fn was_opened(&self) -> bool {
+        self.opened.load(Relaxed)
+    }
+
+    /// What becomes of a fault on a page: whether it was opened, so that the access can be tried again. `by_guest` says
+    /// that the guest's own code accesses it: only then it can be refused. Async-signal-safe.
+    pub(super) fn fault(&self, mapping: &Mapping, page: usize, by_guest: bool) -> bool {
+        if self.is_forbidden(page) {
+            return !by_guest && self.open_forbidden(mapping, page);
+        }
+        self.make_hot(mapping, page) || !by_guest && protect(mapping, page..page + 1, Access::Write).is_ok()
+    }
+
+    fn open_forbidden(&self, mapping: &Mapping, page: usize) -> bool {
+        if protect(mapping, page..page + 1, Access::Write).is_err() {
+            if protect(mapping, 0..self.hot.pages(), Access::Write).is_err() {
+                return false;
+            }
+            self.all_are_hot();
+        }
+        self.opened.store(true, Relaxed);
+        true
+    }
+
+    /// Makes a page writable and hot; returns `false` if it was. Not for the forbidden page. Async-signal-safe.
+    pub(super) fn make_hot(&self, mapping: &Mapping, page: usize) -> bool {
+        if self.all.load(Relaxed) || self.hot.contains(page) {
+            return false;
+        }
+        let pages = page..page + 1;
+        // A page between others splits their mapping in three; one beside a hot page moves a boundary; one between two
+        // hot pages joins them.
+        let affordable = self.budget.take(2 * (1 - self.hot.around(&pages)));
+        if !affordable || protect(mapping, pages.clone(), Access::Write).is_err() {
+            return self.make_all_hot(mapping).is_ok();
+        }
+        self.hot.insert(pages);
+        self.changed.store(true, Relaxed);
+        true
+    }
+
+    /// One mapping for all of it, the forbidden page aside: this gives mappings back, so it works when nothing else does.
+    pub(super) fn make_all_hot(&self, mapping: &Mapping) -> io::Result<()> {
+        for range in self.accessible(0) {
+            protect(mapping, range, Access::Write)?;
+        }
+        self.all_are_hot();
+        Ok(())
+    }
+
+    fn all_are_hot(&self) {
+        self.all.store(true, Relaxed);
+        self.budget.give_all_back();
+    }
+
+    /// The pages from `first` on, in ascending order, without the one that is closed.
+    fn accessible(&self, first: usize) -> impl Iterator<Item = Range<usize>> + use<> {
+        let end = self.hot.pages();
+        let hole = self.closed().unwrap_or(end);
+        [first..hole, hole.saturating_add(1).max(first)..end].into_iter().filter(|range| !range.is_empty())
+    }
+
+    /// Makes the pages from `first` on inaccessible; on an error nothing changed. Async-signal-safe, and any thread may call
+    /// it: contents and hot marks stay as they are.
+    pub(super) fn close(&self, mapping: &Mapping, first: usize) -> io::Result<()> {
+        protect(mapping, first..self.hot.pages().max(first), Access::None)
+    }
+
+    /// Makes what [`Pages::close`] closed accessible again: hot pages can be written, the others read.
+    pub(super) fn reopen(&self, mapping: &Mapping, first: usize) -> io::Result<()> {
+        if self.all.load(Relaxed) || self.reopen_runs(mapping, first).is_err() {
+            self.make_all_hot(mapping)?;
+        }
+        Ok(())
+    }
+
+    fn reopen_runs(&self, mapping: &Mapping, first: usize) -> io::Result<()> {
+        for range in self.accessible(first) {
+            protect(mapping, range.clone(), Access::Read)?;
+            for run in self.hot.runs(range) {
+                protect(mapping, run, Access::Write)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `visit` with the ranges of pages that can differ from the image, in ascending order, without the forbidden page.
+    ///
+    /// # Safety
+    ///
+    /// No guest runs, and only the thread that runs it calls this.
+    pub(super) unsafe fn visit_hot(&self, mut visit: impl FnMut(Range<usize>)) {
+        if self.all.load(Relaxed) {
+            return self.accessible(0).for_each(visit);
+        }
+        // SAFETY: by the contract. The borrow ends here, so `visit` may do anything.
+        unsafe { self.refresh(&mut *self.upkeep.get()) };
+        for index in 0.. {
+            // SAFETY: as above.
+            let run = unsafe { (&*self.upkeep.get()).runs().get(index).copied() };
+            let Some(run) = run else { break };
+            visit(run.start / *PAGE_BYTES..(run.start + run.len) / *PAGE_BYTES);
+        }
+    }
+
+    fn refresh(&self, upkeep: &mut Upkeep) {
+        if self.changed.load(Relaxed) {
+            self.changed.store(false, Relaxed);
+            upkeep.refresh(&self.hot, &self.image);
+        }
+    }
+
+    /// Makes all pages what they are in the image.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Pages::visit_hot`]; and nobody else reads or writes the pages.
+    pub(super) unsafe fn restore(&self, mapping: &Mapping) -> io::Result<()> {
+        if self.was_opened() {
+            // SAFETY: by the contract; it is open.
+            unsafe { self.close_forbidden(mapping)? };
+        }
+        if self.all.load(Relaxed) {
+            // SAFETY: by the contract.
+            self.accessible(0).flatten().for_each(|page| _ = unsafe { self.restore_page(mapping, page) });
+            return Ok(());
+        }
+        // SAFETY: by the contract.
+        let upkeep = unsafe { &mut *self.upkeep.get() };
+        self.refresh(upkeep);
+        if upkeep.is_check() {
+            // SAFETY: by the contract.
+            unsafe { self.restore_and_check(mapping, upkeep) };
+            return Ok(());
+        }
+        let (to, from) = (mapping.base(), self.image.padded().as_ptr());
+        for &Run { start, len, zero } in upkeep.runs() {
+            // SAFETY: hot pages are inside the image and writable, and the image is as long as they are.
+            unsafe {
+                if zero {
+                    to.add(start).write_bytes(0, len);
+                } else {
+                    from.add(start).copy_to_nonoverlapping(to.add(start), len);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    ///
+    /// As for [`Pages::restore`]; the forbidden page is open.
+    unsafe fn close_forbidden(&self, mapping: &Mapping) -> io::Result<()> {
+        let page = self.forbidden.expect("it was opened");
+        // SAFETY: by the contract.
+        unsafe { mapping.base().add(page * *PAGE_BYTES).write_bytes(0, *PAGE_BYTES) };
+        protect(mapping, page..page + 1, Access::None)?;
+        self.opened.store(false, Relaxed);
+        Ok(())
+    }
+
+    /// Restores one page if need be; returns whether it was clean.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Pages::restore`]; the page is writable.
+    unsafe fn restore_page(&self, mapping: &Mapping, page: usize) -> bool {
+        let start = page * *PAGE_BYTES;
+        let image = &self.image.padded()[start..start + *PAGE_BYTES];
+        // SAFETY: the page is mapped, and by the contract nobody else has it.
+        let present = unsafe { std::slice::from_raw_parts_mut(mapping.base().add(start), image.len()) };
+        let clean = present == image;
+        if !clean {
+            present.copy_from_slice(image);
+        }
+        clean
+    }
+
+    /// Restores hot pages one by one, and demotes those that were clean for long enough.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Pages::restore`].
+    unsafe fn restore_and_check(&self, mapping: &Mapping, upkeep: &mut Upkeep) {
+        let mut idle = 0..0;
+        for run in self.hot.runs(0..self.hot.pages()) {
+            for page in run {
+                // SAFETY: hot pages are writable; the rest by the contract.
+                let clean = unsafe { self.restore_page(mapping, page) };
+                if upkeep.checked(page, clean) {
+                    if idle.end != page {
+                        self.demote(mapping, upkeep, idle);
+                        idle = page..page;
+                    }
+                    idle.end = page + 1;
+                }
+            }
+        }
+        self.demote(mapping, upkeep, idle);
+    }
+
+    /// Makes neighbouring hot pages read-only, unless there are no mappings left to do so.
+    fn demote(&self, mapping: &Mapping, upkeep: &mut Upkeep, pages: Range<usize>) {
+        if pages.is_empty() {
+            return;
+        }
+        let mappings = 2 * (self.hot.around(&pages) - 1);
+        if !self.budget.take(mappings) {
+            return;
+        }
+        if protect(mapping, pages.clone(), Access::Read).is_err() {
+            // They stay hot, and the others must not take what these have.
+            self.budget.take(-mappings);
+            return;
+        }
+        self.hot.remove(pages.clone());
+        self.changed.store(true, Relaxed);
+        pages.for_each(|page| upkeep.demoted(page));
+    }
+}
+
+fn protect(mapping: &Mapping, pages: Range<usize>, access: Access) -> io::Result<()> {
+    mapping.protect(pages.start * *PAGE_BYTES, pages.len() * *PAGE_BYTES, access)
+}

@@ -1,0 +1,194 @@
+//! Which pages are restored, and which no longer need be: what is kept between executions, when no guest runs.
+
+use super::image::Image;
+use super::mapping::PAGE_BYTES;
+use super::marks::Marks;
+use std::ops::Range;
+
+/// Every so many restores, hot pages are compared with the image. A check costs about as much again as the restore, so
+/// 1.6 % in all. A prime, because inputs may repeat in cycles.
+const CHECK_EVERY: u32 = 61;
+
+/// A page that was clean in so many checks in a row is demoted, at first: about 120 executions. A page costs 50 ns per
+/// execution as long as it is hot, and 6 us once when it becomes hot again.
+const CLEAN_CHECKS: u32 = 2;
+
+/// A demotion was a mistake if the page became hot again within so many checks (4,000 executions): next time it takes twice
+/// as many clean checks. Comparing the costs alone, a thirtieth of it would do; but so a page that is written again and
+/// again stays hot after a few demotions, and there are no system calls any more.
+const MISTAKE_CHECKS: u32 = 64;
+
+/// The most doublings: 2 million executions.
+const PATIENCE_MAX: u8 = 14;
+
+/// Neighbouring hot pages, restored at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Run {
+    /// In bytes from the memory's start.
+    pub(super) start: usize,
+    /// In bytes.
+    pub(super) len: usize,
+    /// The image has nothing but zeros there.
+    pub(super) zero: bool,
+}
+
+/// The hot pages in the order of their addresses, and what each page did so far.
+#[derive(Debug)]
+pub(super) struct Upkeep {
+    runs: Vec<Run>,
+    /// The pages that are in `runs`.
+    known: Marks,
+    restores: u32,
+    checks: u32,
+    /// By page: checks in a row in which it was clean.
+    clean: Vec<u16>,
+    /// By page: how often the number of clean checks that it takes to be demoted was doubled.
+    patience: Vec<u8>,
+    /// By page: the number of the check after which it was demoted; 0 for those that never were.
+    demoted: Vec<u32>,
+}
+
+impl Upkeep {
+    /// Nothing is hot. What is never hot takes no memory.
+    pub(super) fn new(pages: usize) -> Self {
+        Self {
+            runs: Vec::new(),
+            known: Marks::new(pages),
+            restores: 0,
+            checks: 0,
+            clean: vec![0; pages],
+            patience: vec![0; pages],
+            demoted: vec![0; pages],
+        }
+    }
+
+    /// What is to be restored, in ascending order.
+    pub(super) fn runs(&self) -> &[Run] {
+        &self.runs
+    }
+
+    /// Takes notice of pages that became hot, or were demoted.
+    pub(super) fn refresh(&mut self, hot: &Marks, image: &Image) {
+        let Self { known, clean, patience, demoted, checks, runs, .. } = self;
+        hot.for_each_beyond(known, |page| {
+            clean[page] = 0;
+            let Some(cold) = checks.checked_sub(demoted[page]).filter(|_| demoted[page] != 0) else { return };
+            let mistake = MISTAKE_CHECKS.max(CLEAN_CHECKS << patience[page]);
+            if cold <= mistake {
+                patience[page] = PATIENCE_MAX.min(patience[page] + 1);
+            } else if cold > 4 * mistake {
+                patience[page] = patience[page].saturating_sub(1);
+            }
+        });
+        known.copy_from(hot);
+        runs.clear();
+        for Range { start: mut page, end } in hot.runs(0..hot.pages()) {
+            while page < end {
+                let kind_ends = image.kind_ends(page, end);
+                let (start, len) = (page * *PAGE_BYTES, (kind_ends - page) * *PAGE_BYTES);
+                runs.push(Run { start, len, zero: image.is_zero(page) });
+                page = kind_ends;
+            }
+        }
+    }
+
+    /// Counts a restore. Returns whether it is one in which the pages are checked.
+    pub(super) fn is_check(&mut self) -> bool {
+        self.restores += 1;
+        let check = self.restores == CHECK_EVERY;
+        if check {
+            self.restores = 0;
+            self.checks += 1;
+        }
+        check
+    }
+
+    /// Notes what a check found. Returns whether the page has been clean for long enough.
+    pub(super) fn checked(&mut self, page: usize, clean: bool) -> bool {
+        self.clean[page] = if clean { self.clean[page].saturating_add(1) } else { 0 };
+        u32::from(self.clean[page]) >= CLEAN_CHECKS << self.patience[page]
+    }
+
+    /// Notes that a page is no longer hot.
+    pub(super) fn demoted(&mut self, page: usize) {
+        self.demoted[page] = self.checks;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Executions until a page that is hot and never written again is demoted.
+    fn patience(upkeep: &mut Upkeep, page: usize) -> u32 {
+        for executions in 1.. {
+            if upkeep.is_check() && upkeep.checked(page, true) {
+                upkeep.demoted(page);
+                return executions;
+            }
+        }
+        unreachable!("it is demoted")
+    }
+
+    #[test]
+    fn who_comes_back_soon_is_demoted_later_and_later_and_who_stays_away_sooner() {
+        let image = Image::of(&[0; 1 << 16]).unwrap();
+        let (hot, cold) = (Marks::new(16), Marks::new(16));
+        hot.insert(3..4);
+        let mut upkeep = Upkeep::new(16);
+        let heat = |upkeep: &mut Upkeep| {
+            upkeep.refresh(&hot, &image);
+            let executions = patience(upkeep, 3);
+            upkeep.refresh(&cold, &image);
+            executions
+        };
+        let first = CHECK_EVERY * CLEAN_CHECKS;
+        for doublings in 0..4 {
+            assert_eq!(heat(&mut upkeep), first << doublings, "after {doublings} mistakes");
+        }
+        let executions = |upkeep: &mut Upkeep, count: u32| (0..count).filter(|_| upkeep.is_check()).count();
+        for halvings in (0..=3).rev() {
+            executions(&mut upkeep, CHECK_EVERY * (5 * MISTAKE_CHECKS).max(5 * CLEAN_CHECKS << halvings));
+            assert_eq!(heat(&mut upkeep), first << u32::saturating_sub(halvings, 1), "after having been away for long");
+        }
+    }
+
+    #[test]
+    fn no_cycle_of_inputs_keeps_a_page_going_up_and_down() {
+        for cycle in [64, 100, 244, 500, 610, 1_000, 2_000] {
+            let image = Image::of(&[0; 1 << 16]).unwrap();
+            let hot = Marks::new(16);
+            let (mut upkeep, mut demotions) = (Upkeep::new(16), 0);
+            for execution in 0..4_000_000_u32 {
+                let written = execution % cycle == 0;
+                if written && !hot.contains(0) {
+                    hot.insert(0..1);
+                    upkeep.refresh(&hot, &image);
+                }
+                if upkeep.is_check() && hot.contains(0) && upkeep.checked(0, !written) {
+                    upkeep.demoted(0);
+                    hot.remove(0..1);
+                    upkeep.refresh(&hot, &image);
+                    demotions += 1;
+                }
+            }
+            assert!(demotions <= u32::from(PATIENCE_MAX) + 1, "{demotions} demotions in cycles of {cycle}");
+        }
+    }
+
+    #[test]
+    fn runs_are_split_where_the_image_changes_kind() {
+        let page = *PAGE_BYTES;
+        let mut bytes = vec![0; 8 * page];
+        bytes[2 * page] = 1;
+        bytes[4 * page - 1] = 1;
+        let image = Image::of(&bytes).unwrap();
+        let hot = Marks::new(8);
+        hot.insert(1..5);
+        hot.insert(6..7);
+        let mut upkeep = Upkeep::new(8);
+        upkeep.refresh(&hot, &image);
+        let runs: Vec<_> = upkeep.runs().iter().map(|run| (run.start / page, run.len / page, run.zero)).collect();
+        assert_eq!(runs, [(1, 1, true), (2, 2, false), (4, 1, true), (6, 1, true)]);
+    }
+}
