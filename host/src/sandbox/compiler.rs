@@ -1,6 +1,6 @@
 //! wasmtime's settings, as far as machine code follows from them.
 //!
-//! | setting | is | because (CPU time, geometric mean over cJSON, expat, md4c and zlib) |
+//! | setting | is | because (CPU time, geometric mean over five programs) |
 //! | --- | --- | --- |
 //! | table elements made when first used | off | each indirect call asks whether its element was made; with the next, 2 % |
 //! | guards of tables against speculation | off | they keep secrets of this process from guests that can measure time, and ours can't |
