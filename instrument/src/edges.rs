@@ -28,6 +28,11 @@ impl EdgeSet {
         self.words.get(edge as usize / 64).is_some_and(|word| word >> (edge % 64) & 1 != 0)
     }
 
+    /// A number that no edge of the set reaches.
+    pub fn end(&self) -> u32 {
+        self.words.len() as u32 * 64
+    }
+
     /// Adds an edge.
     pub fn insert(&mut self, edge: u32) {
         let word = edge as usize / 64;

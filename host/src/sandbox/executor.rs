@@ -255,13 +255,14 @@ impl Kept {
             Err(error) => {
                 let context = trap::Context {
                     offsets: &target.rewritten.offsets,
+                    has_frames: target.variant.frames_max().is_some(),
                     crash_on_exit: target.settings.crash_on_exit,
                     out_of_fuel: self.injected.flag(layout::FLAG_OUT_OF_FUEL),
                     stack_overflow: self.injected.flag(layout::FLAG_STACK_OVERFLOW),
                     low_store: self.injected.flag(layout::FLAG_LOW_STORE),
                     memory_refused: self.store.data().limits.refused,
                 };
-                if error.is::<wasmtime::ThrownException>() {
+                if target.throws && error.is::<wasmtime::ThrownException>() {
                     // The exception itself says nothing that the trap does not. The scope lets go of it.
                     let mut scope = RootScope::new(&mut self.store);
                     let _ = scope.as_context_mut().take_pending_exception();

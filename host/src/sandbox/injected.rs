@@ -110,26 +110,48 @@ impl Injected {
             // Pages hold whole lines; those before the counters hold fuel, flags and polls.
             let line_at = |offset: usize| offset.saturating_sub(layout::COUNTERS as usize) / (4 * LINE_COUNTERS);
             let end = line_at(offset + bytes.len()).min(lines.len());
-            // Bytes come in ascending order. A group that reached into these was seen already.
-            let mut line = line_at(offset).max(next);
-            while line < end {
-                if lines[line].iter().fold(0, |any, count| any | count) == 0 {
-                    line += 1;
-                    continue;
+            for first in (line_at(offset)..end).step_by(LINES_MAX) {
+                let mut executed = mask_of_lines(&lines[first..end.min(first + LINES_MAX)]);
+                while executed != 0 {
+                    let line = first + executed.trailing_zeros() as usize;
+                    executed &= executed - 1;
+                    // Bytes come in ascending order. A group that reached into these was seen already.
+                    if line >= next {
+                        let group = groups.get(line);
+                        next = group.end;
+                        let (first_line, first) = (group.start, groups.first[group.start]);
+                        visit(Group { lines: &lines[group], first_line, first });
+                    }
                 }
-                let group = groups.get(line);
-                line = group.end;
-                visit(Group {
-                    lines: &lines[group.clone()],
-                    first_line: group.start,
-                    first: groups.first[group.start],
-                });
             }
-            next = line;
         };
         // SAFETY: no guest runs, and nobody else has the region.
         unsafe { self.region.visit_hot(visit_bytes) }
     }
+}
+
+/// Lines that are looked at together.
+const LINES_MAX: usize = 64;
+
+/// A bit for each line that has a counter which is not 0; of at most [`LINES_MAX`].
+fn mask_of_lines(lines: &[[u32; LINE_COUNTERS]]) -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        #[target_feature(enable = "avx2")]
+        fn with_avx2(lines: &[[u32; LINE_COUNTERS]]) -> u64 {
+            mask(lines)
+        }
+        // SAFETY: the processor has it.
+        return unsafe { with_avx2(lines) };
+    }
+    mask(lines)
+}
+
+/// Without branches: which lines were executed can't be foretold.
+#[inline(always)]
+fn mask(lines: &[[u32; LINE_COUNTERS]]) -> u64 {
+    let is_executed = |line: &[u32; LINE_COUNTERS]| u64::from(line.iter().fold(0, |any, count| any | count) != 0);
+    (0..).zip(lines).fold(0, |mask, (bit, line)| mask | is_executed(line) << bit)
 }
 
 /// Functions whose counters share a line; or one, which has some lines for itself.

@@ -13,6 +13,8 @@ use wasmtime::{Caller, Func, Instance, Ref, Store, ThrownException, WasmBacktrac
 /// What an error means depends on what happened before it.
 pub(super) struct Context<'a> {
     pub(super) offsets: &'a OffsetMap,
+    /// Traps tell what was live.
+    pub(super) has_frames: bool,
     pub(super) crash_on_exit: bool,
     /// The rewriter's check found the fuel used up.
     pub(super) out_of_fuel: bool,
@@ -27,18 +29,18 @@ pub(super) struct Context<'a> {
 impl Context<'_> {
     /// The outcome that `error` stands for; `Err` if it is the host's own failure.
     pub(super) fn outcome(&self, error: wasmtime::Error) -> Result<Outcome> {
-        if let Some(&Exit(code)) = error.downcast_ref() {
-            let crash = code != 0 && self.crash_on_exit;
-            return Ok(if crash { Outcome::Crash(self.trap(&error, TrapKind::Exit)) } else { Outcome::Ok });
-        }
-        if error.is::<Exhausted>() {
-            return Ok(Outcome::Hang(self.trap(&error, TrapKind::OutOfFuel)));
+        let trap = error.downcast_ref::<wasmtime::Trap>().copied();
+        // Guests may trap every time, and nothing else is both.
+        if trap.is_none()
+            && let Some(outcome) = self.ended(&error)
+        {
+            return Ok(outcome);
         }
         // What the rewriter's checks found is told by their flags: they all end by `unreachable`.
         let found = match self {
             Context { low_store: true, .. } => Some(TrapKind::NullWrite),
             Context { stack_overflow: true, .. } => Some(TrapKind::StackOverflow),
-            _ => kind(&error),
+            _ => trap.map(kind_of_trap).or_else(|| kind(&error)),
         };
         let Some(kind) = found else { return Err(anyhow::Error::from(error).context("failed to execute")) };
         Ok(if self.out_of_fuel {
@@ -50,7 +52,19 @@ impl Context<'_> {
         })
     }
 
+    /// What it means that the guest, or a call of the guest's, ended the execution.
+    fn ended(&self, error: &wasmtime::Error) -> Option<Outcome> {
+        if let Some(&Exit(code)) = error.downcast_ref() {
+            let crash = code != 0 && self.crash_on_exit;
+            return Some(if crash { Outcome::Crash(self.trap(error, TrapKind::Exit)) } else { Outcome::Ok });
+        }
+        error.is::<Exhausted>().then(|| Outcome::Hang(self.trap(error, TrapKind::OutOfFuel)))
+    }
+
     fn trap(&self, error: &wasmtime::Error, kind: TrapKind) -> Trap {
+        if !self.has_frames {
+            return Trap { kind, frames: Vec::new() };
+        }
         let frames = error.downcast_ref::<WasmBacktrace>().map_or(&[][..], WasmBacktrace::frames);
         let frames = frames.iter().take(Trap::FRAMES_MAX).map(|frame| {
             let offset = frame.module_offset().and_then(|offset| u32::try_from(offset).ok());
@@ -119,7 +133,11 @@ fn kind(error: &wasmtime::Error) -> Option<TrapKind> {
     if error.is::<ThrownException>() {
         return Some(TrapKind::UncaughtException);
     }
-    Some(match error.downcast_ref::<wasmtime::Trap>()? {
+    None
+}
+
+fn kind_of_trap(trap: wasmtime::Trap) -> TrapKind {
+    match trap {
         wasmtime::Trap::UnreachableCodeReached => TrapKind::Unreachable,
         wasmtime::Trap::MemoryOutOfBounds => TrapKind::MemoryOutOfBounds,
         wasmtime::Trap::TableOutOfBounds => TrapKind::TableOutOfBounds,
@@ -135,5 +153,5 @@ fn kind(error: &wasmtime::Error) -> Option<TrapKind> {
         wasmtime::Trap::ArrayOutOfBounds => TrapKind::ArrayOutOfBounds,
         wasmtime::Trap::AllocationTooLarge => TrapKind::AllocationTooLarge,
         _ => TrapKind::Other,
-    })
+    }
 }

@@ -50,7 +50,14 @@ impl Variant {
                 options
             }
             Self::Full => Options::full(),
-            Self::Fast(interesting) => Options::fast(interesting.clone()),
+            Self::Fast(interesting) => {
+                let mut options = Options::fast(interesting.clone());
+                // What is of no interest any more was executed all the time: nothing is to be counted there for the sake of
+                // others.
+                let past = (0..interesting.end()).map(|edge| u64::from(!interesting.contains(edge)));
+                options.profile = Some(past.collect());
+                options
+            }
         };
         options.lines = true;
         options
