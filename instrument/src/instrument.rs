@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use wasmparser::{FunctionBody, Parser, Payload, ValidPayload, Validator};
 
 use crate::added::Added;
-use crate::counters::{CounterMap, Counters, Left, Placement, place};
+use crate::counters::{CounterMap, Counters, CountsBuffer, Left, Placement, place};
 use crate::edges::{Edge, EdgeMap, EdgeSet};
 use crate::legacy::{UsesLegacy, translate_legacy_exceptions};
 use crate::offsets::OffsetMap;
@@ -195,7 +195,7 @@ impl Instrumented {
         counts
     }
 
-    /// Calls `visit` with each edge of one function whose count is known, and the count: those that [`Instrumented::edge_counts`]
+    /// Calls `visit` with each edge of one function whose count is known and not 0, and the count: those that [`Instrumented::edge_counts`]
     /// gives, at the cost of that function alone.
     ///
     /// ```
@@ -220,14 +220,29 @@ impl Instrumented {
     /// be sorted, and may have frames of other functions. Counts change only if one of the counters did or a frame of the
     /// function was left: so the functions to ask about are those of counters that are not 0
     /// ([`CounterMap::of_counter`]), and those that were left ([`CounterMap::of_function`]), which may have no counters.
-    pub fn function_edge_counts(&self, index: usize, counters: &[u32], left: &[Left], visit: impl FnMut(u32, u32)) {
+    pub fn function_edge_counts(&self, index: usize, counters: &[u32], left: &[Left], mut visit: impl FnMut(u32, u32)) {
+        let mut buffer = CountsBuffer::default();
+        let counts = self.function_counts(index, counters, left, &mut buffer);
+        let edges = self.counters.functions()[index].edges.clone();
+        edges.zip(counts).filter(|(_, count)| **count != 0).for_each(|(edge, &count)| visit(edge, count));
+    }
+
+    /// As [`Instrumented::function_edge_counts`], all in the order of the edges' numbers, and 0 for those that aren't known:
+    /// in `buffer`, or `counters` themselves.
+    pub fn function_counts<'a>(
+        &self,
+        index: usize,
+        counters: &'a [u32],
+        left: &[Left],
+        buffer: &'a mut CountsBuffer,
+    ) -> &'a [u32] {
         debug_assert!(left.is_sorted());
         let function = &self.counters.functions()[index];
         let first = left.partition_point(|left| left.function < function.function);
         let ours = left[first..].iter().take_while(|left| left.function == function.function);
         let offsets = self.planned.as_ref().unwrap_or(&self.offsets);
         let planned: Vec<u32> = ours.filter_map(|left| offsets.original(left.offset)).collect();
-        function.edge_counts(counters, &planned, visit);
+        function.counts(counters, &planned, buffer)
     }
 
     /// What the last execution recorded. `injected` is the content of the injected memory.

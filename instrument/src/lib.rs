@@ -53,7 +53,7 @@ mod types;
 
 pub use cfg::{Block, BlockKind, Cfg, Cfgs, ControlDependence, DominatorTree, Flow, FlowKind, Loops};
 pub use component::{ComponentModule, InstrumentedComponent, component_features, instrument_component};
-pub use counters::{CounterMap, Counters, FunctionCounters, Left};
+pub use counters::{CounterMap, Counters, CountsBuffer, FunctionCounters, Left};
 pub use edges::{Edge, EdgeKind, EdgeMap, EdgeSet};
 pub use floats::shows_float_bits;
 pub use instrument::{Injected, Instrumented, Options, StateExports, instrument};

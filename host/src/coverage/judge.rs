@@ -6,6 +6,7 @@
 
 use super::{Added, Seen, bucket};
 use crate::sandbox::{Executed, Observation};
+use fuzzbox_instrument::CountsBuffer;
 
 /// Sets of hashes that are remembered, as a power of 2.
 const SETS_BITS: u32 = 13;
@@ -17,6 +18,7 @@ const WAYS: usize = 8;
 pub struct Judge {
     /// By the highest bits of a hash: some of those that begin so. What they stand for shows nothing that the corpus had not shown.
     known: Box<[Set]>,
+    buffer: CountsBuffer,
 }
 
 /// Hashes whose highest bits are equal.
@@ -28,7 +30,7 @@ impl Judge {
     /// Knows nothing.
     pub fn new() -> Self {
         // A hash of all ones would seem to be known; none is likely to be.
-        Self { known: vec![Set([u64::MAX; WAYS]); 1 << SETS_BITS].into() }
+        Self { known: vec![Set([u64::MAX; WAYS]); 1 << SETS_BITS].into(), buffer: CountsBuffer::default() }
     }
 
     /// Whether the last execution showed a feature that is neither in `seen` nor in `added`. `seen` may only grow from one
@@ -58,14 +60,14 @@ impl Judge {
         if hash.is_some_and(|hash| self.knows(hash)) {
             return true;
         }
-        let mut known = true;
-        function.edges(|edge, count| {
-            let bucket = bucket(count);
-            if !seen.has(edge, bucket) {
-                known = false;
-                *news |= !added.has(edge, bucket);
-            }
-        });
+        let (first, counts) = function.counts(&mut self.buffer);
+        let known = !seen.is_new_among(first, counts);
+        if !known {
+            let features = (first..).zip(counts.iter().map(|&count| bucket(count)));
+            *news |= features
+                .filter(|&(edge, bucket)| bucket != 0 && !seen.has(edge, bucket))
+                .any(|(edge, bucket)| !added.has(edge, bucket));
+        }
         if let Some(hash) = hash.filter(|_| known) {
             self.learn(hash);
         }

@@ -14,17 +14,9 @@ use std::collections::BTreeMap;
 /// The bucket of a hit count as one bit of eight: 1, 2, 3, 4-7, 8-15, 16-31, 32-127, 128 and more (AFL's classes;
 /// Zalewski, "Technical whitepaper for afl-fuzz", section 3). 0 for a count of 0.
 pub fn bucket(count: u32) -> u8 {
-    match count {
-        0 => 0,
-        1 => 1,
-        2 => 1 << 1,
-        3 => 1 << 2,
-        4..=7 => 1 << 3,
-        8..=15 => 1 << 4,
-        16..=31 => 1 << 5,
-        32..=127 => 1 << 6,
-        128.. => 1 << 7,
-    }
+    // How many classes begin at or below it: no branches, since counts can't be foretold.
+    let class = [1, 2, 3, 4, 8, 16, 32, 128].iter().fold(0, |class, &start| class + u32::from(count >= start));
+    ((1_u32 << class) >> 1) as u8
 }
 
 /// The features of one execution: (edge, bucket bit), ascending by edge, each edge at most once.
@@ -57,6 +49,13 @@ impl Seen {
     /// Whether the feature was seen, or nobody asks for it.
     pub fn has(&self, edge: u32, bucket: u8) -> bool {
         self.buckets[edge as usize] & bucket != 0
+    }
+
+    /// Whether one of the edges from `first` on, with these counts, shows a feature that was not seen.
+    pub fn is_new_among(&self, first: u32, counts: &[u32]) -> bool {
+        let buckets = &self.buckets[first as usize..][..counts.len()];
+        // Without branches, so that the compiler makes it many at a time.
+        buckets.iter().zip(counts).fold(0, |new, (seen, &count)| new | (bucket(count) & !seen)) != 0
     }
 
     /// Whether `profile` has a feature that was not seen.
@@ -137,6 +136,8 @@ mod tests {
             last = bit;
         }
         assert_eq!((bucket(0), bucket(u32::MAX)), (0, 1 << 7));
+        let classes = [1, 2, 3, 4, 8, 16, 32, 128].map(|start| (bucket(start - 1), bucket(start)));
+        assert!(classes.iter().enumerate().all(|(class, &(before, at))| before != at && at == 1 << class));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::injected::{self, Injected};
 use super::target::Target;
 use crate::coverage::hash;
 use fuzzbox_instrument::trace::Trace;
-use fuzzbox_instrument::{FunctionCounters, Left, layout};
+use fuzzbox_instrument::{CountsBuffer, FunctionCounters, Left, layout};
 
 /// What a finished execution showed, apart from its outcome. Valid until the next run.
 #[derive(Clone, Copy)]
@@ -194,12 +194,14 @@ impl Executed<'_> {
     }
 
     /// Calls `visit` with the index and the count of every edge of the function that was executed and whose count is known.
-    pub fn edges(&self, mut visit: impl FnMut(u32, u32)) {
-        self.target.rewritten.function_edge_counts(self.index, self.counters, self.left, |edge, count| {
-            if count != 0 {
-                visit(edge, count);
-            }
-        });
+    pub fn edges(&self, visit: impl FnMut(u32, u32)) {
+        self.target.rewritten.function_edge_counts(self.index, self.counters, self.left, visit);
+    }
+
+    /// The index of the function's first edge, and the counts of all its edges in their order; 0 for those whose counts aren't known.
+    pub fn counts<'a>(&'a self, buffer: &'a mut CountsBuffer) -> (u32, &'a [u32]) {
+        let counts = self.target.rewritten.function_counts(self.index, self.counters, self.left, buffer);
+        (self.function().edges.start, counts)
     }
 
     fn function(&self) -> &FunctionCounters {

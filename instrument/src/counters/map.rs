@@ -119,23 +119,32 @@ impl Way {
     }
 }
 
+/// Room in which counts are computed, to be used again for the next ones.
+#[derive(Clone, Debug, Default)]
+pub struct CountsBuffer {
+    counts: Vec<u32>,
+    excess: Vec<u32>,
+}
+
 impl FunctionCounters {
-    /// Calls `visit` with each edge whose count is known, by its number in
-    /// [`EdgeMap::edges`], and its count modulo 2^32.
+    /// The counts of the function's edges, modulo 2^32, in the order of their numbers; 0 for those that aren't known.
     ///
     /// `counters` are the values of the function's counters. `left` has, for each frame of the function that a trap or the
     /// host ended, the offset of the operator that it had reached, in the original module (in the translated one, if it
     /// has legacy exceptions). A frame that overflowed the stack when it was entered is none.
-    pub fn edge_counts(&self, counters: &[u32], left: &[u32], mut visit: impl FnMut(u32, u32)) {
+    pub(crate) fn counts<'a>(&self, counters: &'a [u32], left: &[u32], buffer: &'a mut CountsBuffer) -> &'a [u32] {
+        let CountsBuffer { counts, excess } = buffer;
+        let edges = self.edges.len();
+        counts.clear();
+        counts.resize(edges + 1, 0);
         match &self.way {
-            Way::Same => self.edges.clone().zip(counters).for_each(|(edge, &count)| visit(edge, count)),
-            Way::Direct(edges) => {
-                edges.iter().zip(counters).for_each(|(edge, &count)| visit(self.edges.start + edge, count));
+            Way::Same => return counters,
+            Way::Direct(numbers) => {
+                numbers.iter().zip(counters).for_each(|(&edge, &count)| counts[edge as usize] = count);
             }
-            Way::Recovered(recovery) => {
-                recovery.solve(counters, left, |edge, count| visit(self.edges.start + edge, count));
-            }
+            Way::Recovered(recovery) => recovery.solve(counters, left, excess, counts),
         }
+        &counts[..edges]
     }
 }
 

@@ -9,7 +9,7 @@ mod recover;
 mod tree;
 mod weights;
 
-pub use map::{CounterMap, FunctionCounters, Left};
+pub use map::{CounterMap, CountsBuffer, FunctionCounters, Left};
 
 use crate::cfg::{BlockKind, Cfg, FlowKind, PackedFlow, Parts};
 use crate::edges::{EdgeKind, EdgeSet};

@@ -9,8 +9,6 @@ pub(crate) struct Recovery {
     /// By counter: what it counts.
     counted: Box<[Link]>,
     derived: Box<[Derived]>,
-    /// By node: the place in `derived` at which it is the leaf; or [`NONE`].
-    places: Box<[u32]>,
     /// Where blocks with code start, in order, and the nodes from which these are left.
     starts: Vec<(u32, u32)>,
     nodes: u32,
@@ -35,12 +33,9 @@ struct Derived {
     other: u32,
     /// As [`Link::edge`].
     edge: u32,
-    /// It leads to the leaf, not from it.
-    inwards: bool,
+    /// All ones if it leads to the leaf, not from it.
+    sign: u32,
 }
-
-/// Functions with more nodes than this need an allocation for each solution.
-const NODES_ON_STACK: usize = 1024;
 
 impl Recovery {
     /// Finds the order. A node with one unknown flow gives that flow's count; it is then known to the node at the other
@@ -52,7 +47,6 @@ impl Recovery {
             (0..).zip(&counted).all(|(counter, link)| link.counter == counter),
             "each counter counts one thing"
         );
-        let mut places = vec![NONE; nodes as usize];
         let mut open = vec![Node::default(); nodes as usize];
         for (index, link) in unknown.iter().enumerate() {
             for node in [link.from, link.to] {
@@ -66,8 +60,7 @@ impl Recovery {
             let Link { from, to, edge, .. } = unknown[index];
             let inwards = from != leaf;
             let other = if inwards { from } else { to };
-            places[leaf as usize] = derived.len() as u32;
-            derived.push(Derived { leaf, other, edge, inwards });
+            derived.push(Derived { leaf, other, edge, sign: if inwards { u32::MAX } else { 0 } });
             for node in [from, to] {
                 open[node as usize].toggle(index, -1);
             }
@@ -76,54 +69,40 @@ impl Recovery {
             }
         }
         debug_assert!(open.iter().all(|node| node.unknown == 0), "uncounted flows have a cycle");
-        Recovery { counted: counted.into(), derived: derived.into(), places: places.into(), starts, nodes }
+        Recovery { counted: counted.into(), derived: derived.into(), starts, nodes }
     }
 
-    /// Computes the counts of all edges, modulo 2^32, and gives those that are not 0 to `visit`, each by its number within
-    /// the function. Costs what was executed, apart from looking at all counters.
+    /// Computes the counts of all edges, modulo 2^32, into `counts`: by an edge's number within the function, and one behind
+    /// them for what is no edge. `excess` is room to compute in.
     ///
     /// `left` has the offset of the operator for each frame of the function that was left without returning or throwing:
     /// by a trap, or by the host.
-    pub(crate) fn solve(&self, counters: &[u32], left: &[u32], visit: impl FnMut(u32, u32)) {
-        let nodes = self.nodes as usize;
-        if nodes <= NODES_ON_STACK {
-            let (mut excess, mut open) = ([0; NODES_ON_STACK], [0; NODES_ON_STACK / 64]);
-            let (excess, open) = (&mut excess[..nodes], &mut open[..nodes.div_ceil(64)]);
-            self.solve_with(Flow { excess, open, places: &self.places }, counters, left, visit);
-        } else {
-            let (mut excess, mut open) = (vec![0; nodes], vec![0; nodes.div_ceil(64)]);
-            let flow = Flow { excess: &mut excess, open: &mut open, places: &self.places };
-            self.solve_with(flow, counters, left, visit);
-        }
-    }
-
-    fn solve_with(&self, mut flow: Flow<'_>, counters: &[u32], left: &[u32], mut visit: impl FnMut(u32, u32)) {
+    ///
+    /// Hosts do this for most functions that an execution touches, so it has no branches: which counters are 0 can't be
+    /// foretold.
+    pub(crate) fn solve(&self, counters: &[u32], left: &[u32], excess: &mut Vec<u32>, counts: &mut [u32]) {
+        // By node: what is known to come in, less what is known to go out.
+        excess.clear();
+        excess.resize(self.nodes as usize, 0);
+        let excess = &mut excess[..];
+        let last = counts.len() - 1;
         for (link, &count) in self.counted.iter().zip(counters) {
-            if count != 0 {
-                flow.give(link.from, count.wrapping_neg());
-                flow.give(link.to, count);
-                if link.edge != NONE {
-                    visit(link.edge, count);
-                }
-            }
+            let (from, to) = (link.from as usize, link.to as usize);
+            excess[from] = excess[from].wrapping_sub(count);
+            excess[to] = excess[to].wrapping_add(count);
+            counts[last.min(link.edge as usize)] = count;
         }
         for &offset in left {
             if let Some(node) = self.node_at(offset) {
-                flow.give(node, 1_u32.wrapping_neg());
-                flow.give(Cfg::ENTRY, 1);
+                excess[node as usize] = excess[node as usize].wrapping_sub(1);
+                excess[Cfg::ENTRY as usize] = excess[Cfg::ENTRY as usize].wrapping_add(1);
             }
         }
-        while let Some(place) = flow.next() {
-            // What comes in must go out by this flow, or what goes out come in by it: then the other end has it, whose
-            // turn comes later.
-            let Derived { leaf, other, edge, inwards } = self.derived[place];
-            let rest = flow.excess[leaf as usize];
-            if rest != 0 {
-                flow.give(other, rest);
-                if edge != NONE {
-                    visit(edge, if inwards { rest.wrapping_neg() } else { rest });
-                }
-            }
+        for &Derived { leaf, other, edge, sign } in &self.derived {
+            // What comes in must go out by this flow, or what goes out come in by it: then the other end has it.
+            let rest = excess[leaf as usize];
+            excess[other as usize] = excess[other as usize].wrapping_add(rest);
+            counts[last.min(edge as usize)] = (rest ^ sign).wrapping_sub(sign);
         }
     }
 
@@ -131,34 +110,6 @@ impl Recovery {
     fn node_at(&self, offset: u32) -> Option<u32> {
         let after = self.starts.partition_point(|&(start, _)| start <= offset);
         Some(self.starts[after.checked_sub(1)?].1)
-    }
-}
-
-/// What is known of a solution.
-struct Flow<'a> {
-    /// By node: what is known to come in, less what is known to go out.
-    excess: &'a mut [u32],
-    /// A bit for each place in [`Recovery::derived`]: something is known at its leaf, and the flow is to be computed.
-    open: &'a mut [u64],
-    places: &'a [u32],
-}
-
-impl Flow<'_> {
-    fn give(&mut self, node: u32, count: u32) {
-        let excess = &mut self.excess[node as usize];
-        *excess = excess.wrapping_add(count);
-        let place = self.places[node as usize];
-        if place != NONE {
-            self.open[place as usize / 64] |= 1 << (place % 64);
-        }
-    }
-
-    /// The first place that is open, which is closed.
-    fn next(&mut self) -> Option<usize> {
-        let (index, word) = self.open.iter_mut().enumerate().find(|(_, word)| **word != 0)?;
-        let bit = word.trailing_zeros();
-        *word &= *word - 1;
-        Some(index * 64 + bit as usize)
     }
 }
 
