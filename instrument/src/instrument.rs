@@ -51,6 +51,9 @@ pub struct Options {
     pub traps: bool,
     /// Whether comparisons and some other operators record their operands; see [`trace`](crate::trace).
     pub compares: bool,
+    /// Whether compilers are kept from knowing how long a `memory.copy` is: for hosts that make pages inaccessible in the
+    /// middle of a memory.
+    pub hide_lengths: bool,
     /// Whether function entry and exit are recorded.
     pub spans: bool,
     /// How many bytes the trace takes, if something is recorded: what doesn't fit is lost. At most
@@ -99,6 +102,7 @@ impl Options {
             polls: false,
             traps: false,
             compares: false,
+            hide_lengths: false,
             spans: false,
             trace_bytes: TRACE_BYTES,
             profile: None,

@@ -67,6 +67,9 @@ pub const TRACE_LOST: u32 = 24;
 /// leaves what it found; what ends otherwise leaves anything, and the host sets it to 0 before the next.
 pub const FRAMES: u32 = 32;
 
+/// Eight bytes that nobody writes.
+pub const ZERO: u32 = 40;
+
 /// The most bytes that a trace can take: 1 GiB.
 pub const TRACE_BYTES_MAX: u32 = 1 << 30;
 

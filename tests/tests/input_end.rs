@@ -36,16 +36,20 @@ fn loads_and_stores_trap_at_the_first_byte_behind_the_input() {
 
 #[test]
 fn a_guest_that_grew_its_memory_still_traps_there() {
-    ends_as(
-        "(drop (memory.grow (i32.const 2))) (drop (i32.load8_u (local.get 2)))",
-        Some(TrapKind::MemoryOutOfBounds),
-    );
+    ends_as("(drop (memory.grow (i32.const 2))) (drop (i32.load8_u (local.get 2)))", Some(TrapKind::MemoryOutOfBounds));
 }
 
 #[test]
 fn bulk_operators_and_host_functions_are_found_out_when_they_are_done() {
     ends_as("(memory.copy (i32.const 0) (local.get 2) (i32.const 1))", Some(TrapKind::InputOverrun));
     ends_as("(memory.fill (local.get 2) (i32.const 0) (i32.const 1))", Some(TrapKind::InputOverrun));
+    // Of a length that is known, and of one that isn't.
+    ends_as("(memory.copy (i32.const 0) (local.get 2) (i32.const 9))", Some(TrapKind::InputOverrun));
+    ends_as(
+        "(memory.copy (i32.const 0) (local.get 2) (i32.add (i32.const 1) (local.get 1)))",
+        Some(TrapKind::InputOverrun),
+    );
+    ends_as("(memory.copy (local.get 2) (i32.const 0) (i32.const 128))", Some(TrapKind::InputOverrun));
     // A buffer of one byte, which is written to standard output.
     ends_as(
         "(i32.store (i32.const 8) (local.get 2)) (i32.store (i32.const 12) (i32.const 1))

@@ -60,6 +60,7 @@ impl Variant {
             }
         };
         options.lines = true;
+        options.hide_lengths = true;
         options
     }
 

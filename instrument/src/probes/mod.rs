@@ -6,6 +6,7 @@
 
 mod comparers;
 mod compares;
+mod copies;
 mod frames;
 mod fuel;
 mod low_stores;
@@ -79,6 +80,9 @@ impl Probes {
     pub(crate) fn new(survey: &Survey<'_>, options: &Options, function: &Function<'_, '_>) -> Probes {
         let added = Added::new(survey, options);
         let mut probes: Vec<Box<dyn Probe>> = vec![Box::new(waits::Waits), Box::new(state::State)];
+        if options.hide_lengths {
+            probes.push(Box::new(copies::Copies));
+        }
         // A function whose entry takes the last fuel was entered.
         if let (Some(recorders), true) = (added.recorders, options.spans) {
             probes.push(Box::new(spans::Spans::new(recorders)));
