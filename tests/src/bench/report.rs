@@ -53,7 +53,7 @@ pub struct Guest {
 /// Who replayed, and how fast.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Says who it is to programs; [`label`] says it to people.
+    /// Says who it is to programs; `label` says it to people.
     pub id: String,
     /// Executions per second of CPU time, in each round.
     pub rates: Vec<f64>,
