@@ -32,8 +32,10 @@ pub(super) struct Attempts {
 pub(super) struct Done {
     /// The heap was grown.
     pub(super) heap: bool,
-    /// Every input ends where memory does.
+    /// Every input ends where memory does, or at an inaccessible page.
     pub(super) at_end: bool,
+    /// At an inaccessible page.
+    pub(super) closed_page: bool,
     /// The entry was called with the empty input.
     pub(super) warm_up: bool,
 }
@@ -93,7 +95,10 @@ pub(super) fn prepare(
     };
     allow(INIT_FUEL_MAX);
     let area = memory.map(|memory| input_area(target, store, instance, memory)).transpose();
-    let at_end = matches!(area, Ok(Some(Area { at_end: true, .. })));
+    let (at_end, closed_page) = match &area {
+        Ok(Some(area)) => (area.at_end, area.closed_page),
+        _ => (false, false),
+    };
     if heap && memory.is_some() && !at_end {
         // The heap may have taken what the input needs.
         target.attempts.no_heap.store(true, Relaxed);
@@ -116,7 +121,7 @@ pub(super) fn prepare(
     ensure!(!limits.host_failed, "failed to grow a linear memory: the machine is out of memory or of mappings");
     // A growth that was refused so far is nothing that an execution did.
     limits.refused = false;
-    let done = Done { heap, at_end, warm_up };
+    let done = Done { heap, at_end, closed_page, warm_up };
     debug_assert_eq!(*target.attempts.done.get_or_init(|| done), done, "instances are equal");
     target.attempts.done.get_or_init(|| done);
     Ok(Some(call))

@@ -79,6 +79,7 @@ impl Target {
         let place = match self.attempts.done() {
             _ if !self.entry.takes_bytes() => None,
             Some(done) if !done.at_end => Some("in a block of the guest's `malloc`"),
+            Some(done) if done.closed_page => Some("in memory, before an inaccessible page"),
             _ => Some("at the end of memory"),
         };
         let numbers = Parameter::number_bytes(parameters);
@@ -95,7 +96,11 @@ impl Target {
             Entry::Command { .. } => "not found: the guest reads its input into memory of its own",
             Entry::Function { .. } if !self.entry.takes_bytes() => "impossible: numbers have no end",
             Entry::Function { .. } if self.attempts.done().is_some_and(|done| done.at_end) => {
-                "found: it traps, as long as the guest has not grown its memory"
+                if self.attempts.done().is_some_and(|done| done.closed_page) {
+                    "found: the page behind the input is inaccessible"
+                } else {
+                    "found: it traps, as long as the guest has not grown its memory"
+                }
             }
             Entry::Function { .. } => "not found: behind the input is other memory of the guest",
         }
