@@ -216,7 +216,7 @@ impl Instrumented {
     ///     println!("{:?}: {count}", new.edges.edges[edge as usize]);
     /// #   edges += 1;
     /// });
-    /// # assert_eq!((index, edges), (1, 3));
+    /// # assert_eq!((index, edges), (1, 2));
     /// # anyhow::Ok(())
     /// ```
     ///
