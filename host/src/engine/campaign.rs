@@ -27,6 +27,9 @@ const LEN_MAX_START: usize = 128;
 /// Executions without a new edge after which mutants may be twice as long. Short inputs are executed faster, and what they
 /// can reach should be reached by them.
 const LEN_PATIENCE: u64 = 20_000;
+/// Mutants become no longer than this by that, in bytes, unless a seed is (libFuzzer's `-max_len` by default): a campaign that finds nothing new
+/// would spend its time on ever longer ones.
+const LEN_MAX_GROWN: usize = 4096;
 
 /// A deterministic search: call [`Campaign::step`] until enough is found.
 #[derive(Debug)]
@@ -207,8 +210,9 @@ impl Campaign {
     /// Lets mutants become longer when nothing new was found for a while.
     fn grow_inputs(&mut self) {
         let since = self.totals.execs_at_new_edge.max(self.execs_at_len_max);
-        if self.len_max < self.len_limit() && self.totals.execs - since >= LEN_PATIENCE {
-            self.len_max = self.len_max.saturating_mul(2).min(self.len_limit());
+        let limit = LEN_MAX_GROWN.min(self.len_limit());
+        if self.len_max < limit && self.totals.execs - since >= LEN_PATIENCE {
+            self.len_max = self.len_max.saturating_mul(2).min(limit);
             self.execs_at_len_max = self.totals.execs;
         }
     }
