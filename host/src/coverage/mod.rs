@@ -3,7 +3,6 @@
 //! A *feature* is a pair (edge, hit-count bucket), as in AFL: an input is worth keeping if it shows a feature that no input
 //! before it showed. An execution's features are its [`Profile`]; [`Seen`] is the union of profiles.
 
-pub(crate) mod hash;
 mod judge;
 
 pub use judge::Judge;

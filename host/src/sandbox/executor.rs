@@ -135,8 +135,7 @@ impl Executor {
     ///
     /// If `input` is longer than the limit, or the host fails; never for what the guest does.
     pub fn run(&mut self, input: &[u8]) -> Result<Outcome> {
-        with_room(self.target.variant.stack_bytes(), || self.restore())?;
-        self.run_unrestored(input)
+        self.execute(input, true)
     }
 
     /// Executes `input` from whatever state the last execution left: to measure what restoring takes, and nothing else.
@@ -145,15 +144,23 @@ impl Executor {
     ///
     /// As for [`Executor::run`].
     pub fn run_unrestored(&mut self, input: &[u8]) -> Result<Outcome> {
+        self.execute(input, false)
+    }
+
+    fn execute(&mut self, input: &[u8], restored: bool) -> Result<Outcome> {
         let limit = self.target.settings.input_bytes_max as usize;
         ensure!(
             input.len() <= limit,
             "the input has {} bytes, the limit is {limit}\nhelp: raise it with --input-bytes-max",
             input.len()
         );
-        let Self { target, instance, gate, dirty } = self;
-        *dirty = true;
-        with_room(target.variant.stack_bytes(), || instance.run(target, gate, input))
+        with_room(self.target.variant.stack_bytes(), || {
+            if restored {
+                self.restore()?;
+            }
+            self.dirty = true;
+            self.instance.run(&self.target, &self.gate, input)
+        })
     }
 
     /// If the last execution failed: a number that tells where, the same for each failure of this executor's target with the

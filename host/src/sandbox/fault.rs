@@ -1,8 +1,8 @@
 //! Where the guest was when it trapped, without asking wasmtime for a backtrace.
 
+use super::hash;
 use super::signals::Registers;
 use super::variant::METERED_STACK_BYTES;
-use crate::coverage::hash;
 use std::num::NonZeroU64;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};

@@ -64,10 +64,8 @@ impl Injected {
 
     /// The indices of all counters that are not 0. Costs what the module has.
     pub(super) fn counted(&self) -> Vec<u32> {
-        // SAFETY: no guest runs.
-        let bytes = unsafe { &self.region.bytes()[layout::COUNTERS as usize..][..4 * self.counters] };
-        let counters = (0..).zip(bytes.chunks_exact(4));
-        counters.filter(|(_, count)| *count != [0; 4]).map(|(index, _)| index).collect()
+        let counters = (0..).zip(&self.values()[..self.counters]);
+        counters.filter(|(_, count)| **count != 0).map(|(index, _)| index).collect()
     }
 
     /// Clears counters and flags: what the initialisers did is no part of any execution.
@@ -91,10 +89,7 @@ impl Injected {
     }
 
     fn values(&self) -> &[u32] {
-        // SAFETY: no guest runs.
-        let bytes = unsafe {
-            &self.region.bytes()[layout::COUNTERS as usize..][..4 * self.counters.next_multiple_of(LINE_COUNTERS)]
-        };
+        let bytes = &self.bytes()[layout::COUNTERS as usize..][..4 * self.counters.next_multiple_of(LINE_COUNTERS)];
         // SAFETY: any four bytes are a number; on a machine of another byte order the numbers would be other ones, but no less valid.
         let (before, values, after) = unsafe { bytes.align_to::<u32>() };
         assert!(before.is_empty() && after.is_empty(), "memories begin at a page, and counters are aligned in them");

@@ -13,7 +13,7 @@
 //! | `prepare` | all that runs before the first input |
 //! | `imports`, `wasi`, `host` | what the guest can call, and the limits |
 //! | `executor`, `snapshot` | running, and going back |
-//! | `injected`, `observation` | fuel, flags and counters, and what they say |
+//! | `injected`, `observation`, `hash` | fuel, flags and counters, and what they say |
 //! | `variant` | what is put into the code |
 //! | `interrupt`, `watchdog` | ending an execution from another thread |
 //! | `stack` | room on the native stack |
@@ -30,6 +30,7 @@ mod entry;
 mod executor;
 mod fault;
 mod file_args;
+mod hash;
 mod host;
 mod imports;
 mod injected;

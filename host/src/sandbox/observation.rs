@@ -1,9 +1,9 @@
 //! What a finished execution shows: edges, output, fuel.
 
+use super::hash;
 use super::host::Host;
 use super::injected::{self, Injected};
 use super::target::Target;
-use crate::coverage::hash;
 use fuzzbox_instrument::trace::Trace;
 use fuzzbox_instrument::{CountsBuffer, FunctionCounters, Left, layout};
 

@@ -64,7 +64,7 @@ impl Target {
             edges: self.edges.edges.len() as u64,
             functions: functions.len() as u64,
             restore: self.restore_plan(),
-            finds_low_stores: self.finds_low_stores,
+            finds_low_stores: self.rewritten.finds_low_stores,
             has_dwarf: fuzzbox_instrument::custom_sections(&self.bytes).any(|(name, _)| name == ".debug_line"),
         }
     }

@@ -50,8 +50,6 @@ pub struct Target {
     pub(super) groups: Groups,
     pub(super) injected: Injected,
     pub(super) state: StateExports,
-    /// Whether writes below address 1024 are found, in the variant in which they are looked for.
-    pub(super) finds_low_stores: bool,
     pub(super) module: Module,
     origin: Origin,
     pub(super) imports: Imports,
@@ -100,7 +98,6 @@ impl Target {
             injected: rewritten.injected.clone(),
             state: rewritten.state.clone(),
             groups: Groups::new(&rewritten.counters),
-            finds_low_stores: rewritten.finds_low_stores,
             rewritten,
             variant,
             module,

@@ -1,10 +1,10 @@
 //! From wasmtime's errors to outcomes.
 
+use super::hash;
 use super::host::Host;
 use super::imports::StubCalled;
 use super::outcome::{Frame, Outcome, Trap, TrapKind};
 use super::wasi::{Exhausted, Exit};
-use crate::coverage::hash;
 use anyhow::{Context as _, Result};
 use fuzzbox_instrument::{Left, OffsetMap};
 use std::num::NonZeroU64;

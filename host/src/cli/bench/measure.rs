@@ -147,6 +147,5 @@ fn edges(executor: &Executor) -> Vec<(u32, u32)> {
     let mut edges = Vec::new();
     executor.observation().edges(|edge, count| edges.push((edge, count)));
     edges.sort_unstable();
-    edges.dedup();
     edges
 }

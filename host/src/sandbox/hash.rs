@@ -8,12 +8,12 @@ const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 ///
 /// Each number is mixed in by a product of 128 bits whose halves are folded (as in wyhash; Wang Yi et al., "Modern
 /// non-cryptographic hash function and pseudorandom number generator").
-pub(crate) fn of(start: u64, numbers: impl Iterator<Item = u64>) -> u64 {
+pub(super) fn of(start: u64, numbers: impl Iterator<Item = u64>) -> u64 {
     numbers.fold(fold(start ^ FACTOR), |hash, number| fold(hash ^ number).wrapping_add(FACTOR))
 }
 
 /// A hash of 16 numbers, faster than [`of`]: none of its products waits for another.
-pub(crate) fn of_line(line: &[u32; 16]) -> u64 {
+pub(super) fn of_line(line: &[u32; 16]) -> u64 {
     const MASKS: [u64; 8] = [
         0x2d35_8dcc_aa6c_78a5,
         0x8bb8_4b93_962e_acc9,
