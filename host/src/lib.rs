@@ -7,7 +7,7 @@
 //! ([`report`]); [`cli`] turns what was typed into settings.
 //!
 //! The rooms depend on each other in one direction: `cli` on everything, `engine` on `sandbox`, `coverage` and `report`,
-//! `store` and `report` on plain values only.
+//! `store`, `stream` and `report` on plain values only.
 
 pub mod cli;
 pub mod coverage;
@@ -15,3 +15,4 @@ pub mod engine;
 pub mod report;
 pub mod sandbox;
 pub mod store;
+pub mod stream;

@@ -1,0 +1,180 @@
+//! Choices, their order, and their bytes.
+//!
+//! A stream has no header. It is a sequence of items, each an unsigned LEB128 number of at most 65 bits:
+//!
+//! ```text
+//! index << 1                  a draw: which of its values, 0 the simplest
+//! length << 1 | 1  bytes...   a blob of that many bytes
+//! ```
+//!
+//! Any byte string decodes: a number that is cut off ends where the bytes end, bits beyond the 65th are dropped, and a blob longer than
+//! what is left takes what is left. [`encode`] writes each number in as few bytes as possible, so `encode(decode(bytes))` is a
+//! fixed point.
+
+use std::cmp::Ordering;
+
+/// What one draw takes from the stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// Which value, counted from the simplest.
+    Index(u64),
+    /// Bytes, as they are (for strings: indices in the alphabet, each as LEB128).
+    Blob(Vec<u8>),
+}
+
+impl Choice {
+    /// The simplest choice for any draw of an index.
+    pub const ZERO: Self = Self::Index(0);
+
+    /// The index; `None` for a blob.
+    pub fn index(&self) -> Option<u64> {
+        match self {
+            Self::Index(index) => Some(*index),
+            Self::Blob(_) => None,
+        }
+    }
+
+    /// The bytes; `None` for an index.
+    pub fn blob(&self) -> Option<&[u8]> {
+        match self {
+            Self::Index(_) => None,
+            Self::Blob(bytes) => Some(bytes),
+        }
+    }
+}
+
+/// Indices come before blobs; indices by value, blobs by length, then by bytes.
+impl Ord for Choice {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Index(a), Self::Index(b)) => a.cmp(b),
+            (Self::Blob(a), Self::Blob(b)) => a.len().cmp(&b.len()).then_with(|| a.cmp(b)),
+            (Self::Index(_), Self::Blob(_)) => Ordering::Less,
+            (Self::Blob(_), Self::Index(_)) => Ordering::Greater,
+        }
+    }
+}
+
+impl PartialOrd for Choice {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The order of simplicity: fewer choices first, then choice by choice.
+pub fn shortlex(a: &[Choice], b: &[Choice]) -> Ordering {
+    a.len().cmp(&b.len()).then_with(|| a.cmp(b))
+}
+
+/// The canonical bytes of a stream.
+pub fn encode(choices: &[Choice]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(choices.len() * 2);
+    for choice in choices {
+        match choice {
+            Choice::Index(index) => write_number(&mut bytes, u128::from(*index) << 1),
+            Choice::Blob(blob) => {
+                write_number(&mut bytes, (blob.len() as u128) << 1 | 1);
+                bytes.extend_from_slice(blob);
+            }
+        }
+    }
+    bytes
+}
+
+/// The choices that `bytes` stand for; total.
+pub fn decode(mut bytes: &[u8]) -> Vec<Choice> {
+    let mut choices = Vec::new();
+    while !bytes.is_empty() {
+        let (number, rest) = read_number(bytes);
+        bytes = rest;
+        let value = (number >> 1) as u64;
+        choices.push(if number & 1 == 0 {
+            Choice::Index(value)
+        } else {
+            let len = usize::try_from(value).unwrap_or(usize::MAX).min(bytes.len());
+            let (blob, rest) = bytes.split_at(len);
+            bytes = rest;
+            Choice::Blob(blob.to_vec())
+        });
+    }
+    choices
+}
+
+/// Bytes that one number takes at most: ten times seven bits hold 65.
+const NUMBER_LEN_MAX: usize = 10;
+
+fn write_number(bytes: &mut Vec<u8>, mut number: u128) {
+    loop {
+        let low = (number & 0x7f) as u8;
+        number >>= 7;
+        if number == 0 {
+            bytes.push(low);
+            return;
+        }
+        bytes.push(low | 0x80);
+    }
+}
+
+/// The number at the beginning of `bytes`, and what follows it.
+fn read_number(bytes: &[u8]) -> (u128, &[u8]) {
+    let mut number = 0_u128;
+    for (i, &byte) in bytes.iter().take(NUMBER_LEN_MAX).enumerate() {
+        number |= u128::from(byte & 0x7f) << (7 * i);
+        if byte & 0x80 == 0 || i + 1 == NUMBER_LEN_MAX {
+            return (number & ((1 << 65) - 1), &bytes[i + 1..]);
+        }
+    }
+    (number, &[])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_core::{Rng as _, SeedableRng as _};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    #[test]
+    fn streams_come_back_from_their_bytes() {
+        let streams: &[&[Choice]] = &[
+            &[],
+            &[Choice::ZERO],
+            &[Choice::Index(63), Choice::Index(64), Choice::Index(u64::MAX)],
+            &[Choice::Blob(vec![]), Choice::Blob(vec![0; 200]), Choice::Index(1)],
+        ];
+        for stream in streams {
+            assert_eq!(decode(&encode(stream)), *stream);
+        }
+    }
+
+    #[test]
+    fn bytes_of_a_stream_stay_as_they_are() {
+        // The form of a stored stream never changes.
+        let stream = [Choice::Index(1), Choice::Index(300), Choice::Blob(b"ab".to_vec()), Choice::ZERO];
+        assert_eq!(encode(&stream), [2, 0xd8, 0x04, 5, b'a', b'b', 0]);
+    }
+
+    #[test]
+    fn any_bytes_are_a_stream_and_its_form_is_a_fixed_point() {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        for _ in 0..10_000 {
+            let mut bytes = vec![0; (rng.next_u32() % 40) as usize];
+            rng.fill_bytes(&mut bytes);
+            if rng.next_u32() & 1 == 0 {
+                bytes.iter_mut().for_each(|byte| *byte |= 0x80);
+            }
+            let choices = decode(&bytes);
+            let canonical = encode(&choices);
+            assert_eq!(decode(&canonical), choices);
+            assert!(canonical.len() <= bytes.len() + 10, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn simpler_streams_come_first() {
+        let index = |values: &[u64]| values.iter().map(|v| Choice::Index(*v)).collect::<Vec<_>>();
+        assert_eq!(shortlex(&index(&[9]), &index(&[0, 0])), Ordering::Less);
+        assert_eq!(shortlex(&index(&[1, 0]), &index(&[0, 9])), Ordering::Greater);
+        assert_eq!(Choice::Blob(vec![9]).cmp(&Choice::Blob(vec![0, 0])), Ordering::Less);
+        assert_eq!(Choice::Index(u64::MAX).cmp(&Choice::Blob(vec![])), Ordering::Less);
+    }
+}

@@ -1,0 +1,100 @@
+//! What an execution drew, and how its draws were grouped.
+
+use super::choice::Choice;
+
+/// The draws of one execution and their spans.
+///
+/// `choices[i]` is what `draws[i]` took: the canonical stream of the execution, whatever stream it was given.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trace {
+    /// The canonical stream.
+    pub choices: Vec<Choice>,
+    /// One for each choice.
+    pub draws: Vec<Draw>,
+    /// Groups of adjacent draws, in the order in which they begin; a group comes before those inside it.
+    pub spans: Vec<Span>,
+    /// The draws beyond this many came from the tail rule, not from the stream that was given.
+    pub given: usize,
+    /// The first draw whose choice in the given stream did not fit: an index out of bounds, a blob where an index was drawn or the other way round.
+    pub misaligned: Option<usize>,
+    /// The execution drew more than the trace can hold, and ended there.
+    pub overrun: bool,
+}
+
+/// One draw.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Draw {
+    /// What was drawn.
+    pub kind: DrawKind,
+    /// Where in the guest: the number of the call site, the same for each execution of the same build.
+    pub site: u32,
+    /// The largest index that was possible (the number of values less one); for blobs the largest length, in bytes.
+    pub max: u64,
+    /// Only one value was possible.
+    pub forced: bool,
+    /// Must not influence control flow (`draw_payload`).
+    pub payload: bool,
+    /// The bounds as the guest gave them: `lo` and `hi` for numbers (bits of an `f64`), the smallest and the largest length for blobs,
+    /// strings and collections.
+    pub lo: i64,
+    /// See `lo`.
+    pub hi: i64,
+    /// For numbers, the value that index 0 stands for.
+    pub towards: i64,
+}
+
+/// What a draw asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DrawKind {
+    /// A signed integer; the index is the zigzag distance from `towards`.
+    Int,
+    /// An unsigned integer, likewise.
+    Uint,
+    /// A boolean; index 0 is false.
+    Bool,
+    /// One of n alternatives; the index is which.
+    Choice,
+    /// A floating-point number; simple ones have small indices.
+    F64,
+    /// Bytes (a blob).
+    Bytes,
+    /// A string (a blob of indices in its alphabet).
+    Str,
+    /// Whether a collection goes on; index 0 ends it.
+    More,
+    /// A value that must not influence control flow.
+    Payload,
+}
+
+impl DrawKind {
+    /// Takes a blob, not an index.
+    pub fn is_blob(self) -> bool {
+        matches!(self, Self::Bytes | Self::Str)
+    }
+}
+
+/// A group of adjacent draws: something the guest made of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// What kind of thing: spans with the same label can stand for one another.
+    pub label: u64,
+    /// The innermost span around it, as an index into [`Trace::spans`].
+    pub parent: Option<u32>,
+    /// Its first draw.
+    pub start: u32,
+    /// The draw after its last.
+    pub end: u32,
+    /// Spans around it.
+    pub depth: u16,
+    /// The guest threw away what it drew here.
+    pub discarded: bool,
+    /// Found by the rewriter (a function or an iteration that draws), not told by the guest.
+    pub automatic: bool,
+}
+
+impl Span {
+    /// Its draws, as a range of indices.
+    pub fn range(&self) -> std::ops::Range<usize> {
+        self.start as usize..self.end as usize
+    }
+}
