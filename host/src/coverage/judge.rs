@@ -5,13 +5,15 @@
 //! line of the cache, then for each; only if it is not known, the function is solved and its features are looked up.
 
 use super::{Added, Seen, bucket};
-use crate::sandbox::{Executed, Observation};
+use crate::sandbox::{Executed, ExecutedGroup, Group, Observation};
 use fuzzbox_instrument::CountsBuffer;
 
 /// Sets of hashes that are remembered, as a power of 2.
-const SETS_BITS: u32 = 13;
+const SETS_BITS: u32 = 14;
 /// Hashes in a set: they fill a line of the cache, so looking at all costs little more than looking at one.
 const WAYS: usize = 8;
+/// Groups that are looked up together, so that the processor waits for the memory of all of them at once.
+const BATCH: usize = 32;
 
 /// Remembers what a target's functions did. Belongs to one worker and one variant of the target.
 #[derive(Debug)]
@@ -19,6 +21,8 @@ pub struct Judge {
     /// By the highest bits of a hash: some of those that begin so. What they stand for shows nothing that the corpus had not shown.
     known: Box<[Set]>,
     buffer: CountsBuffer,
+    /// Of the execution that is looked at.
+    executed: Vec<ExecutedGroup>,
 }
 
 /// Hashes whose highest bits are equal.
@@ -30,7 +34,11 @@ impl Judge {
     /// Knows nothing.
     pub fn new() -> Self {
         // A hash of all ones would seem to be known; none is likely to be.
-        Self { known: vec![Set([u64::MAX; WAYS]); 1 << SETS_BITS].into(), buffer: CountsBuffer::default() }
+        Self {
+            known: vec![Set([u64::MAX; WAYS]); 1 << SETS_BITS].into(),
+            buffer: CountsBuffer::default(),
+            executed: Vec::new(),
+        }
     }
 
     /// Whether the last execution showed a feature that is neither in `seen` nor in `added`. `seen` may only grow from one
@@ -39,18 +47,32 @@ impl Judge {
     /// Where the observation is not exact this says nothing of use.
     pub fn is_news(&mut self, observation: Observation<'_>, seen: &Seen, added: &Added) -> bool {
         let mut news = false;
-        observation.groups(|group| {
-            let hash = group.hash();
-            if hash.is_some_and(|hash| self.knows(hash)) {
-                return;
+        if observation.has_left() {
+            observation.groups(|group| self.look(group, None, seen, added, &mut news));
+            return news;
+        }
+        let mut executed = std::mem::take(&mut self.executed);
+        executed.clear();
+        observation.executed(&mut executed);
+        for batch in executed.chunks(BATCH) {
+            // All are looked up before one is used: where a hash is in the table can't be foretold, nor whether it is.
+            let unknown = |group: &ExecutedGroup| u32::from(!self.knows(group.hash()));
+            let unknown = (0..).zip(batch).fold(0, |mask, (bit, group)| mask | unknown(group) << bit);
+            for (_, &group) in batch.iter().enumerate().filter(|(index, _)| unknown & 1 << index != 0) {
+                self.look(observation.group(group), Some(group.hash()), seen, added, &mut news);
             }
-            let mut known = true;
-            group.functions(|function| known &= self.is_known(function, group.is_single(), seen, added, &mut news));
-            if let Some(hash) = hash.filter(|_| known) {
-                self.learn(hash);
-            }
-        });
+        }
+        self.executed = executed;
         news
+    }
+
+    /// Looks at the functions of a group, whose hash is not known.
+    fn look(&mut self, group: Group<'_>, hash: Option<u64>, seen: &Seen, added: &Added, news: &mut bool) {
+        let mut known = true;
+        group.functions(|function| known &= self.is_known(function, group.is_single(), seen, added, news));
+        if let Some(hash) = hash.filter(|_| known) {
+            self.learn(hash);
+        }
     }
 
     /// Whether all that a function did is in `seen`; if not, `news` becomes true if some is not in `added` either.
@@ -80,8 +102,10 @@ impl Judge {
     }
 
     fn learn(&mut self, hash: u64) {
-        // Which one it replaces doesn't matter; the hash's lowest bits are as good as a coin.
-        self.known[place(hash)].0[hash as usize % WAYS] = hash;
+        // In the place of what was learned first.
+        let set = &mut self.known[place(hash)].0;
+        set.copy_within(..WAYS - 1, 1);
+        set[0] = hash;
     }
 }
 

@@ -30,6 +30,13 @@ impl Profile {
         features.sort_unstable();
         Self(features)
     }
+
+    /// Whether the last execution showed all of these features, and maybe others.
+    pub fn is_part_of(&self, observation: Observation<'_>) -> bool {
+        let mut missing = self.0.len();
+        observation.edges(|edge, count| missing -= usize::from(self.0.binary_search(&(edge, bucket(count))).is_ok()));
+        missing == 0
+    }
 }
 
 /// Features seen so far: one byte of bucket bits per edge.
@@ -60,6 +67,11 @@ impl Seen {
     /// Whether `profile` has a feature that was not seen.
     pub fn is_new(&self, profile: &Profile) -> bool {
         profile.0.iter().any(|&(edge, bucket)| !self.has(edge, bucket))
+    }
+
+    /// The features of `profile` that were not seen.
+    pub fn news(&self, profile: &Profile) -> Profile {
+        Profile(profile.0.iter().copied().filter(|&(edge, bucket)| !self.has(edge, bucket)).collect())
     }
 
     /// From now on nothing that this edge shows is new. It must have been seen.

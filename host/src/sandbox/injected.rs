@@ -1,5 +1,6 @@
 //! The injected memory of an instance: fuel, flags and counters.
 
+use super::hash;
 use super::memory::Region;
 use super::target::INIT_FUEL_MAX;
 use fuzzbox_instrument::{CounterMap, layout};
@@ -96,32 +97,44 @@ impl Injected {
         values
     }
 
-    /// Calls `visit` once for every group of functions that has a counter which is not 0, in ascending order. Costs what was
+    /// Adds every group of functions that has a counter which is not 0 to `executed`, in ascending order. Costs what was
     /// executed since the instance was made, by pages, not what the module has.
-    pub(super) fn executed(&self, groups: &Groups, mut visit: impl FnMut(Group<'_>)) {
+    pub(super) fn executed(&self, groups: &Groups, executed: &mut Vec<ExecutedGroup>) {
         let (lines, _) = self.values().as_chunks::<LINE_COUNTERS>();
-        let mut next = 0;
+        // The group that is being looked at.
+        let (mut current, mut hash) = (0..0, 0_u64);
         let visit_bytes = |offset: usize, bytes: &[u8]| {
             // Pages hold whole lines; those before the counters hold fuel, flags and polls.
             let line_at = |offset: usize| offset.saturating_sub(layout::COUNTERS as usize) / (4 * LINE_COUNTERS);
             let end = line_at(offset + bytes.len()).min(lines.len());
             for first in (line_at(offset)..end).step_by(LINES_MAX) {
-                let mut executed = mask_of_lines(&lines[first..end.min(first + LINES_MAX)]);
-                while executed != 0 {
-                    let line = first + executed.trailing_zeros() as usize;
-                    executed &= executed - 1;
-                    // Bytes come in ascending order. A group that reached into these was seen already.
-                    if line >= next {
-                        let group = groups.get(line);
-                        next = group.end;
-                        let (first_line, first) = (group.start, groups.first[group.start]);
-                        visit(Group { lines: &lines[group], first_line, first });
+                let mut mask = mask_of_lines(&lines[first..end.min(first + LINES_MAX)]);
+                while mask != 0 {
+                    let line = first + mask.trailing_zeros() as usize;
+                    mask &= mask - 1;
+                    // Bytes come in ascending order.
+                    if line >= current.end {
+                        if current.end > 0 {
+                            executed.push(ExecutedGroup { first_line: current.start, hash });
+                        }
+                        (current, hash) = (groups.get(line), 0);
                     }
+                    // A sum, so that no line waits for the one before it.
+                    hash = hash.wrapping_add(hash::of_line(line as u64, &lines[line]));
                 }
             }
         };
         // SAFETY: no guest runs, and nobody else has the region.
         unsafe { self.region.visit_hot(visit_bytes) }
+        if current.end > 0 {
+            executed.push(ExecutedGroup { first_line: current.start, hash });
+        }
+    }
+
+    /// The group that begins at this line.
+    pub(super) fn group(&self, groups: &Groups, first_line: usize) -> Group<'_> {
+        let (lines, _) = self.values().as_chunks::<LINE_COUNTERS>();
+        Group { lines: &lines[groups.get(first_line)], first_line, first: groups.first[first_line] }
     }
 }
 
@@ -156,6 +169,21 @@ pub(super) struct Group<'a> {
     pub(super) first_line: usize,
     /// The place of the first of them in [`CounterMap::functions`].
     pub(super) first: u32,
+}
+
+/// That some function of a group was executed.
+#[derive(Clone, Copy, Debug)]
+pub struct ExecutedGroup {
+    /// Which group: its first line of counters.
+    pub(super) first_line: usize,
+    hash: u64,
+}
+
+impl ExecutedGroup {
+    /// A number that stands for what all functions of the group did. Others have it as well about once in 2^64 times.
+    pub fn hash(&self) -> u64 {
+        self.hash
+    }
 }
 
 /// Which functions' counters are in which line of counters.

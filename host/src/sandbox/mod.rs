@@ -55,6 +55,7 @@ pub use code::CodeCache;
 pub use compiler::compiler_settings;
 pub use entry::Entry;
 pub use executor::Executor;
+pub use injected::ExecutedGroup;
 pub use interrupt::{Execution, Interrupter};
 pub use observation::{Executed, Group, Observation};
 pub use outcome::{Frame, Outcome, Trap, TrapKind};

@@ -2,7 +2,7 @@
 
 use super::hash;
 use super::host::Host;
-use super::injected::{self, Injected};
+use super::injected::{self, ExecutedGroup, Injected};
 use super::target::Target;
 use fuzzbox_instrument::trace::Trace;
 use fuzzbox_instrument::{CountsBuffer, FunctionCounters, Left, layout};
@@ -25,7 +25,7 @@ impl std::fmt::Debug for Observation<'_> {
     }
 }
 
-impl Observation<'_> {
+impl<'a> Observation<'a> {
     /// Calls `visit` once with the index and the count of every edge that was executed and whose count is known in the target's
     /// variant, in ascending order within each function. See [`Observation::is_exact`].
     pub fn edges(&self, mut visit: impl FnMut(u32, u32)) {
@@ -34,15 +34,15 @@ impl Observation<'_> {
 
     /// Calls `visit` with every group of functions of which some were executed and have edges whose counts are known, in
     /// ascending order, then with groups of one function each.
-    pub fn groups(&self, mut visit: impl FnMut(Group<'_>)) {
+    pub fn groups(&self, mut visit: impl FnMut(Group<'a>)) {
         if self.lost {
             return;
         }
-        let Self { target, injected, host, .. } = *self;
+        let mut executed = Vec::new();
+        self.executed(&mut executed);
+        executed.iter().for_each(|&group| visit(self.group(group)));
+        let Observation::<'a> { target, injected, host, .. } = *self;
         let left = &host.frames.left;
-        injected.executed(&target.groups, |counters| {
-            visit(Group { target, counters: GroupCounters::Lines(counters), left });
-        });
         // The frames that were left count where no counter does.
         let functions = target.rewritten.counters.functions();
         for (index, frame) in left.iter().enumerate() {
@@ -54,6 +54,25 @@ impl Observation<'_> {
                 visit(Group { target, counters: GroupCounters::Left(index, counters), left });
             }
         }
+    }
+
+    /// Adds all groups of functions that have counters which are not 0 to `executed`, in ascending order.
+    pub fn executed(&self, executed: &mut Vec<ExecutedGroup>) {
+        if !self.lost {
+            self.injected.executed(&self.target.groups, executed);
+        }
+    }
+
+    /// One of the groups that were executed.
+    pub fn group(&self, executed: ExecutedGroup) -> Group<'a> {
+        let Observation::<'a> { target, injected, host, .. } = *self;
+        let counters = injected.group(&target.groups, executed.first_line);
+        Group { target, counters: GroupCounters::Lines(counters), left: &host.frames.left }
+    }
+
+    /// Whether frames were live when the guest ended itself. What functions did is then not told by their counters alone.
+    pub fn has_left(&self) -> bool {
+        !self.host.frames.left.is_empty()
     }
 
     /// Whether the counts are those of the execution. In variants without fuel they are not if it failed: then frames are
@@ -123,20 +142,6 @@ pub struct Executed<'a> {
 }
 
 impl<'a> Group<'a> {
-    /// A number that stands for what all functions of the group did. Others have it as well about once in 2^64 times. `None` if a function of the
-    /// group was left: then each has to be looked at.
-    pub fn hash(&self) -> Option<u64> {
-        let GroupCounters::Lines(injected::Group { lines, first_line, .. }) = self.counters else { return None };
-        if !self.left.is_empty() && self.all_functions().any(|(index, _)| self.is_left(index)) {
-            return None;
-        }
-        let numbers = (first_line as u64..).zip(lines).filter_map(|(line, counters)| {
-            let any = counters.iter().fold(0, |any, count| any | count) != 0;
-            any.then(|| hash::of_line(counters).wrapping_add(line << 32))
-        });
-        Some(hash::of(0, numbers))
-    }
-
     /// Whether the group has but one function.
     pub fn is_single(&self) -> bool {
         match self.counters {

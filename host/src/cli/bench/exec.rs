@@ -14,6 +14,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// The variants that are measured.
+const VARIANTS: [&str; 3] = ["metered", "full", "fast"];
+
 /// Flags of `bench exec`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -29,6 +32,9 @@ pub(super) struct Args {
     /// Turns of each row, of which the median counts
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
+    /// Only these variants
+    #[arg(long, value_name = "VARIANT", value_delimiter = ',', default_values_t = VARIANTS.map(str::to_owned), value_parser = VARIANTS)]
+    variants: Vec<String>,
     /// One JSON object
     #[arg(long)]
     json: bool,
@@ -90,12 +96,15 @@ impl Args {
         let executed: EdgeSet = subject.executed();
         let edges = 0..u32::try_from(target.edges.edges.len()).expect("edges have 32-bit indices");
         let rest: EdgeSet = edges.filter(|&edge| !executed.contains(edge)).collect();
-        let fast = Arc::new(target.in_variant(Variant::Fast(rest))?);
-        let full = Arc::new(target.in_variant(Variant::Full)?);
         let mut turns = Vec::new();
-        for (name, target) in [("metered", target), ("full", &full), ("fast", &fast)] {
+        for name in VARIANTS.into_iter().filter(|&name| self.variants.iter().any(|wanted| wanted == name)) {
+            let target = match name {
+                "metered" => target.clone(),
+                "full" => Arc::new(target.in_variant(Variant::Full)?),
+                _ => Arc::new(target.in_variant(Variant::Fast(rest.clone()))?),
+            };
             for mode in [Mode::KEPT, Mode::RESTORED, Mode::JUDGED] {
-                turns.push((name, mode, Turn::new(&subject, target, mode)?));
+                turns.push((name, mode, Turn::new(&subject, &target, mode)?));
             }
         }
         let round_time = self.cpu_time / self.rounds;
