@@ -13,6 +13,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// A status event is sent no more often.
 const STATUS_EVERY: Duration = Duration::from_millis(500);
+/// New testcases are written no more often: each time costs a look at the whole corpus.
+const WRITE_EVERY: Duration = Duration::from_millis(200);
 /// Functions of which nothing was reached that the final table names.
 const NOT_REACHED_MAX: usize = 5;
 
@@ -101,7 +103,11 @@ impl Session<'_> {
     /// Writes testcases while the campaign goes on: a file that is safe on disk takes milliseconds.
     fn write_testcases(&self, receiver: mpsc::Receiver<Arc<[u8]>>) -> Result<()> {
         while let Ok(first) = receiver.recv() {
-            let batch: Vec<_> = std::iter::once(first).chain(receiver.try_iter()).collect();
+            let mut batch = vec![first];
+            let until = Instant::now() + WRITE_EVERY;
+            while let Ok(next) = receiver.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                batch.push(next);
+            }
             let inputs: Vec<_> = batch.iter().map(|bytes| (InputId::of(bytes), &**bytes)).collect();
             self.store.add_to_corpus(&self.name, self.target.id, &inputs)?;
         }
@@ -281,6 +287,7 @@ impl<'a> View<'a> {
             execs: status.execs,
             execs_per_sec: status.execs_per_sec,
             elapsed_ms: status.elapsed_ms,
+            input_bytes_mean: campaign.totals().input_bytes as f64 / status.execs.max(1) as f64,
             edges: status.edges,
             edges_total: status.edges_total,
             corpus: status.corpus,

@@ -1,6 +1,6 @@
 //! Rounds: the same seed finds the same corpus, however many workers there are.
 
-use super::corpus::{Corpus, Testcase};
+use super::corpus::{Admitted, Corpus, Testcase};
 use super::mutate::Mutator;
 use super::rng::Rng;
 use super::scheduler::Scheduler;
@@ -22,6 +22,9 @@ const TASK_EXECS_MAX: u64 = 64;
 const PICK_EXECS: u64 = 16;
 /// Fuel that a round should take at most, all tasks together; slow targets get short rounds.
 const ROUND_FUEL: u64 = 4_000_000_000;
+/// Executions spent on making one testcase with new edges shorter, at most. (Those that only show other counts are too many: trimming
+/// expat's took a third of all executions, and found no more.)
+const TRIM_EXECS_MAX: u64 = 64;
 /// The longest mutant in the beginning, in bytes, unless a seed is longer.
 const LEN_MAX_START: usize = 128;
 /// Executions without a new edge after which mutants may be twice as long. Short inputs are executed faster, and what they
@@ -66,6 +69,8 @@ pub struct Totals {
     pub fuel: u64,
     /// Executions whose input was as long as the limit allows.
     pub at_len_max: u64,
+    /// Bytes of all inputs that were executed.
+    pub input_bytes: u64,
     /// The number of executions at which the last new edge was found.
     pub execs_at_new_edge: u64,
 }
@@ -152,7 +157,12 @@ impl Campaign {
         let Some(reports) = reports.filter(|_| !workers.aborted()) else { return Ok(None) };
         let longest = inputs.iter().map(|input| input.len()).max().unwrap_or(0);
         self.len_max = longest.max(LEN_MAX_START).min(self.len_limit());
-        let mut round = self.merge(reports, signature);
+        let mut round = Round::default();
+        self.totals.rounds += 1;
+        // Seeds stay as they are: somebody has chosen them.
+        for admitted in self.merge(reports, signature, &mut round) {
+            self.settle(admitted, &mut round);
+        }
         if self.corpus.testcases().is_empty() {
             // Every input is rejected or fails: mutate the empty one all the same.
             self.corpus.keep_empty();
@@ -200,7 +210,65 @@ impl Campaign {
             }
             Ok(report)
         })?;
-        Ok(reports.filter(|_| !workers.aborted()).map(|reports| self.merge(reports, signature)))
+        let Some(reports) = reports.filter(|_| !workers.aborted()) else { return Ok(None) };
+        let mut round = Round::default();
+        self.totals.rounds += 1;
+        let admitted = self.merge(reports, signature, &mut round);
+        self.trim(workers, admitted, execs_max - execs, signature, &mut round)?;
+        for edge in self.progress.retire(&self.corpus, self.totals.execs) {
+            self.corpus.retire(edge);
+        }
+        Ok(Some(round))
+    }
+
+    /// Makes new testcases shorter, in at most `execs_max` executions, and lets them count from now on. If that is aborted they stay as they
+    /// are, as if there had been no executions left.
+    fn trim(
+        &mut self,
+        workers: &Workers,
+        admitted: Vec<Admitted>,
+        execs_max: u64,
+        signature: &dyn Fn(&Outcome) -> String,
+        round: &mut Round,
+    ) -> Result<()> {
+        let (trimmed, mut admitted): (Vec<_>, Vec<_>) =
+            admitted.into_iter().partition(|admitted| !admitted.new_edges.is_empty());
+        let share = (execs_max / (trimmed.len() as u64).max(1)).min(TRIM_EXECS_MAX);
+        let (corpus, variants) = (&self.corpus, &self.variants);
+        let known = Known { seen: corpus.seen(), failures: &self.known };
+        let reports = workers.run(variants, trimmed.len() as u64, |task, worker| {
+            let mut report = Report::default();
+            let Admitted { index, news, .. } = &trimmed[usize::try_from(task)?];
+            let input = &corpus.testcases()[*index].bytes;
+            let shorter = worker.trim(variants, known, (input, news), share, &mut report)?;
+            report.testcases.extend(shorter);
+            Ok(report)
+        })?;
+        let mut reports = reports.filter(|_| !workers.aborted()).unwrap_or_default().into_iter();
+        for mut new in trimmed {
+            if let Some(mut report) = reports.next() {
+                self.totals.fuel += report.execs * self.corpus.testcases()[new.index].fuel;
+                for NewTestcase { input, profile, fuel } in std::mem::take(&mut report.testcases) {
+                    self.progress.shown(&profile, self.corpus.seen(), self.totals.execs);
+                    let new_edges = self.corpus.shorten(new.index, &input, profile, fuel);
+                    new.new_edges.extend(new_edges.unwrap_or_default());
+                }
+                self.merge(vec![report], signature, round);
+            }
+            admitted.push(new);
+        }
+        admitted.sort_unstable_by_key(|admitted| admitted.index);
+        for admitted in admitted {
+            self.settle(admitted, round);
+        }
+        Ok(())
+    }
+
+    /// From now on a testcase counts.
+    fn settle(&mut self, admitted: Admitted, round: &mut Round) {
+        let Admitted { index, new_edges, .. } = admitted;
+        self.corpus.settle(index);
+        round.found.push(Found { index, new_edges, edges: self.corpus.seen().edges() });
     }
 
     fn len_limit(&self) -> usize {
@@ -224,28 +292,32 @@ impl Campaign {
         TASKS * young.min(TASK_EXECS_MAX).min(ROUND_FUEL / TASKS / fuel_mean).max(1)
     }
 
-    /// Merges the reports of a round's tasks, in their order.
-    fn merge(&mut self, reports: Vec<Report>, signature: &dyn Fn(&Outcome) -> String) -> Round {
-        let mut round = Round::default();
-        self.totals.rounds += 1;
+    /// Merges the reports of tasks, in their order. Returns the new testcases, which must be settled.
+    fn merge(
+        &mut self,
+        reports: Vec<Report>,
+        signature: &dyn Fn(&Outcome) -> String,
+        round: &mut Round,
+    ) -> Vec<Admitted> {
+        let mut admitted = Vec::new();
         self.totals.execs += reports.iter().map(|report| report.execs).sum::<u64>();
         for report in reports {
             self.totals.rejected += report.rejected;
             self.totals.hangs += report.hangs;
             self.totals.fuel += report.hangs * self.target().settings.fuel_max;
             self.totals.at_len_max += report.at_len_max;
+            self.totals.input_bytes += report.input_bytes;
             for index in report.picks {
                 self.totals.fuel += PICK_EXECS * self.corpus.testcases()[index].fuel;
                 self.corpus.picked(index);
             }
             for NewTestcase { input, profile, fuel } in report.testcases {
                 self.progress.shown(&profile, self.corpus.seen(), self.totals.execs);
-                if let Some(new_edges) = self.corpus.offer(&input, profile, fuel) {
-                    if !new_edges.is_empty() {
+                if let Some(new) = self.corpus.admit(&input, profile, fuel) {
+                    if !new.new_edges.is_empty() {
                         self.totals.execs_at_new_edge = self.totals.execs;
                     }
-                    let (index, edges) = (self.corpus.testcases().len() - 1, self.corpus.seen().edges());
-                    round.found.push(Found { index, new_edges, edges });
+                    admitted.push(new);
                 }
             }
             for failure in report.failures {
@@ -259,10 +331,7 @@ impl Campaign {
                 }
             }
         }
-        for edge in self.progress.retire(&self.corpus, self.totals.execs) {
-            self.corpus.retire(edge);
-        }
-        round
+        admitted
     }
 
     /// Goes on with a faster variant if there is one.

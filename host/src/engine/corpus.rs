@@ -3,7 +3,7 @@
 use crate::coverage::{Profile, Seen};
 use crate::store::InputId;
 use fuzzbox_instrument::EdgeSet;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// An input that showed something new when it was added.
@@ -27,18 +27,36 @@ pub struct Corpus {
     testcases: Vec<Testcase>,
     ids: BTreeSet<InputId>,
     seen: Seen,
-    /// By edge and bucket bit.
-    features: BTreeMap<(u32, u8), Feature>,
+    /// [`BUCKETS`] for each edge.
+    features: Vec<Feature>,
+    /// By testcase: what the features that it owns weigh.
+    weights: Vec<u64>,
     retired: EdgeSet,
 }
 
+/// Buckets of hit counts that an edge can show.
+const BUCKETS: usize = u8::BITS as usize;
+/// What a feature weighs that a single testcase shows; one that n show weighs an nth. Divides well.
+pub(super) const FEATURE_WEIGHT: u64 = 1 << 20;
+
 /// Who shows a feature.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Feature {
+#[derive(Clone, Copy, Debug, Default)]
+struct Feature {
     /// The testcase that shows it at the least cost, by index: the shortest, then the one that takes the least fuel, then the first.
-    pub(super) owner: usize,
+    owner: u32,
     /// How many testcases show it.
-    pub(super) testcases: u32,
+    testcases: u32,
+}
+
+/// What was new when an input was admitted.
+#[derive(Clone, Debug)]
+pub(super) struct Admitted {
+    /// The testcase's index.
+    pub(super) index: usize,
+    /// Edges that nobody reached before it, ascending.
+    pub(super) new_edges: Vec<u32>,
+    /// Features that nobody showed before it, ascending: what it is kept for.
+    pub(super) news: Profile,
 }
 
 impl Corpus {
@@ -48,43 +66,65 @@ impl Corpus {
             testcases: Vec::new(),
             ids: BTreeSet::new(),
             seen: Seen::nothing(edges_total),
-            features: BTreeMap::new(),
+            features: vec![Feature::default(); edges_total * BUCKETS],
+            weights: Vec::new(),
             retired: EdgeSet::default(),
         }
     }
 
-    /// Adds an input if its profile shows something new; returns the edges that nobody reached before it, `None` if it was not added.
-    pub fn offer(&mut self, bytes: &[u8], profile: Profile, fuel: u64) -> Option<Vec<u32>> {
+    /// Takes an input if its profile shows something new. It counts for the scheduler once it is [settled](Corpus::settle).
+    pub(super) fn admit(&mut self, bytes: &[u8], profile: Profile, fuel: u64) -> Option<Admitted> {
         let id = InputId::of(bytes);
         if !self.seen.is_new(&profile) || !self.ids.insert(id) {
             return None;
         }
+        let news = self.seen.news(&profile);
         let new_edges = self.seen.add(&profile);
-        self.testcases.push(Testcase { id, bytes: bytes.into(), profile, fuel, picks: 0 });
-        self.own(self.testcases.len() - 1);
+        self.push(Testcase { id, bytes: bytes.into(), profile, fuel, picks: 0 });
+        Some(Admitted { index: self.testcases.len() - 1, new_edges, news })
+    }
+
+    /// Puts an input that shows the same news at less cost in the place of a testcase that is not settled. Returns the edges that nobody
+    /// reached before it; `None` if it is a testcase already, and nothing changed.
+    pub(super) fn shorten(&mut self, index: usize, bytes: &[u8], profile: Profile, fuel: u64) -> Option<Vec<u32>> {
+        let id = InputId::of(bytes);
+        if !self.ids.insert(id) {
+            return None;
+        }
+        self.ids.remove(&self.testcases[index].id);
+        let new_edges = self.seen.add(&profile);
+        self.testcases[index] = Testcase { id, bytes: bytes.into(), profile, fuel, picks: 0 };
         Some(new_edges)
     }
 
-    /// Enters a testcase for the features that it shows.
-    fn own(&mut self, index: usize) {
+    /// Enters a testcase, once, for the features that it shows.
+    pub(super) fn settle(&mut self, index: usize) {
         let cost = |index: usize| (self.testcases[index].bytes.len(), self.testcases[index].fuel, index);
-        for &feature in &self.testcases[index].profile.0 {
-            let entry = self.features.entry(feature).or_insert(Feature { owner: index, testcases: 0 });
-            entry.testcases += 1;
-            if cost(index) < cost(entry.owner) {
-                entry.owner = index;
+        let own = u32::try_from(index).expect("testcases are far fewer");
+        let own_cost = cost(index);
+        for &(edge, bucket) in &self.testcases[index].profile.0 {
+            let feature = &mut self.features[edge as usize * BUCKETS + bucket.trailing_zeros() as usize];
+            if feature.testcases == 0 {
+                feature.owner = own;
+            } else {
+                self.weights[feature.owner as usize] -= FEATURE_WEIGHT / u64::from(feature.testcases);
+                if own_cost < cost(feature.owner as usize) {
+                    feature.owner = own;
+                }
             }
+            feature.testcases += 1;
+            self.weights[feature.owner as usize] += FEATURE_WEIGHT / u64::from(feature.testcases);
         }
     }
 
-    /// Who shows which feature, in the order of features.
-    pub(super) fn features(&self) -> impl Iterator<Item = Feature> {
-        self.features.values().copied()
+    /// By testcase: the sum over the features that it owns of [`FEATURE_WEIGHT`] divided by the number of testcases that show it.
+    pub(super) fn weights(&self) -> &[u64] {
+        &self.weights
     }
 
     /// How many testcases execute an edge.
     pub(super) fn testcases_with(&self, edge: u32) -> u32 {
-        self.features.range((edge, 0)..=(edge, u8::MAX)).map(|(_, feature)| feature.testcases).sum()
+        self.features[edge as usize * BUCKETS..][..BUCKETS].iter().map(|feature| feature.testcases).sum()
     }
 
     /// From now on nothing that this edge shows is new.
@@ -102,7 +142,12 @@ impl Corpus {
     pub(super) fn keep_empty(&mut self) {
         let id = InputId::of(&[]);
         self.ids.insert(id);
-        self.testcases.push(Testcase { id, bytes: Arc::from([]), profile: Profile::default(), fuel: 0, picks: 0 });
+        self.push(Testcase { id, bytes: Arc::from([]), profile: Profile::default(), fuel: 0, picks: 0 });
+    }
+
+    fn push(&mut self, testcase: Testcase) {
+        self.testcases.push(testcase);
+        self.weights.push(0);
     }
 
     /// The testcases in the order in which they were added.

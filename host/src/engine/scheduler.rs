@@ -1,32 +1,36 @@
 //! Chooses which testcase is mutated next.
 
-use super::corpus::{Corpus, Feature};
+use super::corpus::{Corpus, FEATURE_WEIGHT};
 use super::rng::Rng;
 
 /// Weights over the testcases of a corpus, fixed for one round.
 ///
 /// Each feature is *owned* by the testcase that shows it at the least cost (length, then fuel), as AFL's favoured
-/// entries. A testcase weighs more the more features it owns that few others show, and less the more often it was chosen.
+/// entries. A testcase weighs more the more features it owns that few others show, and less the more often it was chosen and the longer
+/// its execution takes: the weight is meant for time, and slow testcases take more of it each time.
 #[derive(Clone, Debug)]
 pub(super) struct Scheduler {
     /// Running sums of the weights.
     sums: Vec<u64>,
 }
 
-impl Scheduler {
-    /// A weight that divides well.
-    const UNIT: u64 = 1 << 20;
+/// Fuel that restoring and judging take about as long as.
+const EXECUTION_FUEL: u64 = 4_000;
+/// A testcase counts as at most this many times as fast or slow as the mean one.
+const SPEED_RANGE: u64 = 16;
 
+impl Scheduler {
     pub(super) fn new(corpus: &Corpus) -> Self {
         let testcases = corpus.testcases();
         assert!(!testcases.is_empty(), "a corpus holds at least one testcase before it is scheduled");
-        let mut weights = vec![Self::UNIT / 16; testcases.len()];
-        for Feature { owner, testcases } in corpus.features() {
-            weights[owner] += Self::UNIT / u64::from(testcases);
-        }
+        let fuel = testcases.iter().map(|testcase| u128::from(testcase.fuel)).sum::<u128>() / testcases.len() as u128;
+        let mean = u64::try_from(fuel).expect("a mean is no more than the largest").saturating_add(EXECUTION_FUEL);
         let mut sum = 0;
-        let sums = weights.iter().zip(testcases).map(|(weight, testcase)| {
-            sum += (weight / (testcase.picks + 1).isqrt()).max(1);
+        let sums = corpus.weights().iter().zip(testcases).map(|(weight, testcase)| {
+            let speed = (mean.saturating_mul(SPEED_RANGE) / testcase.fuel.saturating_add(EXECUTION_FUEL))
+                .clamp(1, SPEED_RANGE * SPEED_RANGE);
+            let weight = (weight + FEATURE_WEIGHT / 16) / (testcase.picks + 1).isqrt();
+            sum += (weight * speed / SPEED_RANGE).max(1);
             sum
         });
         Self { sums: sums.collect() }

@@ -1,5 +1,6 @@
 //! Threads with executors, and what each does with an input.
 
+use super::trim::{Trimmed, trim};
 use crate::coverage::{Added, Judge, Profile, Seen};
 use crate::sandbox::{Executor, Outcome, THREAD_STACK_BYTES, Target, Variant, Watchdog};
 use anyhow::{Context, Result};
@@ -73,6 +74,8 @@ pub(super) struct Report {
     /// Testcases that were mutated, by index.
     pub(super) picks: Vec<usize>,
     pub(super) execs: u64,
+    /// Bytes of the inputs that were executed.
+    pub(super) input_bytes: u64,
     pub(super) rejected: u64,
     pub(super) hangs: u64,
     pub(super) at_len_max: u64,
@@ -170,6 +173,7 @@ impl Worker {
     pub(super) fn execute(&mut self, variants: &Variants, known: Known<'_>, report: &mut Report) -> Result<()> {
         let outcome = self.quick.run(&self.input)?;
         report.execs += 1;
+        report.input_bytes += self.input.len() as u64;
         report.at_len_max += u64::from(self.input.len() == variants.metered.settings.input_bytes_max as usize);
         let observation = self.quick.observation();
         let mut key = None;
@@ -206,10 +210,7 @@ impl Worker {
         let (outcome, executor) = if variants.quick.variant == Variant::Metered {
             (outcome, &self.quick)
         } else {
-            if self.metered.is_none() {
-                self.metered = Some(Executor::new(&variants.metered)?);
-            }
-            let metered = self.metered.as_mut().expect("made above");
+            let metered = deciding(&mut self.quick, &mut self.metered, variants)?;
             (metered.run(&self.input)?, &*metered)
         };
         let observation = executor.observation();
@@ -224,15 +225,66 @@ impl Worker {
             // The watchdog interrupts nothing that has fuel.
             Outcome::Interrupted => {}
             Outcome::Crash(_) | Outcome::Hang(_) | Outcome::OutOfMemory(_) => {
-                report.hangs += u64::from(matches!(outcome, Outcome::Hang(_)));
-                let is_known = known.failures.outcomes.contains(&outcome)
-                    || report.failures.iter().any(|failure| failure.outcome == outcome);
-                if !is_known && report.failures.len() < TASK_FAILURES_MAX {
-                    report.failures.push(NewFailure { input: self.input.clone(), outcome, key });
-                }
+                report.fail(&self.input, outcome, key, known.failures);
             }
         }
         Ok(())
+    }
+
+    /// Makes `input` shorter as long as it shows all of `news`, in at most `execs_max` executions. `None` if it can't be.
+    pub(super) fn trim(
+        &mut self,
+        variants: &Variants,
+        known: Known<'_>,
+        (input, news): (&[u8], &Profile),
+        execs_max: u64,
+        report: &mut Report,
+    ) -> Result<Option<NewTestcase>> {
+        let executor = deciding(&mut self.quick, &mut self.metered, variants)?;
+        let mut best = None;
+        trim(input, execs_max, |candidate| {
+            report.execs += 1;
+            report.input_bytes += candidate.len() as u64;
+            let outcome = executor.run(candidate)?;
+            let observation = executor.observation();
+            match outcome {
+                Outcome::Ok if news.is_part_of(observation) => {
+                    best = Some((Profile::of(observation), observation.fuel()));
+                    return Ok(Trimmed::Still);
+                }
+                Outcome::Crash(_) | Outcome::Hang(_) | Outcome::OutOfMemory(_) => {
+                    report.fail(candidate, outcome, None, known.failures);
+                }
+                Outcome::Ok | Outcome::Rejected | Outcome::Interrupted => {}
+            }
+            Ok(Trimmed::NoMore)
+        })
+        .map(|input| best.map(|(profile, fuel)| NewTestcase { input, profile, fuel }))
+    }
+}
+
+/// The executor whose word counts, of those that a worker has.
+fn deciding<'a>(
+    quick: &'a mut Executor,
+    metered: &'a mut Option<Executor>,
+    variants: &Variants,
+) -> Result<&'a mut Executor> {
+    if quick.target().variant == Variant::Metered {
+        return Ok(quick);
+    }
+    let made = metered.take().map_or_else(|| Executor::new(&variants.metered), Ok)?;
+    Ok(metered.insert(made))
+}
+
+impl Report {
+    /// Reports a failure unless it is known.
+    fn fail(&mut self, input: &[u8], outcome: Outcome, key: Option<NonZeroU64>, known: &KnownFailures) {
+        self.hangs += u64::from(matches!(outcome, Outcome::Hang(_)));
+        let is_known =
+            known.outcomes.contains(&outcome) || self.failures.iter().any(|failure| failure.outcome == outcome);
+        if !is_known && self.failures.len() < TASK_FAILURES_MAX {
+            self.failures.push(NewFailure { input: input.to_vec(), outcome, key });
+        }
     }
 }
 

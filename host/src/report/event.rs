@@ -217,6 +217,8 @@ pub struct Done {
     pub execs_per_sec: f64,
     /// Wall time.
     pub elapsed_ms: u64,
+    /// Mean length of the inputs that were executed, in bytes.
+    pub input_bytes_mean: f64,
     /// Edges reached.
     pub edges: u64,
     /// Edges in the module.

@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn mutants_stay_in_bounds_differ_and_are_reproducible() {
         let mut corpus = Corpus::new(2);
-        corpus.offer(b"other testcase", Profile(vec![(0, 1)]), 1);
+        corpus.admit(b"other testcase", Profile(vec![(0, 1)]), 1);
         let mutator = Mutator::new(Dictionary::parse("\"token\"").unwrap());
         let mut different = 0;
         for seed in 0..5_000 {

@@ -119,6 +119,7 @@ fn campaign() -> Vec<Event> {
             execs: 1_204_224,
             execs_per_sec: 43_118.4,
             elapsed_ms: 27_928,
+            input_bytes_mean: 61.5,
             edges: 812,
             edges_total: 2401,
             corpus: 340,
