@@ -2,6 +2,7 @@
 
 mod blocks;
 mod bytes;
+pub mod choices;
 
 use super::corpus::Corpus;
 use super::dictionary::Dictionary;
