@@ -35,6 +35,8 @@ pub(super) struct Assembly<'a> {
     scopes: Vec<Scope<'a>>,
     steps: u32,
     module_bytes: usize,
+    modules: usize,
+    resources: u32,
 }
 
 /// A core instance.
@@ -62,6 +64,17 @@ pub(super) struct Host<'a> {
     /// The memory that its strings and lists are in, and who allocates them there.
     pub(super) memory: Option<CoreItem<'a>>,
     pub(super) realloc: Option<CoreItem<'a>>,
+    /// The component's own resource that it is for.
+    pub(super) resource: Option<Resource<'a>>,
+}
+
+/// A resource that a component defines.
+#[derive(Clone, Copy)]
+pub(super) struct Resource<'a> {
+    /// No other resource has it.
+    pub(super) number: u32,
+    /// What is called with the representation when the last handle is dropped.
+    pub(super) destructor: Option<CoreItem<'a>>,
 }
 
 pub(super) type Exports<'a> = BTreeMap<&'a str, Item<'a>>;
@@ -72,7 +85,7 @@ pub(super) enum Item<'a> {
     Instance(Instance<'a>),
     Component(Component<'a>),
     Module(Option<&'a [u8]>),
-    Type(Type),
+    Type(Type<'a>),
     Value,
 }
 
@@ -125,8 +138,10 @@ pub(super) struct Component<'a> {
 
 /// A type, as far as it matters: resources are told apart by name.
 #[derive(Clone)]
-pub(super) enum Type {
+pub(super) enum Type<'a> {
     Imported(Rc<str>, Rc<str>),
+    /// A resource that a component defines.
+    Own(Resource<'a>),
     /// A function over numbers of 32 and 64 bits, which core functions pass as they are.
     Numbers,
     Other,
@@ -148,7 +163,7 @@ struct Scope<'a> {
     components: Vec<Component<'a>>,
     instances: Vec<Instance<'a>>,
     funcs: Vec<Func<'a>>,
-    types: Vec<Type>,
+    types: Vec<Type<'a>>,
     exports: Exports<'a>,
 }
 
@@ -286,7 +301,16 @@ impl<'a> Assembly<'a> {
             7 => {
                 for ty in entries::<ComponentType<'_>>(bytes)? {
                     self.step()?;
-                    let ty = if is_over_numbers(&ty?) { Type::Numbers } else { Type::Other };
+                    let ty = match ty? {
+                        ComponentType::Resource { dtor, .. } => {
+                            self.resources += 1;
+                            let scope = &self.scopes[id];
+                            let destructor = dtor.map(|index| at(&scope.core_funcs, index)).transpose()?;
+                            Type::Own(Resource { number: self.resources, destructor })
+                        }
+                        ty if is_over_numbers(&ty) => Type::Numbers,
+                        _ => Type::Other,
+                    };
                     self.scopes[id].types.push(ty);
                 }
             }
@@ -330,8 +354,8 @@ impl<'a> Assembly<'a> {
                     self.module_bytes <= MODULE_BYTES_MAX,
                     "instantiates core modules of more than the {MODULE_BYTES_MAX} bytes allowed"
                 );
-                let modules = self.cores.iter().filter(|core| matches!(core, Core::Module { .. })).count();
-                ensure!(modules < MODULES_MAX, "instantiates more than {MODULES_MAX} core modules");
+                self.modules += 1;
+                ensure!(self.modules <= MODULES_MAX, "instantiates more than {MODULES_MAX} core modules");
                 Core::Module { wasm, args }
             }
             CoreInstance::FromExports(exports) => {
@@ -426,16 +450,19 @@ impl<'a> Assembly<'a> {
     fn canonical(&mut self, id: usize, function: &CanonicalFunction) -> Result<()> {
         self.step()?;
         let scope = &self.scopes[id];
-        let canon = |name: String| Host { interface: "canon".to_owned(), name, memory: None, realloc: None };
+        let host = |interface: &str, name: String| Host {
+            interface: interface.to_owned(),
+            name,
+            memory: None,
+            realloc: None,
+            resource: None,
+        };
+        let canon = |name: &str| host("canon", name.to_owned());
         let resource = |what: &str, index| -> Result<Host<'a>> {
             Ok(match at(&scope.types, index)? {
-                Type::Imported(interface, name) => Host {
-                    interface: interface.to_string(),
-                    name: format!("[resource-{what}]{name}"),
-                    memory: None,
-                    realloc: None,
-                },
-                _ => canon(format!("resource.{what}")),
+                Type::Imported(interface, name) => host(&interface, format!("[resource-{what}]{name}")),
+                Type::Own(resource) => Host { resource: Some(resource), ..canon(&format!("resource.{what}")) },
+                _ => bail!("has handles of something that is no resource"),
             })
         };
         let host = match function {
@@ -455,28 +482,37 @@ impl<'a> Assembly<'a> {
                             None => name.to_string(),
                         };
                         let Options { memory, realloc, .. } = options;
-                        Host { interface: interface.to_string(), name, memory, realloc }
+                        Host { memory, realloc, ..host(&interface, name) }
                     }
                     Func::Lifted(lift) if lift.is_plain() && options.unusual.is_none() => {
                         let core = lift.core;
                         self.scopes[id].core_funcs.push(core);
                         return Ok(());
                     }
-                    Func::Lifted(_) => canon("call between components".to_owned()),
+                    Func::Lifted(_) => canon("call between components"),
                 }
             }
             CanonicalFunction::ResourceNew { resource: index } => resource("new", *index)?,
             CanonicalFunction::ResourceDrop { resource: index } => resource("drop", *index)?,
             CanonicalFunction::ResourceRep { resource: index } => resource("rep", *index)?,
-            other => {
-                let name = format!("{other:?}");
-                canon(name.split([' ', '{', '(']).next().unwrap_or_default().to_owned())
-            }
+            other => canon(&kebab(&format!("{other:?}"))),
         };
         self.scopes[id].core_funcs.push(CoreItem::Host(self.hosts.len()));
         self.hosts.push(host);
         Ok(())
     }
+}
+
+/// A name like `TaskReturn { .. }` as people write it: `task-return`.
+fn kebab(debug: &str) -> String {
+    let mut name = String::new();
+    for char in debug.chars().take_while(|char| char.is_ascii_alphanumeric()) {
+        if char.is_ascii_uppercase() && !name.is_empty() {
+            name.push('-');
+        }
+        name.push(char.to_ascii_lowercase());
+    }
+    name
 }
 
 /// What the component imports from an instance, or, without one, itself.

@@ -24,6 +24,8 @@ pub(super) struct Merger<'a> {
     part_of: BTreeMap<usize, usize>,
     /// Functions of the host that are imported, with their types: part and index there.
     hosts: Vec<(usize, (usize, u32))>,
+    /// Which number among these a function of the host has.
+    numbers: BTreeMap<usize, u32>,
     counts: Counts,
 }
 
@@ -199,15 +201,15 @@ impl<'a> Merger<'a> {
         all
     }
 
-    /// The module with the most debug information, and the number of its part.
+    /// The module with the most debug information, or code if there is none, and the number of its part: debug information that is
+    /// elsewhere will be its.
     pub(super) fn debugged(&self) -> Option<(usize, &'a [u8])> {
-        let size =
-            |wasm| crate::custom_sections(wasm).find(|(name, _)| *name == ".debug_info").map(|(_, info)| info.len());
-        let sized =
-            self.parts.iter().enumerate().filter_map(|(number, part)| Some((size(part.wasm)?, number, part.wasm)));
-        sized
-            .max_by_key(|(size, number, _)| (*size, std::cmp::Reverse(*number)))
-            .map(|(_, number, wasm)| (number, wasm))
+        let sizes = |(number, part): (usize, &Part<'a>)| {
+            let info = crate::custom_sections(part.wasm).find(|(name, _)| *name == ".debug_info");
+            let code: u64 = part.sections.bodies.iter().map(|body| body.range().end - body.range().start).sum();
+            (info.map_or(0, |(_, info)| info.len()), code, std::cmp::Reverse(number), part.wasm)
+        };
+        self.parts.iter().enumerate().map(sizes).max().map(|(_, _, number, wasm)| (number.0, wasm))
     }
 
     fn part(&mut self, assembly: &Assembly<'a>, wasm: &'a [u8], args: &BTreeMap<&'a str, usize>) -> Result<Part<'a>> {
@@ -284,12 +286,12 @@ impl<'a> Merger<'a> {
     fn import(&mut self, part: usize, map: &mut Map, item: CoreItem<'a>, ty: TypeRef) -> Result<()> {
         if let CoreItem::Host(host) = item {
             let TypeRef::Func(ty) = ty else { return Err(anyhow!("has a core module whose import is no function")) };
-            let known = self.hosts.iter().position(|(known, _)| *known == host);
-            let number = known.unwrap_or(self.hosts.len());
-            if known.is_none() {
+            let next = u32::try_from(self.hosts.len())?;
+            let number = *self.numbers.entry(host).or_insert(next);
+            if number == next {
                 self.hosts.push((host, (part, ty)));
             }
-            map.functions.push(Func::Host(u32::try_from(number)?));
+            map.functions.push(Func::Host(number));
             return Ok(());
         }
         let CoreItem::Export { instance, name } = item else { unreachable!("there are two kinds") };

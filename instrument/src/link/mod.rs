@@ -19,7 +19,7 @@ mod merge;
 mod types;
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, ensure};
 use wasm_encoder::{CustomSection, ExportKind, NameMap, NameSection};
@@ -38,8 +38,8 @@ pub use types::Takes;
 /// A component as one core module.
 #[derive(Clone, Debug)]
 pub struct Linked {
-    /// The module. It validates with [`features`](crate::features). Its name section has the names of all modules; debug information is
-    /// that of the module with the most, and [`Addresses::of`] it leads there.
+    /// The module. It validates with [`features`](crate::features). Its name section has the names of all modules. Debug
+    /// information is that of one, which has the most, and [`Addresses::of`] the linked module leads there.
     pub wasm: Vec<u8>,
     /// The functions that the component exports, in the order of their names.
     pub functions: Vec<ComponentFunction>,
@@ -89,6 +89,11 @@ pub struct ComponentImport {
     pub memory: Option<String>,
     /// The export that allocates what it returns.
     pub realloc: Option<String>,
+    /// If it is `resource.new`, `resource.rep` or `resource.drop` of the canonical ABI: the number of the resource that the
+    /// component defines.
+    pub resource: Option<u32>,
+    /// The export that is called with the representation of a resource that is dropped.
+    pub destructor: Option<String>,
 }
 
 /// Whether a binary is a component and no core module.
@@ -191,24 +196,26 @@ fn collect(exports: &Exports<'_>, types: &Types, names: &mut Names<'_, '_>, func
 struct Names<'m, 'a> {
     merger: &'m Merger<'a>,
     exports: Vec<(String, ExportKind, u32)>,
+    /// Their names; functions and memories are exported.
+    exported: BTreeMap<(bool, u32), String>,
     imports: BTreeSet<(String, String)>,
 }
 
 impl<'m, 'a> Names<'m, 'a> {
     fn new(merger: &'m Merger<'a>) -> Self {
-        Self { merger, exports: Vec::new(), imports: BTreeSet::new() }
+        Self { merger, exports: Vec::new(), exported: BTreeMap::new(), imports: BTreeSet::new() }
     }
 
     /// The name by which a core item is exported, which is `what` and a number, so that none is a name that means something
     /// elsewhere.
     fn export(&mut self, what: &str, kind: ExportKind, item: CoreItem<'_>) -> Option<String> {
         let index = self.merger.index(item)?;
-        if let Some((name, ..)) = self.exports.iter().find(|(_, other, at)| (*other, *at) == (kind, index)) {
-            return Some(name.clone());
-        }
-        let name = format!("{what} {index}");
-        self.exports.push((name.clone(), kind, index));
-        Some(name)
+        let known = self.exported.entry((kind == ExportKind::Func, index)).or_insert_with(|| {
+            let name = format!("{what} {index}");
+            self.exports.push((name.clone(), kind, index));
+            name
+        });
+        Some(known.clone())
     }
 
     fn function(&mut self, name: String, func: &Func<'_>, types: &Types, ty: ComponentFuncTypeId) -> ComponentFunction {
@@ -249,7 +256,18 @@ impl<'m, 'a> Names<'m, 'a> {
         }
         let memory = host.memory.and_then(|memory| self.export("memory", ExportKind::Memory, memory));
         let realloc = host.realloc.and_then(|realloc| self.export("realloc", ExportKind::Func, realloc));
-        ComponentImport { module, name, interface, function: host.name.clone(), memory, realloc }
+        let destructor = host.resource.and_then(|resource| resource.destructor);
+        let destructor = destructor.and_then(|function| self.export("destructor", ExportKind::Func, function));
+        ComponentImport {
+            module,
+            name,
+            interface,
+            function: host.name.clone(),
+            memory,
+            realloc,
+            resource: host.resource.map(|resource| resource.number),
+            destructor,
+        }
     }
 }
 

@@ -20,7 +20,9 @@ pub enum Takes {
 /// Types inside of types are shown this deep.
 const DEPTH_MAX: usize = 3;
 /// No more parameters, fields or cases are shown.
-const SHOWN_MAX: usize = 8;
+const SHOWN_MAX: usize = 5;
+/// Longer names are cut, in characters.
+const NAME_CHARS_MAX: usize = 40;
 
 impl Takes {
     pub(super) fn of(types: &Types, ty: ComponentFuncTypeId) -> Self {
@@ -51,7 +53,7 @@ fn is_u8(types: &Types, ty: ComponentValType) -> bool {
 /// A function's type as text.
 pub(super) fn show(types: &Types, ty: ComponentFuncTypeId) -> String {
     let ty = &types[ty];
-    let params = list(ty.params.iter().map(|(name, ty)| format!("{}: {}", name.as_str(), value(types, *ty, 1))));
+    let params = list(ty.params.iter().map(|(name, ty)| format!("{}: {}", short(name), value(types, *ty, 1))));
     let result = ty.result.map_or_else(String::new, |ty| format!(" -> {}", value(types, ty, 1)));
     format!("{}func({params}){result}", if ty.async_ { "async " } else { "" })
 }
@@ -65,6 +67,15 @@ fn list(items: impl ExactSizeIterator<Item = String>) -> String {
     shown.join(", ")
 }
 
+/// A name, cut if it is long.
+fn short(name: &impl ToString) -> String {
+    let name = name.to_string();
+    match name.char_indices().nth(NAME_CHARS_MAX) {
+        Some((end, _)) => format!("{}..", &name[..end]),
+        None => name,
+    }
+}
+
 fn value(types: &Types, ty: ComponentValType, depth: usize) -> String {
     let id = match ty {
         ComponentValType::Primitive(ty) => return ty.to_string(),
@@ -76,12 +87,15 @@ fn value(types: &Types, ty: ComponentValType, depth: usize) -> String {
     match &types[id] {
         ComponentDefinedType::Primitive(ty) => ty.to_string(),
         ComponentDefinedType::Record(record) => {
-            format!("record {{ {} }}", list(record.fields.iter().map(|(name, ty)| format!("{name}: {}", inside(*ty)))))
+            format!(
+                "record {{ {} }}",
+                list(record.fields.iter().map(|(name, ty)| format!("{}: {}", short(name), inside(*ty))))
+            )
         }
         ComponentDefinedType::Variant(variant) => {
             let case = |(name, ty): (&wasmparser::names::KebabString, Option<ComponentValType>)| match ty {
-                Some(ty) => format!("{name}({})", inside(ty)),
-                None => name.to_string(),
+                Some(ty) => format!("{}({})", short(name), inside(ty)),
+                None => short(name),
             };
             format!("variant {{ {} }}", list(variant.cases.iter().map(|(name, ty)| case((name, ty.ty)))))
         }
@@ -91,8 +105,8 @@ fn value(types: &Types, ty: ComponentValType, depth: usize) -> String {
             format!("list<{}, {length}>", inside(*element))
         }
         ComponentDefinedType::Tuple(tuple) => format!("tuple<{}>", list(tuple.types.iter().map(|ty| inside(*ty)))),
-        ComponentDefinedType::Flags(names) => format!("flags {{ {} }}", list(names.iter().map(ToString::to_string))),
-        ComponentDefinedType::Enum(names) => format!("enum {{ {} }}", list(names.iter().map(ToString::to_string))),
+        ComponentDefinedType::Flags(names) => format!("flags {{ {} }}", list(names.iter().map(short))),
+        ComponentDefinedType::Enum(names) => format!("enum {{ {} }}", list(names.iter().map(short))),
         ComponentDefinedType::Option { ty, .. } => format!("option<{}>", inside(*ty)),
         ComponentDefinedType::Result { ok: None, err: None, .. } => "result".to_owned(),
         ComponentDefinedType::Result { ok, err: None, .. } => format!("result<{}>", optional(*ok)),

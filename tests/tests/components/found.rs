@@ -158,3 +158,48 @@ fn names_and_debug_information_inside_are_no_part_of_the_id() {
     assert_ne!(named, anonymous);
     assert_eq!(load(named, settings()).id, load(anonymous, settings()).id);
 }
+
+/// Makes a resource, asks for its representation, and drops it, which calls its destructor with that.
+#[test]
+fn resources_that_a_component_defines_work() {
+    let component = r#"(component
+        (core module $drops
+            (global $dropped (mut i32) (i32.const 0))
+            (func (export "dropped") (result i32) (global.get $dropped))
+            (func $destructor (export "destructor") (param i32)
+                (if (i32.eq (local.get 0) (i32.const 103)) (then (unreachable)))
+                (global.set $dropped (local.get 0))))
+        (core instance $drops (instantiate $drops))
+        (type $r (resource (rep i32) (dtor (core func $drops "destructor"))))
+        (core func $new (canon resource.new $r))
+        (core func $rep (canon resource.rep $r))
+        (core func $drop (canon resource.drop $r))
+        (core module $m
+            (import "r" "new" (func $new (param i32) (result i32)))
+            (import "r" "rep" (func $rep (param i32) (result i32)))
+            (import "r" "drop" (func $drop (param i32)))
+            (import "drops" "dropped" (func $dropped (result i32)))
+            (memory (export "memory") 1)
+            (func (export "realloc") (param i32 i32 i32 i32) (result i32) (i32.const 1024))
+            (func (export "f") (param i32 i32)
+                (local $handle i32)
+                (local.set $handle (call $new (i32.add (local.get 1) (i32.const 100))))
+                (if (i32.ne (local.get $handle) (i32.const 1)) (then (unreachable)))
+                (if (i32.ne (call $rep (local.get $handle)) (i32.add (local.get 1) (i32.const 100))) (then (unreachable)))
+                (call $drop (local.get $handle))
+                (if (i32.ne (call $dropped) (i32.add (local.get 1) (i32.const 100))) (then (unreachable)))
+                (if (local.get 1) (then (call $drop (local.get $handle))))))
+        (core instance $i (instantiate $m
+            (with "r" (instance (export "new" (func $new)) (export "rep" (func $rep)) (export "drop" (func $drop))))
+            (with "drops" (instance $drops))))
+        (func (export "f") (param "x" (list u8))
+            (canon lift (core func $i "f") (memory (core memory $i "memory")) (realloc (core func $i "realloc")))))"#;
+    let mut executor = executor(component, settings());
+    let kind = |outcome: Outcome| outcome.trap().map(|trap| trap.kind);
+    for _ in 0..3 {
+        assert_eq!(executor.run(b"").unwrap(), Outcome::Ok);
+        // A handle that was dropped is dropped again.
+        assert_eq!(kind(executor.run(b"1").unwrap()), Some(TrapKind::UnknownHandle));
+        assert_eq!(kind(executor.run(b"123").unwrap()), Some(TrapKind::Unreachable));
+    }
+}

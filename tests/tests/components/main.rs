@@ -6,6 +6,8 @@ mod hostile;
 #[path = "../restored_equals_fresh/law.rs"]
 mod law;
 mod libraries;
+mod oracle;
+mod real;
 mod refused;
 mod restored;
 

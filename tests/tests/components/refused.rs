@@ -80,13 +80,13 @@ fn imports_that_nobody_provides_are_named_and_can_be_stubbed() {
     );
     refused(&interface, settings(), &["test:pkg/logs@1.0.0.log (func ())"]);
 
-    let resource = format!(
-        r#"(component (type $r (resource (rep i32))) {}
-            (core func $drop (canon resource.drop $r))
-            (core instance $i (instantiate $m (with "env" (instance (export "drop" (func $drop)))))) {lift})"#,
-        core(r#"(import "env" "drop" (func $drop (param i32)))"#).replace("(call 0)", "(call $drop (i32.const 1))")
+    let builtin = format!(
+        r#"(component {}
+            (core func $inc (canon backpressure.inc))
+            (core instance $i (instantiate $m (with "env" (instance (export "log" (func $inc)))))) {lift})"#,
+        core(r#"(import "env" "log" (func))"#)
     );
-    refused(&resource, settings(), &["canon.resource.drop (func (i32))"]);
+    refused(&builtin, settings(), &["canon.backpressure-inc (func ())"]);
 
     let module = r#"(component (import "m" (core module $m)) (core instance (instantiate $m)))"#;
     refused(module, settings(), &["core module that it imports"]);

@@ -217,6 +217,8 @@ impl Symbols {
                     addresses.iter().map(|address| address.and_then(|_| found.next()).unwrap_or_default()).collect()
                 }
             },
+            // A source map is of one module, and speaks of offsets in its file.
+            Lines::Map(_) if self.linked.is_some() => vec![Vec::new(); offsets.len()],
             Lines::Map(map) => self.find_in_map(map, &offsets),
         };
         places.extend(offsets.into_iter().zip(found));

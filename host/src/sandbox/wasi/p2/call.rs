@@ -130,6 +130,25 @@ impl<'a, 'c, T: 'static> Call<'a, 'c, T> {
 }
 
 impl<T: 'static> Call<'_, '_, T> {
+    pub(super) fn resource_new(&mut self, representation: u32) -> Result<u32> {
+        self.give(Handle::Own(self.options.resource, representation))
+    }
+
+    pub(super) fn resource_rep(&mut self, handle: u32) -> Result<u32> {
+        match self.handle(handle)? {
+            Handle::Own(resource, representation) if resource == self.options.resource => Ok(representation),
+            _ => Err(Unknown.into()),
+        }
+    }
+
+    pub(super) fn resource_drop(&mut self, handle: u32) -> Result<()> {
+        let representation = self.resource_rep(handle)?;
+        self.wasi().small.handles.drop(handle)?;
+        let Some(destructor) = &self.options.destructor else { return Ok(()) };
+        let destructor = self.caller.get_export(destructor).and_then(|export| export.into_func()).ok_or(Unknown)?;
+        destructor.typed::<u32, ()>(&*self.caller)?.call(&mut *self.caller, representation)
+    }
+
     pub(super) fn get_environment(&mut self, result: u32) -> Result<()> {
         let pairs: Vec<_> = self.wasi().env.iter().collect();
         let split = |string: Vec<u8>| {

@@ -10,6 +10,8 @@ pub(super) enum Handle {
     Stderr,
     /// Ready from this time on, in nanoseconds since the start of the execution.
     Pollable(u64),
+    /// A resource that the component defines: its number, and what represents it.
+    Own(u32, u32),
 }
 
 /// The handles of one guest. The first is 1; one that was dropped is given again, the last first.

@@ -5,6 +5,9 @@
 //! for the guest comes from its own `realloc`. State is that of preview 1: the same clock, randomness, standard streams
 //! and arguments, and the same limits.
 //!
+//! Functions of the canonical ABI for resources that a component defines itself are here too, since handles of all
+//! resources are numbers of one table. (In components inside others as well, where each has its own in other hosts.)
+//!
 //! There is no directory, so no descriptor: whatever takes one traps, as it does for any handle that was never given. The
 //! same holds for sockets, which can't be made.
 
@@ -26,6 +29,9 @@ struct Options {
     /// Names of exports.
     memory: Option<String>,
     realloc: Option<String>,
+    destructor: Option<String>,
+    /// The number of the component's own resource that it is for.
+    resource: u32,
 }
 
 /// Defines `import` in `linker`, if it is a function of WASI that is provided; tells whether it is. `ty` is what the guest imports
@@ -37,8 +43,17 @@ pub(in super::super) fn define<T: 'static>(
     access: fn(&mut T) -> &mut Wasi,
     leaving: impl Fn(&mut Caller<'_, T>) + Copy + Send + Sync + 'static,
 ) -> wasmtime::Result<bool> {
-    let Some(interface) = interface(&import.interface) else { return Ok(false) };
-    let options = Arc::new(Options { memory: import.memory.clone(), realloc: import.realloc.clone() });
+    let interface = match (&import.resource, interface(&import.interface)) {
+        (Some(_), _) => "canon",
+        (None, Some(interface)) => interface,
+        (None, None) => return Ok(false),
+    };
+    let options = Arc::new(Options {
+        memory: import.memory.clone(),
+        realloc: import.realloc.clone(),
+        destructor: import.destructor.clone(),
+        resource: import.resource.unwrap_or(0),
+    });
     let mut definition = Definition { linker, import, options, access, leaving };
     if definition.function(interface)? {
         return Ok(true);
@@ -109,6 +124,9 @@ macro_rules! functions {
 
 impl<T: 'static, L: Fn(&mut Caller<'_, T>) + Copy + Send + Sync + 'static> Definition<'_, T, L> {
     functions! {
+        "canon" "resource.new" => resource_new(representation: u32) -> u32;
+        "canon" "resource.rep" => resource_rep(handle: u32) -> u32;
+        "canon" "resource.drop" => resource_drop(handle: u32);
         "cli/environment" "get-environment" => get_environment(result: u32);
         "cli/environment" "get-arguments" => get_arguments(result: u32);
         "cli/environment" "initial-cwd" => none(result: u32);
