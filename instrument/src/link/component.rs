@@ -99,6 +99,8 @@ pub(super) enum Func<'a> {
 /// A core function as a function of a component.
 pub(super) struct Lift<'a> {
     pub(super) core: CoreItem<'a>,
+    /// The scope it is lifted in.
+    scope: usize,
     /// All that is passed and returned are numbers.
     numbers: bool,
     pub(super) options: Options<'a>,
@@ -151,7 +153,10 @@ pub(super) enum Type<'a> {
 /// index later.
 #[derive(Default)]
 struct Scope<'a> {
+    /// The scope of the component's definition.
     parent: Option<usize>,
+    /// The scope that instantiates it.
+    instantiated_by: Option<usize>,
     modules: Vec<Option<&'a [u8]>>,
     /// By number in [`Assembly::cores`].
     core_instances: Vec<usize>,
@@ -236,7 +241,7 @@ impl<'a> Assembly<'a> {
     /// Instantiates a valid component whose imports are the host's.
     pub(super) fn of(wasm: &'a [u8]) -> Result<Self> {
         let mut assembly = Self::default();
-        assembly.exports = assembly.instantiate(Component { wasm, parent: None }, None, 1)?;
+        assembly.exports = assembly.instantiate(Component { wasm, parent: None }, None, None, 1)?;
         Ok(assembly)
     }
 
@@ -248,16 +253,26 @@ impl<'a> Assembly<'a> {
         }
     }
 
+    /// Whether an instance is `inside` of another, or it is the same: these may not call each other.
+    fn contains(&self, outside: usize, inside: usize) -> bool {
+        let mut around = Some(inside);
+        while let Some(scope) = around.filter(|scope| *scope != outside) {
+            around = self.scopes[scope].instantiated_by;
+        }
+        around.is_some()
+    }
+
     /// Instantiates a component with arguments, or with imports of the host's; gives its exports.
     fn instantiate(
         &mut self,
         component: Component<'a>,
         args: Option<&Exports<'a>>,
+        instantiated_by: Option<usize>,
         depth: usize,
     ) -> Result<Exports<'a>> {
         ensure!(depth <= DEPTH_MAX, "has components that instantiate each other more than {DEPTH_MAX} deep");
         let id = self.scopes.len();
-        self.scopes.push(Scope { parent: component.parent, ..Scope::default() });
+        self.scopes.push(Scope { parent: component.parent, instantiated_by, ..Scope::default() });
         for section in component_sections(component.wasm)? {
             let section = section?;
             self.section(id, section.id, section.bytes, args, depth)?;
@@ -382,7 +397,7 @@ impl<'a> Assembly<'a> {
                     self.step()?;
                     given.insert(arg.name, self.scopes[id].item(arg.kind, arg.index)?);
                 }
-                self.instantiate(component, Some(&given), depth + 1)?
+                self.instantiate(component, Some(&given), Some(id), depth + 1)?
             }
             ComponentInstance::FromExports(exports) => {
                 let mut all = Exports::new();
@@ -469,7 +484,7 @@ impl<'a> Assembly<'a> {
             CanonicalFunction::Lift { core_func_index, options, type_index } => {
                 let core = at(&scope.core_funcs, *core_func_index)?;
                 let numbers = matches!(at(&scope.types, *type_index)?, Type::Numbers);
-                let lift = Lift { core, numbers, options: scope.options(options)? };
+                let lift = Lift { core, scope: id, numbers, options: scope.options(options)? };
                 self.scopes[id].funcs.push(Func::Lifted(Rc::new(lift)));
                 return Ok(());
             }
@@ -483,6 +498,9 @@ impl<'a> Assembly<'a> {
                         };
                         let Options { memory, realloc, .. } = options;
                         Host { memory, realloc, ..host(&interface, name) }
+                    }
+                    Func::Lifted(lift) if self.contains(id, lift.scope) || self.contains(lift.scope, id) => {
+                        canon("call between a component and one inside")
                     }
                     Func::Lifted(lift) if lift.is_plain() && options.unusual.is_none() => {
                         let core = lift.core;

@@ -69,7 +69,10 @@ pub(super) const COMPONENTS: &[Package] = &[Package {
     version: "1.1.2",
     modules: &[Module {
         name: "agent-guest",
-        file: File { path: "wasm/agent_guest.wasm", blake3: "912b191c967a67bf4a41d745c11b5ad073bd7504fbd825add5453c44581c3f2d" },
+        file: File {
+            path: "wasm/agent_guest.wasm",
+            blake3: "912b191c967a67bf4a41d745c11b5ad073bd7504fbd825add5453c44581c3f2d",
+        },
         made: "Rust with QuickJS, wit-bindgen and the adapter of preview 1",
         command: None,
     }],
