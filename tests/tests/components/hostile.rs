@@ -9,7 +9,7 @@ fn component(text: &str) -> Vec<u8> {
 }
 
 /// A section of a component: id, size, content.
-fn section(id: u8, content: &[u8]) -> Vec<u8> {
+pub(crate) fn section(id: u8, content: &[u8]) -> Vec<u8> {
     let mut bytes = vec![id];
     let mut size = content.len();
     loop {

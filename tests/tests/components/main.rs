@@ -6,10 +6,13 @@ mod hostile;
 #[path = "../restored_equals_fresh/law.rs"]
 mod law;
 mod libraries;
+mod merged;
 mod oracle;
 mod real;
 mod refused;
 mod restored;
+#[path = "../rewriter/mod.rs"]
+mod rewriter;
 
 use fuzzbox::sandbox::{Executor, Settings, Target};
 use std::sync::Arc;
