@@ -11,12 +11,15 @@
 //! So a component is executed, instrumented and restored as any module is. What is done once at instantiation keeps its
 //! order: segments of a module that comes after one with a start function are copied by a start function of ours.
 //!
-//! `component` finds out what there is, `merge` puts modules together, `types` says what functions take.
+//! `component` finds out what there is (`scope` are its index spaces), `merge` puts modules together and `write` writes them,
+//! `addresses` leads back for debug information, `types` says what functions take.
 
 mod addresses;
 mod component;
 mod merge;
+mod scope;
 mod types;
+mod write;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,8 +34,9 @@ use crate::component::{DEPTH_MAX, component_features};
 use crate::sections::component_sections;
 use crate::survey::{INVALID, MODULE_BYTES_MAX};
 pub use addresses::Addresses;
-use component::{Assembly, CoreItem, Exports, Func, Instance, Item};
+use component::Assembly;
 use merge::Merger;
+use scope::{CoreItem, Exports, Func, Instance, Item};
 pub use types::Takes;
 
 /// A component as one core module.
@@ -231,7 +235,7 @@ impl<'m, 'a> Names<'m, 'a> {
         ComponentFunction { name, ty: types::show(types, ty), takes, lift }
     }
 
-    fn lift(&mut self, lift: &component::Lift<'_>) -> Option<ComponentLift> {
+    fn lift(&mut self, lift: &scope::Lift<'_>) -> Option<ComponentLift> {
         let options = &lift.options;
         let mut function = |what, item: Option<CoreItem<'_>>| match item {
             Some(item) => self.export(what, ExportKind::Func, item).map(Some),
@@ -244,7 +248,7 @@ impl<'m, 'a> Names<'m, 'a> {
         Some(ComponentLift { function: lifted, memory, realloc, post_return })
     }
 
-    fn import(&mut self, host: &component::Host<'_>) -> ComponentImport {
+    fn import(&mut self, host: &scope::Host<'_>) -> ComponentImport {
         let interface = host.interface.clone();
         let module = if interface.is_empty() { "$root".to_owned() } else { interface.clone() };
         let mut name = host.name.clone();
