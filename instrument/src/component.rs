@@ -11,11 +11,11 @@ use crate::survey::{INVALID, MODULE_BYTES_MAX, features};
 use crate::{Instrumented, Options, instrument};
 
 /// How deep components may be nested, the outermost included.
-const DEPTH_MAX: usize = 100;
+pub(crate) const DEPTH_MAX: usize = 100;
 
 /// Section ids of what can hold code.
-const CORE_MODULE: u8 = 1;
-const COMPONENT: u8 = 4;
+pub(crate) const CORE_MODULE: u8 = 1;
+pub(crate) const COMPONENT: u8 = 4;
 
 /// A component whose core modules were rewritten.
 #[derive(Clone, Debug)]

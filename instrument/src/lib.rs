@@ -13,7 +13,7 @@
 //! Functions go through these in parallel, some at a time.
 //!
 //! A module with legacy exceptions is first translated by `legacy`, and then goes the same way. Of a component, `component`
-//! rewrites the core modules inside.
+//! rewrites the core modules inside, or `link` makes one module of them.
 //!
 //! Modules can also record what they compare and call: [`trace`] reads that.
 //!
@@ -39,6 +39,7 @@ pub mod identity;
 mod instrument;
 pub mod layout;
 mod legacy;
+mod link;
 mod low;
 mod names;
 mod offsets;
@@ -58,6 +59,9 @@ pub use edges::{Edge, EdgeKind, EdgeMap, EdgeSet};
 pub use floats::shows_float_bits;
 pub use instrument::{Injected, Instrumented, Options, StateExports, instrument};
 pub use legacy::{Translated, translate_legacy_exceptions};
+pub use link::{
+    Addresses, ComponentFunction, ComponentImport, ComponentLift, Linked, Takes, is_component, link_component,
+};
 pub use offsets::OffsetMap;
 pub use sections::{custom_sections, strip_custom_sections};
 pub use survey::{features, output_features};

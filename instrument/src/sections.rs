@@ -1,10 +1,13 @@
 //! The outermost framing of a module: its header and the sections after it, in file order.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use anyhow::{Context, Result, bail, ensure};
 use wasm_encoder::{RawSection, Section as _};
 use wasmparser::BinaryReader;
+
+use crate::component::{COMPONENT, CORE_MODULE, DEPTH_MAX};
 
 const MODULE_HEADER: [u8; 8] = *b"\0asm\x01\0\0\0";
 const COMPONENT_HEADER: [u8; 8] = *b"\0asm\x0d\0\x01\0";
@@ -86,19 +89,40 @@ impl<'a> Iterator for Sections<'a> {
     }
 }
 
-/// Copies a module without its custom sections: the bytes that a module's id is the hash of.
+/// Copies a module or a component without its custom sections, those of modules and components inside neither: the bytes
+/// that its id is the hash of.
 ///
 /// What executes is what is kept, so stripping names or debug info changes no id. The order of the other sections and
 /// their content are kept byte for byte; only a section's size is written in the shortest way.
 ///
-/// Only the framing is looked at. Fails if the file is no core module or a section reaches past its end.
+/// Only the framing is looked at. Fails if the file is neither, a section reaches past its end, or components are nested too deep.
 pub fn strip_custom_sections(wasm: &[u8]) -> Result<Vec<u8>> {
+    if header(wasm)? == COMPONENT_HEADER { strip_component(wasm, 1) } else { strip(wasm) }
+}
+
+fn strip(module: &[u8]) -> Result<Vec<u8>> {
     let mut stripped = MODULE_HEADER.to_vec();
-    for section in sections(wasm)? {
+    for section in sections(module)? {
         let section = section?;
         if section.id != CUSTOM {
             RawSection { id: section.id, data: section.bytes }.append_to(&mut stripped);
         }
+    }
+    Ok(stripped)
+}
+
+fn strip_component(component: &[u8], depth: usize) -> Result<Vec<u8>> {
+    ensure!(depth <= DEPTH_MAX, "has components that are nested more than {DEPTH_MAX} deep");
+    let mut stripped = COMPONENT_HEADER.to_vec();
+    for section in component_sections(component)? {
+        let section = section?;
+        let data = match section.id {
+            CUSTOM => continue,
+            CORE_MODULE => Cow::Owned(strip(section.bytes)?),
+            COMPONENT => Cow::Owned(strip_component(section.bytes, depth + 1)?),
+            _ => Cow::Borrowed(section.bytes),
+        };
+        RawSection { id: section.id, data: &data }.append_to(&mut stripped);
     }
     Ok(stripped)
 }
@@ -149,7 +173,6 @@ mod tests {
         assert_eq!(error(b"(module)"), "is not a wasm module: it doesn't start with `\\0asm`");
         assert_eq!(error(b"\0asm\x01"), "is not a wasm module: it ends within its header");
         assert_eq!(error(b"\0asm\x07\0\0\0"), "has the unknown wasm version 0x7");
-        assert!(error(&wasm("(component)")).starts_with("is a component; only core modules can be rewritten"));
         assert!(error(b"\0asm\x01\0\0\0\x01\x7f").starts_with("has a broken section at offset 0x8: "));
     }
 }

@@ -34,7 +34,7 @@ pub(super) fn graph(
     let shown = path.display();
     let failed = || format!("failed to draw `{function}` of `{shown}`");
     let bytes = read_module(path).with_context(|| format!("failed to read target `{shown}`")).blame_user()?;
-    let wasm = crate::sandbox::assemble(&bytes).with_context(failed).blame_user()?;
+    let wasm = crate::sandbox::core_module(&bytes).with_context(failed).blame_user()?;
     let make = || {
         let cfgs = Cfgs::new(&wasm)?;
         let index = find(cfgs.names(), function)?;

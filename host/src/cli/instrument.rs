@@ -4,18 +4,19 @@ use super::exit::{Exit, UserError, Verdict};
 use super::output::say;
 use super::target_args::read_module;
 use anyhow::Context;
+use fuzzbox_instrument::{ComponentModule, Options};
 use std::path::PathBuf;
 
 /// Flags of `instrument`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The module, wasm or wat
+    /// The module or component, wasm or wat
     #[arg(value_name = "WASM")]
     target: PathBuf,
     /// Where the rewritten module goes
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Where the edge map goes, as JSON
+    /// Where the edge map goes, as JSON; of a component, one for each core module inside, with its path
     #[arg(long, value_name = "FILE")]
     map: Option<PathBuf>,
 }
@@ -28,22 +29,38 @@ impl Args {
         let bytes = crate::sandbox::assemble(&bytes)
             .with_context(|| format!("failed to load target `{shown}`"))
             .blame_user()?;
-        let instrumented = fuzzbox_instrument::instrument(&bytes, &fuzzbox_instrument::Options::default())
-            .with_context(|| format!("failed to instrument `{shown}`"))
-            .blame_user()?;
-        write(&self.output, &instrumented.wasm)?;
-        if let Some(map) = &self.map {
-            write(map, instrumented.edges.to_json().as_bytes())?;
+        let Rewritten { wasm, edges, map } =
+            rewrite(&bytes).with_context(|| format!("failed to instrument `{shown}`")).blame_user()?;
+        write(&self.output, &wasm)?;
+        if let Some(path) = &self.map {
+            write(path, map.as_bytes())?;
         }
-        say!(
-            "{}: {} edges in {} bytes; {} bytes before",
-            self.output.display(),
-            instrumented.edges.edges.len(),
-            instrumented.wasm.len(),
-            bytes.len()
-        );
+        say!("{}: {edges} edges in {} bytes; {} bytes before", self.output.display(), wasm.len(), bytes.len());
         Ok(Exit::Clean)
     }
+}
+
+/// A rewritten file.
+struct Rewritten {
+    wasm: Vec<u8>,
+    edges: usize,
+    /// The edge map as JSON; of a component, a list of the paths and edge maps of its core modules.
+    map: String,
+}
+
+fn rewrite(bytes: &[u8]) -> anyhow::Result<Rewritten> {
+    let options = Options::default();
+    if !fuzzbox_instrument::is_component(bytes) {
+        let new = fuzzbox_instrument::instrument(bytes, &options)?;
+        return Ok(Rewritten { edges: new.edges.edges.len(), map: new.edges.to_json(), wasm: new.wasm });
+    }
+    let new = fuzzbox_instrument::instrument_component(bytes, &options)?;
+    let edges = new.modules.iter().map(|module| module.module.edges.edges.len()).sum();
+    let map = |module: &ComponentModule| {
+        format!("{{\"path\":{:?},\"map\":{}}}", module.path, module.module.edges.to_json().trim_end())
+    };
+    let maps: Vec<_> = new.modules.iter().map(map).collect();
+    Ok(Rewritten { wasm: new.wasm, edges, map: format!("[{}]\n", maps.join(",\n")) })
 }
 
 /// Writes a file whole or not at all.

@@ -214,7 +214,7 @@ impl<'a> View<'a> {
         let Session { name, target, store, seed, .. } = self.session;
         let trap = failure.outcome.trap().expect("a failure has a trap");
         let input = InputId::of(&failure.input);
-        let module_object = store.add_module(name, target.id, &target.bytes).context("failed to store the module")?;
+        let module_object = store.add_module(name, target.id, &target.file).context("failed to store the module")?;
         let record = FindingRecord {
             v: FindingRecord::VERSION,
             id: target.result_id(input),

@@ -64,6 +64,7 @@ impl Args {
     /// Looks up the frames of a finding in what `--debug-info` names.
     fn resolve_again(&self, store: &Store, record: &mut FindingRecord) -> Result<(), Fault> {
         let module = store.get(record.module_object).context("failed to read the finding's module")?;
+        let module = crate::sandbox::core_module(&module).context("failed to read the finding's module")?;
         let debug_info = self.debug_info.find(&module, None)?;
         let cfgs = fuzzbox_instrument::Cfgs::new(&module).context("failed to read the finding's module")?;
         let name = |index: u32| cfgs.names().get(index as usize).cloned().flatten();

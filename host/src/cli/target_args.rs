@@ -13,7 +13,8 @@ const MODULE_BYTES_MAX: u64 = 512 << 20;
 /// What can change an outcome. Everything here becomes [`Settings`] and is stored with each finding.
 #[derive(Clone, Debug, Args)]
 pub(super) struct TargetArgs {
-    /// Export to fuzz [default: LLVMFuzzerTestOneInput, else _start]
+    /// Export to fuzz [default: LLVMFuzzerTestOneInput, else _start; of a component, its only function over list<u8> or
+    /// string, else wasi:cli/run]. A function of an interface is `ns:package/interface#function`
     #[arg(long, value_name = "EXPORT", help_heading = "Target")]
     entry: Option<String>,
     /// What --entry's parameters are given: `numbers` from the input's bytes (little-endian, missing bytes are 0),

@@ -1,5 +1,6 @@
 //! The entry bound to an instance: how it is given an input, and the call itself.
 
+use super::component::ComponentCall;
 use super::entry::Entry;
 use super::host::Host;
 use super::memory::Region;
@@ -18,6 +19,8 @@ pub(super) enum Call {
     Function { function: Raw, parameters: Box<[Parameter]>, place: Option<Place>, wide: bool },
     /// A function without parameters.
     Command { function: Raw, files: Vec<String> },
+    /// A function of a component.
+    Component(ComponentCall),
 }
 
 /// Where inputs lie in linear memory.
@@ -52,6 +55,7 @@ impl Call {
         let export = target.entry.export();
         let function = instance.get_func(&mut *store, export).context("the entry was found before")?;
         Ok(match &target.entry {
+            Entry::Component { .. } => Self::Component(ComponentCall::bind(target, store, instance)?),
             Entry::Command { files, .. } => Self::Command { function: Raw::new(store, function), files: files.clone() },
             Entry::Function { parameters, wide, .. } => match (&**parameters, place) {
                 ([Parameter::Pointer, Parameter::Length], Some(place)) if Harness::fits(store, function) => {
@@ -97,6 +101,7 @@ impl Call {
                 enter();
                 function.call(store)
             }
+            Self::Component(call) => call.run(store, input, enter),
         }
     }
 }

@@ -1,9 +1,11 @@
 //! Which export of a module is fuzzed, and how it takes its input.
 
+use super::component;
 use super::file_args::FileArgs;
 use super::parameter::Parameter;
 use super::settings::Settings;
 use anyhow::{Context, Result, bail, ensure};
+use fuzzbox_instrument::{ComponentLift, Takes};
 use std::collections::BTreeSet;
 use std::fmt;
 use wasmtime::{ExternType, FuncType, Module, ValType};
@@ -33,10 +35,27 @@ pub enum Entry {
         /// Absolute paths of the files that hold the input; none if it is standard input.
         files: Vec<String>,
     },
+    /// A function of a component: the input is its parameter, or standard input if it has none.
+    Component {
+        /// `name`, or `interface#name`.
+        name: String,
+        /// What it takes.
+        takes: Takes,
+        /// The core functions that a call of it is.
+        lift: ComponentLift,
+    },
 }
 
 impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Self::Component { name, takes, .. } = self {
+            let what = match takes {
+                Takes::Bytes => "(list<u8>), a component's function over the input's bytes",
+                Takes::Text => "(string), a component's function over the input as text",
+                Takes::Nothing | Takes::Other => "(), a component's function that reads stdin",
+            };
+            return write!(f, "{}{what}", Shortened(name));
+        }
         write!(f, "{}(", Shortened(self.export()))?;
         match self {
             Self::Function { parameters, .. } => {
@@ -56,6 +75,7 @@ impl fmt::Display for Entry {
                     files => write!(f, "), {what} that reads the file {}", files.join(" and ")),
                 }
             }
+            Self::Component { .. } => Ok(()),
         }
     }
 }
@@ -105,6 +125,15 @@ impl Entry {
         Ok(entry)
     }
 
+    /// Refuses a component's function whose core functions have types that can't be called.
+    pub(super) fn checked(self, module: &Module) -> Result<Self> {
+        if let Self::Component { name, takes, lift } = &self {
+            component::check_types(module, lift, *takes)
+                .with_context(|| format!("`{}` can't be fuzzed", Shortened(name)))?;
+        }
+        Ok(self)
+    }
+
     fn of_type(name: &str, ty: &FuncType, addresses: Option<ValType>, settings: &Settings) -> Result<Self> {
         let export = name.to_owned();
         if ty.params().len() == 0 {
@@ -139,6 +168,7 @@ impl Entry {
                 FileArgs::of(&settings.args).paths.is_empty(),
                 "`@@` in --arg stands for a file with the input, but {self} is given its input otherwise"
             ),
+            Self::Component { .. } => {}
         }
         Ok(())
     }
@@ -147,12 +177,17 @@ impl Entry {
     pub fn export(&self) -> &str {
         match self {
             Self::Function { export, .. } | Self::Command { export, .. } => export,
+            Self::Component { lift, .. } => &lift.function,
         }
     }
 
     /// Whether it is the export that runs a whole WASI program.
     pub(super) fn is_program(&self) -> bool {
-        matches!(self, Self::Command { export, .. } if export == COMMAND)
+        match self {
+            Self::Command { export, .. } => export == COMMAND,
+            Self::Component { name, .. } => component::is_command(name),
+            Self::Function { .. } => false,
+        }
     }
 
     /// Whether bytes of the input are put into linear memory.

@@ -2,6 +2,7 @@
 
 use super::call::Call;
 use super::code::CodeCache;
+use super::component::Source;
 use super::file_args::FileArgs;
 use super::host::{Host, Limits};
 use super::injected::Injected;
@@ -55,11 +56,11 @@ impl std::fmt::Debug for Kept {
 }
 
 impl Target {
-    /// Makes `bytes` (a core module, binary or text) ready to be executed under `settings`.
+    /// Makes `bytes` (a core module or a component, binary or text) ready to be executed under `settings`.
     ///
     /// # Errors
     ///
-    /// If `bytes` is not a module that can be fuzzed: invalid, a component, without entry, with unknown imports, or it
+    /// If `bytes` is not a module that can be fuzzed: invalid, without entry, with unknown imports, or it
     /// fails while it is initialised.
     pub fn load(bytes: &[u8], settings: Settings) -> Result<Self> {
         Self::load_cached(bytes, settings, &CodeCache::default())
@@ -72,7 +73,7 @@ impl Target {
     ///
     /// As for [`Target::load`]; never because of `code`.
     pub fn load_cached(bytes: &[u8], settings: Settings, code: &CodeCache) -> Result<Self> {
-        let target = Arc::new(Self::compile(bytes, settings, Variant::Metered, code)?);
+        let target = Arc::new(Self::compile(Source::new(bytes)?, settings, Variant::Metered, code)?);
         // Whatever keeps the module from being executed is said now, not by the first worker.
         drop(Executor::new(&target)?);
         Ok(Arc::into_inner(target).expect("the executor is gone"))
@@ -98,7 +99,7 @@ impl Target {
     /// If the module can't be rewritten so, or the initialisers leave another state in this variant than in the other,
     /// which would be a mistake of ours.
     pub fn in_variant(self: &Arc<Self>, variant: Variant) -> Result<Self> {
-        let mut target = Self::compile(&self.bytes, self.settings.clone(), variant, &self.cache)?;
+        let mut target = Self::compile(self.source(), self.settings.clone(), variant, &self.cache)?;
         target.attempts = self.attempts.clone();
         let target = Arc::new(target);
         let same = Executor::new(self)?.state_hash() == Executor::new(&target)?.state_hash();

@@ -5,6 +5,7 @@ use super::settings::Stub;
 use super::trap;
 use super::wasi::{self, Wasi, WasiConfig};
 use anyhow::{Context, Result, anyhow};
+use fuzzbox_instrument::ComponentImport;
 use std::collections::BTreeSet;
 use std::fmt;
 use wasmtime::{
@@ -49,13 +50,13 @@ impl fmt::Debug for Imports {
 }
 
 impl Imports {
-    /// Links `module` with everything that we provide: WASI preview 1, and `fuzzbox_v1`. If `frames`, functions that end an
-    /// execution say what was live.
+    /// Links `module` with everything that we provide: WASI preview 1, `fuzzbox_v1`, and of what a component imports (`lowered`) WASI
+    /// preview 2. If `frames`, functions that end an execution say what was live.
     ///
     /// # Errors
     ///
     /// If imports are missing and are not to be stubbed; the error lists them.
-    pub(super) fn of(module: &Module, stub: Option<Stub>, frames: bool) -> Result<Self> {
+    pub(super) fn of(module: &Module, lowered: &[ComponentImport], stub: Option<Stub>, frames: bool) -> Result<Self> {
         let mut linker = Linker::new(module.engine());
         let leaving = move |caller: &mut Caller<'_, Host>| {
             if frames {
@@ -69,6 +70,11 @@ impl Imports {
                 caller.data_mut().asked_for_snapshot = true;
             })
             .map_err(anyhow::Error::from)?;
+        for (import, from) in lowered.iter().zip(module.imports()) {
+            wasi::p2::define(&mut linker, import, &from.ty(), |host| &mut host.wasi, leaving)
+                .map_err(anyhow::Error::from)
+                .context("failed to link WASI preview 2")?;
+        }
         let missing = missing(module, &linker);
         match stub {
             Some(stub) if !missing.is_empty() => Ok(Self::Stubbed(linker, stub)),

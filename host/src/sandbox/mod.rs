@@ -9,7 +9,7 @@
 //! | `target` | from bytes to compiled code |
 //! | `compiler` | the settings that machine code depends on |
 //! | `code` | compiled code, kept from one process to the next |
-//! | `entry`, `parameter`, `file_args`, `call` | which export is called, and how it takes its input |
+//! | `entry`, `parameter`, `file_args`, `component`, `call` | which export is called, and how it takes its input |
 //! | `prepare` | all that runs before the first input |
 //! | `imports`, `wasi`, `host` | what the guest can call, and the limits |
 //! | `executor`, `snapshot` | running, and going back |
@@ -26,6 +26,7 @@
 mod call;
 mod code;
 mod compiler;
+mod component;
 mod entry;
 mod executor;
 mod fault;
@@ -53,6 +54,7 @@ mod watchdog;
 
 pub use code::CodeCache;
 pub use compiler::compiler_settings;
+pub use component::core_module;
 pub use entry::Entry;
 pub use executor::Executor;
 pub use injected::ExecutedGroup;

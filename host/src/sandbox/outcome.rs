@@ -80,6 +80,8 @@ pub enum TrapKind {
     OutOfFuel,
     /// A bulk operator or a host function went past the end of the input. (Other accesses there are `MemoryOutOfBounds`.)
     InputOverrun,
+    /// A component passed a handle that it does not have.
+    UnknownHandle,
     /// Any other trap that wasmtime knows.
     Other,
 }
@@ -108,6 +110,7 @@ impl TrapKind {
             Self::Exit => "exit",
             Self::OutOfFuel => "out-of-fuel",
             Self::InputOverrun => "input-overrun",
+            Self::UnknownHandle => "unknown-handle",
             Self::Other => "other",
         }
     }

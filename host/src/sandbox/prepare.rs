@@ -8,6 +8,8 @@
 //! [`Attempts`] keeps that in mind for all instances of a target.
 
 use super::call::{Call, Place};
+use super::component;
+use super::entry::Entry;
 use super::host::Host;
 use super::imports::can_ask_for_snapshot;
 use super::injected::Injected;
@@ -181,6 +183,9 @@ fn grow_heap(target: &Target, store: &mut Store<Host>, instance: &Instance) -> R
     let bytes = target.settings.grow_heap_bytes;
     if bytes == 0 || target.entry.is_program() || target.attempts.no_heap.load(Relaxed) {
         return Ok(Some(false));
+    }
+    if let Entry::Component { lift, .. } = &target.entry {
+        return Ok(component::grow_heap(lift, store, instance, bytes));
     }
     let allocated = if let (Ok(malloc), Ok(free)) = (
         instance.get_typed_func::<i32, i32>(&mut *store, "malloc"),

@@ -4,6 +4,7 @@ use super::entry::{Entry, signature};
 use super::parameter::Parameter;
 use super::target::{Target, added_exports};
 use crate::store::ModuleId;
+use fuzzbox_instrument::Takes;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use wasmtime::ExternType;
@@ -57,9 +58,12 @@ impl Target {
             over_read: self.over_read(),
             before: self.before(),
             imports: imports.collect(),
-            exports: exports
-                .map(|export| format!("{} {}", export.name().escape_debug(), describe(&export.ty())))
-                .collect(),
+            exports: match &self.component {
+                Some(component) => component.exports(),
+                None => exports
+                    .map(|export| format!("{} {}", export.name().escape_debug(), describe(&export.ty())))
+                    .collect(),
+            },
             memories: memories.collect(),
             edges: self.edges.edges.len() as u64,
             functions: functions.len() as u64,
@@ -74,6 +78,16 @@ impl Target {
         let parameters = match &self.entry {
             Entry::Command { files, .. } if files.is_empty() => return "standard input".to_owned(),
             Entry::Command { files, .. } => return format!("the file {}", files.join(" and ")),
+            Entry::Component { takes, .. } => {
+                return match takes {
+                    Takes::Bytes => "a list that the component's allocator has room for",
+                    Takes::Text => {
+                        "a string that the component's allocator has room for; bytes that are no UTF-8 are Latin-1"
+                    }
+                    Takes::Nothing | Takes::Other => "standard input",
+                }
+                .to_owned();
+            }
             Entry::Function { parameters, .. } => parameters,
         };
         let place = match self.attempts.done() {
@@ -94,6 +108,7 @@ impl Target {
     fn over_read(&self) -> &'static str {
         match &self.entry {
             Entry::Command { .. } => "not found: the guest reads its input into memory of its own",
+            Entry::Component { .. } => "not found: behind the input is other memory of the component",
             Entry::Function { .. } if !self.entry.takes_bytes() => "impossible: numbers have no end",
             Entry::Function { .. } if self.attempts.done().is_some_and(|done| done.at_end) => {
                 if self.attempts.done().is_some_and(|done| done.closed_page) {

@@ -2,6 +2,7 @@
 
 use super::code::{CodeCache, Origin};
 use super::compiler::compiler_settings;
+use super::component::{Component, Source};
 use super::entry::Entry;
 use super::imports::Imports;
 use super::injected::Groups;
@@ -10,7 +11,7 @@ use super::prepare::Attempts;
 use super::settings::Settings;
 use super::variant::{METERED_STACK_BYTES, Variant};
 use crate::store::{FindingId, InputId, ModuleId, ObjectId};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use fuzzbox_instrument::{EdgeMap, Injected, Instrumented, StateExports};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -30,11 +31,13 @@ pub(super) const INIT_FUEL_MAX: u64 = 20_000_000_000;
 /// A module ready to be executed. Cheap to share between threads; each makes its own [`Executor`](super::Executor).
 #[derive(Debug)]
 pub struct Target {
-    /// The original module, as it was given (text already assembled).
+    /// The original module (text already assembled); of a component the one that it is linked to.
     pub bytes: Arc<[u8]>,
-    /// What executes: the module without custom sections.
+    /// What was given: the module, or a component.
+    pub file: Arc<[u8]>,
+    /// What executes: the file without custom sections.
     pub id: ModuleId,
-    /// The module's bytes as an object of the store.
+    /// The file's bytes as an object of the store.
     pub object: ObjectId,
     /// What else the outcomes depend on.
     pub settings: Settings,
@@ -52,6 +55,8 @@ pub struct Target {
     pub(super) state: StateExports,
     pub(super) module: Module,
     origin: Origin,
+    /// If it is one: what it exports and imports.
+    pub(super) component: Option<Arc<Component>>,
     pub(super) imports: Imports,
     pub(super) memories: Arc<Memories>,
     /// The guest throws exceptions, which live on the collected heap.
@@ -68,14 +73,10 @@ pub struct Target {
 
 impl Target {
     /// Rewrites and compiles `bytes`, unless its code is in the cache, and chooses the entry; executes nothing.
-    pub(super) fn compile(bytes: &[u8], settings: Settings, variant: Variant, cache: &CodeCache) -> Result<Self> {
-        let bytes: Arc<[u8]> = assemble(bytes)?.into();
-        ensure!(
-            !is_component(&bytes),
-            "it is a component, and fuzzbox executes core modules\n\
-             help: build it for wasm32-wasip1 instead of wasip2, or run a core module out of it \
-             (`wasm-tools component unbundle`) with --entry and --stub-imports"
-        );
+    pub(super) fn compile(source: Source, settings: Settings, variant: Variant, cache: &CodeCache) -> Result<Self> {
+        let Source { file, module: bytes, component } = source;
+        // What is no target is not compiled.
+        let chosen = component.as_ref().map(|component| component.choose(&settings)).transpose()?;
         let mut rewritten = fuzzbox_instrument::instrument(&bytes, &variant.options())?;
         let wasm = std::mem::take(&mut rewritten.wasm);
         let memories = Arc::new(Memories::default());
@@ -86,11 +87,17 @@ impl Target {
         check_memories(&module, &settings)?;
         let throws = has_tags(&bytes)?;
         let added = added_exports(&rewritten.injected, &rewritten.state);
-        let entry = Entry::choose(&module, &rewritten.state.memories, &added, &settings)?;
-        let imports = Imports::of(&module, settings.stub_imports, variant.frames_max().is_none())?;
+        let entry = match chosen {
+            Some(entry) => entry.checked(&module)?,
+            None => Entry::choose(&module, &rewritten.state.memories, &added, &settings)?,
+        };
+        let lowered = component.as_ref().map_or(&[][..], |component| &component.imports);
+        let imports = Imports::of(&module, lowered, settings.stub_imports, variant.frames_max().is_none())?;
         Ok(Self {
-            id: ModuleId::of(&fuzzbox_instrument::strip_custom_sections(&bytes)?),
-            object: ObjectId::of(&bytes),
+            id: ModuleId::of(&fuzzbox_instrument::strip_custom_sections(&file)?),
+            object: ObjectId::of(&file),
+            file,
+            component,
             bytes,
             settings,
             entry,
@@ -110,6 +117,11 @@ impl Target {
             initialised: OnceLock::new(),
             images: Mutex::default(),
         })
+    }
+
+    /// What it was made from.
+    pub(super) fn source(&self) -> Source {
+        Source { file: self.file.clone(), module: self.bytes.clone(), component: self.component.clone() }
     }
 
     /// Whether the machine code was found in the cache, and nothing had to be compiled.
@@ -207,12 +219,6 @@ pub fn assemble(bytes: &[u8]) -> Result<Cow<'_, [u8]>> {
     });
     let Some(text) = text else { bail!("it is neither a wasm module (no `\\0asm` at its start) nor wasm text") };
     Ok(wat::parse_str(text)?.into())
-}
-
-/// Whether a binary is a component and no core module.
-fn is_component(bytes: &[u8]) -> bool {
-    // After the magic number: a version of 16 bits, and a layer, which is 0 for modules and 1 for components.
-    bytes.starts_with(b"\0asm") && bytes.get(6..8) == Some(&[1, 0])
 }
 
 /// wasmtime's settings for a variant of the module `bytes`.

@@ -4,6 +4,7 @@ use super::hash;
 use super::host::Host;
 use super::imports::StubCalled;
 use super::outcome::{Frame, Outcome, Trap, TrapKind};
+use super::wasi::p2::UnknownHandle;
 use super::wasi::{Exhausted, Exit};
 use anyhow::{Context as _, Result};
 use fuzzbox_instrument::{Left, OffsetMap};
@@ -129,6 +130,9 @@ pub(super) fn replace_unreachable(store: &mut Store<Host>, instance: &Instance, 
 fn kind(error: &wasmtime::Error) -> Option<TrapKind> {
     if error.is::<StubCalled>() {
         return Some(TrapKind::StubbedImport);
+    }
+    if error.is::<UnknownHandle>() {
+        return Some(TrapKind::UnknownHandle);
     }
     if error.is::<ThrownException>() {
         return Some(TrapKind::UncaughtException);

@@ -153,3 +153,11 @@ pub fn provide(name: &str) -> Result<PathBuf> {
     let (package, module) = choose(&[name.to_owned()])?[0];
     fetch::module(package, module)
 }
+
+/// The same for a component.
+pub fn provide_component(name: &str) -> Result<PathBuf> {
+    let all = table::COMPONENTS.iter().flat_map(|package| package.modules.iter().map(move |module| (package, module)));
+    let found = all.into_iter().find(|(_, module)| module.name == name);
+    let (package, module) = found.with_context(|| format!("no component is called `{name}`"))?;
+    fetch::module(package, module)
+}

@@ -62,6 +62,22 @@ pub fn all() -> impl Iterator<Item = (&'static Package, &'static Module)> {
     PACKAGES.iter().flat_map(|package| package.modules.iter().map(move |module| (package, module)))
 }
 
+/// Packages with components.
+pub(super) const COMPONENTS: &[Package] = &[Package {
+    registry: Registry::Npm,
+    name: "@golemcloud/golem-ts-sdk",
+    version: "1.1.2",
+    modules: &[Module {
+        name: "agent-guest",
+        file: File {
+            path: "wasm/agent_guest.wasm",
+            blake3: "912b191c967a67bf4a41d745c11b5ad073bd7504fbd825add5453c44581c3f2d",
+        },
+        made: "Rust with QuickJS, wit-bindgen and the adapter of preview 1",
+        command: None,
+    }],
+}];
+
 impl Package {
     /// All files that are needed of it.
     pub(super) fn files(&self) -> impl Iterator<Item = &File> {

@@ -113,7 +113,7 @@ fn flags_that_mean_nothing_are_refused() {
     check(fuzzbox.run("run", &["f.wat"], &["--entry-args", "numbers"]), &["--entry"]);
     check(fuzzbox.run("run", &["f.wat"], &["--entry", "f", "--grow-heap", "2GiB"]), &["--grow-heap"]);
     check(fuzzbox.run("run", &["f.wat"], &["--entry", "f", "--", "@@"]), &["`@@`"]);
-    check(fuzzbox.run("run", &["component.wasm"], &[]), &["component", "wasip1", "unbundle"]);
+    check(fuzzbox.run("run", &["component.wasm"], &[]), &["component", "no entry", "list<u8>"]);
     assert!(!fuzzbox.store().exists());
 }
 

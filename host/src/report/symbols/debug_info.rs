@@ -5,6 +5,7 @@ use super::layout::{Identity, Layout};
 use super::path::scheme;
 use super::source_map::SourceMap;
 use anyhow::{Context, Result, bail, ensure};
+use fuzzbox_instrument::Addresses;
 use std::path::{Component, Path, PathBuf};
 
 /// Source lines of a module from another file: a wasm module that has its DWARF, or a source map.
@@ -87,6 +88,9 @@ impl DebugInfo {
 
     /// Whether it is of the build that `module` is of.
     pub fn fits(&self, module: &[u8]) -> Fit {
+        if Addresses::of(module).is_some() {
+            return Fit::Unknown; // the code of a linked module is not that of the module before
+        }
         let ours = match &self.lines {
             Lines::Map(map) => return if map.fits(module.len()) { Fit::Same } else { Fit::Other },
             Lines::Dwarf(_) => Layout::read(module).identity,

@@ -8,6 +8,8 @@
 //! byte offset --source_map-> file, line, column
 //! ```
 //!
+//! In the module that a component is linked to, DWARF speaks of the module that it was made for, so addresses go back there first.
+//!
 //! DWARF is in the module, or in a companion that was split off; a source map is a file beside it. [`pointers`] says
 //! where a module has them, and [`DebugInfo`] is what was found there; nothing here opens a file.
 //!
@@ -28,6 +30,7 @@ use crate::report::ResolvedFrame;
 use crate::sandbox::Frame;
 use debug_info::Lines;
 use dwarf::Dwarf;
+use fuzzbox_instrument::Addresses;
 use layout::{Code, Layout};
 use source_map::SourceMap;
 use std::borrow::Cow;
@@ -40,6 +43,8 @@ pub struct Symbols {
     functions: Vec<FunctionName>,
     code: Code,
     lines: Lines,
+    /// Where the code of a linked component is from.
+    linked: Option<Addresses>,
     places: Mutex<Places>,
 }
 
@@ -89,7 +94,9 @@ impl Symbols {
         let functions = (0..count)
             .map(|index| FunctionName { raw: names(index).map(String::into_boxed_str), ..FunctionName::default() })
             .collect();
-        Self { functions, code, lines: Lines::Dwarf(Box::new(Dwarf::new(&debug_sections))), places: Mutex::default() }
+        let lines = Lines::Dwarf(Box::new(Dwarf::new(&debug_sections)));
+        let linked = Addresses::of(original_module_bytes);
+        Self { functions, code, lines, linked, places: Mutex::default() }
     }
 
     /// Takes lines from `debug_info` instead of the module itself.
@@ -201,10 +208,17 @@ impl Symbols {
             return places;
         }
         let found = match &self.lines {
-            Lines::Dwarf(dwarf) => {
-                let addresses: Vec<u64> = offsets.iter().map(|offset| u64::from(offset - code_start)).collect();
-                dwarf.find(&addresses)
-            }
+            Lines::Dwarf(dwarf) => match &self.linked {
+                None => dwarf.find(&offsets.iter().map(|offset| u64::from(offset - code_start)).collect::<Vec<_>>()),
+                Some(linked) => {
+                    let original = |offset: &u32| linked.original(offset - code_start).map(u64::from);
+                    let addresses: Vec<_> = offsets.iter().map(original).collect();
+                    let mut found = dwarf.find(&addresses.iter().copied().flatten().collect::<Vec<_>>()).into_iter();
+                    addresses.iter().map(|address| address.and_then(|_| found.next()).unwrap_or_default()).collect()
+                }
+            },
+            // A source map is of one module, and speaks of offsets in its file.
+            Lines::Map(_) if self.linked.is_some() => vec![Vec::new(); offsets.len()],
             Lines::Map(map) => self.find_in_map(map, &offsets),
         };
         places.extend(offsets.into_iter().zip(found));

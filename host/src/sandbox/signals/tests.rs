@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::sandbox::code::CodeCache;
+use crate::sandbox::component::Source;
 use crate::sandbox::executor::Executor;
 use crate::sandbox::host::{Host, Limits};
 use crate::sandbox::injected::Injected;
@@ -63,8 +64,13 @@ struct Guest {
 
 impl Guest {
     fn new() -> Self {
-        let target =
-            Target::compile(GUEST.as_bytes(), Settings::default(), Variant::Metered, &CodeCache::default()).unwrap();
+        let target = Target::compile(
+            Source::new(GUEST.as_bytes()).unwrap(),
+            Settings::default(),
+            Variant::Metered,
+            &CodeCache::default(),
+        )
+        .unwrap();
         let host = Host::new(Wasi::new(WasiConfig::default()), Limits::new(1 << 30));
         let mut store = Store::new(target.module.engine(), host);
         store.limiter(|host| host);

@@ -8,6 +8,7 @@
 //! poll.rs      poll_oneoff
 //! guest.rs     the guest's memory with checked accesses        abi.rs   numbers and layouts
 //! fd.rs        the descriptor table                            clock.rs virtual time, randomness
+//! p2/         preview 2, for components
 //! fs.rs dir.rs path.rs tree.rs    an in-memory file system: inodes, names, resolution, changes
 //! ```
 //!
@@ -29,6 +30,7 @@ mod files;
 mod fs;
 mod guest;
 mod link;
+pub(super) mod p2;
 mod path;
 mod paths;
 mod poll;
@@ -107,6 +109,8 @@ struct Small {
     fds: Fds,
     clock: Clock,
     random: Random,
+    /// Preview 2's.
+    handles: p2::Handles,
     output_dropped: u64,
 }
 
@@ -115,6 +119,7 @@ impl Small {
         self.fds.restore(&other.fds);
         self.clock = other.clock.clone();
         self.random = other.random.clone();
+        self.handles.restore(&other.handles);
         self.output_dropped = other.output_dropped;
     }
 }
@@ -145,6 +150,12 @@ impl Strings {
         }
         Self { bytes, starts }
     }
+
+    /// The strings without their ends.
+    fn iter(&self) -> impl Iterator<Item = Vec<u8>> {
+        let ends = self.starts.iter().skip(1).map(|end| *end as usize).chain([self.bytes.len()]);
+        self.starts.iter().zip(ends).map(|(start, end)| self.bytes[*start as usize..end - 1].to_vec())
+    }
 }
 
 impl Wasi {
@@ -161,7 +172,8 @@ impl Wasi {
         }
         fs.snapshot();
         let fds = Fds::new(Fs::ROOT, config.open_files_max);
-        let small = Small { fds, clock, random: Random::new(), output_dropped: 0 };
+        let (random, handles) = (Random::new(), p2::Handles::default());
+        let small = Small { fds, clock, random, handles, output_dropped: 0 };
         Self {
             args: Strings::new(config.args),
             env: Strings::new(config.env.into_iter().map(|(name, value)| [&name[..], b"=", &value[..]].concat())),
