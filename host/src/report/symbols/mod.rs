@@ -211,8 +211,13 @@ impl Symbols {
             Lines::Dwarf(dwarf) => match &self.linked {
                 None => dwarf.find(&offsets.iter().map(|offset| u64::from(offset - code_start)).collect::<Vec<_>>()),
                 Some(linked) => {
-                    let original = |offset: &u32| linked.original(offset - code_start).map(u64::from);
-                    let addresses: Vec<_> = offsets.iter().map(original).collect();
+                    let mut last = 0;
+                    let mut original = |offset: &u32| {
+                        // They ascend, unless the table is damaged.
+                        last = linked.original(offset - code_start).map(u64::from)?.max(last);
+                        Some(last)
+                    };
+                    let addresses: Vec<_> = offsets.iter().map(&mut original).collect();
                     let mut found = dwarf.find(&addresses.iter().copied().flatten().collect::<Vec<_>>()).into_iter();
                     addresses.iter().map(|address| address.and_then(|_| found.next()).unwrap_or_default()).collect()
                 }

@@ -291,3 +291,25 @@ fn oracle(context: &addr2line::Context<gimli::EndianSlice<'_, gimli::LittleEndia
     }
     places
 }
+
+/// Whatever a module says about where its code was before it was linked, there is an answer.
+#[test]
+fn damaged_tables_of_linked_code_do_no_harm() {
+    let tables: [&[u8]; 6] = [
+        &[],
+        &[0],
+        &[0, 1],
+        &[1, 200, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1],
+        &[0xff; 12],
+        &[0, 0xff, 0xff, 0xff, 0xff, 0x0f, 1, 2],
+    ];
+    for table in tables {
+        let mut module = LINES.to_vec();
+        let content = [&[17], &b"fuzzbox.addresses"[..], table].concat();
+        module.extend([0, content.len() as u8]);
+        module.extend(content);
+        let symbols = Symbols::new(&module, |_| None);
+        let frames: Vec<_> = (0..LINES.len() as u32).rev().map(|offset| Frame { function: 1, offset }).collect();
+        assert_eq!(symbols.sources(&frames).len(), frames.len());
+    }
+}
