@@ -207,9 +207,10 @@ impl<'a> Reader<'a> {
         for (index, (module, name, _)) in (0..).zip(&self.imports) {
             names.propose(index, format!("{module}.{name}"));
         }
-        let imports = self.imports.iter().map(|&(module, name, ty)| {
-            (module, name, self.types.get(ty as usize).and_then(Option::as_ref))
-        });
+        let imports = self
+            .imports
+            .iter()
+            .map(|&(module, name, ty)| (module, name, self.types.get(ty as usize).and_then(Option::as_ref)));
         let protocol = Imports::find(imports)?;
         let type_count = types.core_type_count_in_module();
         debug_assert_eq!(type_count as usize, self.types.len());

@@ -82,22 +82,41 @@ pub fn encode(choices: &[Choice]) -> Vec<u8> {
 }
 
 /// The choices that `bytes` stand for; total.
-pub fn decode(mut bytes: &[u8]) -> Vec<Choice> {
-    let mut choices = Vec::new();
-    while !bytes.is_empty() {
+pub fn decode(bytes: &[u8]) -> Vec<Choice> {
+    items(bytes)
+        .map(|item| match item {
+            Item::Index(index) => Choice::Index(index),
+            Item::Blob(blob) => Choice::Blob(blob.to_vec()),
+        })
+        .collect()
+}
+
+/// A choice whose blob lies in the bytes that it was decoded from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Item<'a> {
+    /// See [`Choice::Index`].
+    Index(u64),
+    /// See [`Choice::Blob`].
+    Blob(&'a [u8]),
+}
+
+/// What [`decode`] gives, without copies.
+pub fn items(mut bytes: &[u8]) -> impl Iterator<Item = Item<'_>> {
+    std::iter::from_fn(move || {
+        if bytes.is_empty() {
+            return None;
+        }
         let (number, rest) = read_number(bytes);
         bytes = rest;
         let value = (number >> 1) as u64;
-        choices.push(if number & 1 == 0 {
-            Choice::Index(value)
-        } else {
-            let len = usize::try_from(value).unwrap_or(usize::MAX).min(bytes.len());
-            let (blob, rest) = bytes.split_at(len);
-            bytes = rest;
-            Choice::Blob(blob.to_vec())
-        });
-    }
-    choices
+        if number & 1 == 0 {
+            return Some(Item::Index(value));
+        }
+        let len = usize::try_from(value).unwrap_or(usize::MAX).min(bytes.len());
+        let (blob, rest) = bytes.split_at(len);
+        bytes = rest;
+        Some(Item::Blob(blob))
+    })
 }
 
 /// Bytes that one number takes at most: ten times seven bits hold 65.

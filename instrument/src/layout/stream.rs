@@ -11,8 +11,8 @@
 //! - An **item** is what the stream has for one draw: [`ITEM_BYTES`], of which the first eight are an index, or the length of a blob.
 //!   The next four are 0 for an index; for a blob, where it starts in *blobs in*, plus 1.
 //! - **Counts** are how many elements the collections of the open spans have, four bytes each, that of no span first.
-//! - An **entry** is what the guest told: kind (`u32`), length of its text in bytes (`u32`), two numbers of eight bytes, the call site (`u64`),
-//!   the text. The next one starts at a multiple of 8.
+//! - An **entry** is what the guest told: kind (`u32`), length of its text in bytes (`u32`), two numbers of eight bytes, the call site
+//!   (`u32`), how many draws there were before (`u32`), the text. The next one starts at a multiple of 8.
 //! - A **record** is a draw, or where a span begins or ends: five numbers of eight bytes. The first is the kind, and 2^32 times the call
 //!   site; the others are:
 //!

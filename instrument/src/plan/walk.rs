@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use anyhow::{Result, bail, ensure};
 use wasmparser::{BinaryReader, BrTable, FuncValidator, FunctionBody, Operator, TryTable, ValType, ValidatorResources};
 
-use crate::added::Added;
 use super::frames::{Frames, Kind};
 use super::{ArmsWay, Change, Edit, FunctionPlan, Handler, TablePlan, Test, TryPlan, label, with_label};
+use crate::added::Added;
 use crate::cfg::{Builder, Calls};
 use crate::counters::Counters;
 use crate::instrument::Options;
 use crate::legacy::UsesLegacy;
-use crate::protocol::Drawing;
 use crate::probes::{Function, Place, Probes, Site};
+use crate::protocol::Drawing;
 use crate::survey::{LOCALS_MAX, Survey};
 use crate::types::{Signature, Values};
 

@@ -211,7 +211,7 @@ const TEXTS: [(&str, &str); 7] = [
 ];
 
 /// Numbers, by name.
-const NUMBERS: [(&str, u32); 73] = [
+const NUMBERS: [(&str, u32); 74] = [
     ("%STATUS", s::STATUS),
     ("%REJECTED", s::REJECTED),
     ("%FAILED", s::FAILED),
@@ -247,6 +247,7 @@ const NUMBERS: [(&str, u32); 73] = [
     ("%ENTRY_A", s::ENTRIES + 8),
     ("%ENTRY_B", s::ENTRIES + 16),
     ("%ENTRY_SITE", s::ENTRIES + 24),
+    ("%ENTRY_DRAWS", s::ENTRIES + 28),
     ("%ENTRIES_TEXT", s::ENTRIES + s::ENTRY_HEAD),
     ("%ENTRY_HEAD", s::ENTRY_HEAD),
     ("%ENTRIES_BYTES", s::ENTRIES_BYTES),

@@ -100,7 +100,11 @@ impl Linked {
 impl Imports {
     /// Finds out which bodies are needed.
     pub(super) fn close(&mut self) {
-        let own: Vec<u32> = if self.draw { OWN.map(|name| Assembled::get().export(name).expect("it is there")).into() } else { Vec::new() };
+        let own: Vec<u32> = if self.draw {
+            OWN.map(|name| Assembled::get().export(name).expect("it is there")).into()
+        } else {
+            Vec::new()
+        };
         let imported = self.functions.iter().map(|&(_, body)| body);
         self.reading = closure(imported.clone().collect());
         self.recording = closure(imported.chain(own).collect());

@@ -51,9 +51,7 @@ pub(crate) struct Imports {
 
 impl Imports {
     /// Looks for the protocol among imported functions: module, name, type.
-    pub(crate) fn find<'a>(
-        imports: impl Iterator<Item = (&'a str, &'a str, Option<&'a FuncType>)>,
-    ) -> Result<Imports> {
+    pub(crate) fn find<'a>(imports: impl Iterator<Item = (&'a str, &'a str, Option<&'a FuncType>)>) -> Result<Imports> {
         let mut found = Imports::default();
         for (function, (module, name, ty)) in (0..).zip(imports) {
             if module != MODULE || OWN.contains(&name) {

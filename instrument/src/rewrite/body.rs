@@ -147,7 +147,11 @@ impl Body<'_> {
             &Change::Call { function, site, tail } => {
                 let mut code = self.sink();
                 code.i32_const(site.cast_signed());
-                if tail { code.return_call(function) } else { code.call(function) };
+                if tail {
+                    code.return_call(function)
+                } else {
+                    code.call(function)
+                };
             }
             Change::Handlers { number } => self.handlers(&plan.tries[*number as usize]),
             Change::BrTableDead { number } => br_table(&mut self.sink(), &plan.tables[*number as usize].depths)?,

@@ -16,6 +16,8 @@
   (local $at i32) (local $len i32) (local $kept i32) (local $out i32) (local $index i64)
   (if (i32.or (i32.lt_s (local.get $min) (i32.const 0)) (i32.lt_s (local.get $most) (local.get $min)))
     (then (call $misuse)))
+  ;; The buffer is to have room for all that may come, whatever comes.
+  (call $check (local.get $to) (local.get $most))
   (local.set $at (i32.load offset=%POSITION (i32.const 0)))
   (local.set $len (local.get $min))
   (if (i32.lt_u (local.get $at) (i32.load offset=%END (i32.const 0)))
@@ -90,6 +92,7 @@
         (i32.lt_s (local.get $room) (i32.const 0))
         (i32.or (i32.lt_s (local.get $min) (i32.const 0)) (i32.lt_s (local.get $most) (local.get $min))))
     (then (call $misuse)))
+  (call $check (local.get $to) (local.get $room))
   (local.set $size (call $alphabet_size (local.get $alphabet) (local.get $ranges)))
   (local.set $at (i32.load offset=%POSITION (i32.const 0)))
   (local.set $wanted (local.get $min))
@@ -262,7 +265,6 @@
       (i32.gt_u (local.get $scalar) (i32.const 0xffff)))))
 
 (func $write_scalar (param $at i32) (param $scalar i32) (param $bytes i32)
-  (call $check (local.get $at) (local.get $bytes))
   (if (i32.eq (local.get $bytes) (i32.const 1))
     (then
       (call $guest_store (local.get $at) (local.get $scalar))

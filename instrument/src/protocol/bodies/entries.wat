@@ -83,7 +83,9 @@
   (i32.store offset=%ENTRY_LEN (local.get $at) (local.get $len))
   (i64.store offset=%ENTRY_A (local.get $at) (local.get $a))
   (i64.store offset=%ENTRY_B (local.get $at) (local.get $b))
-  (i64.store offset=%ENTRY_SITE (local.get $at) (i64.extend_i32_u (local.get $site)))
+  (i32.store offset=%ENTRY_SITE (local.get $at) (local.get $site))
+  (i32.store offset=%ENTRY_DRAWS (local.get $at)
+    (i32.shr_u (i32.load offset=%POSITION (i32.const 0)) (i32.const %ITEM_LOG2)))
   (if (local.get $len)
     (then
       (call $copy_in
