@@ -215,9 +215,9 @@ fn ceil(x: f64) -> i64 {
     x.max(-INTEGER_MAX).ceil() as i64
 }
 
-/// The largest integer that is not above x, or 2^53 if that is smaller.
+/// The largest integer that is not above x, or 2^53 if that is smaller; something below -2^53 if it is.
 fn floor(x: f64) -> i64 {
-    x.min(INTEGER_MAX).floor() as i64
+    x.clamp(-INTEGER_MAX - 2.0, INTEGER_MAX).floor() as i64
 }
 
 /// 2^n, from -1074 to 1023.
@@ -296,6 +296,7 @@ mod tests {
             (-50.0 * tiny, 70.0 * tiny),
             (f64::MAX - 1e294, f64::MAX),
             (-f64::from_bits(2.0_f64.to_bits() + 99), -2.0),
+            (-f64::from_bits(1e300_f64.to_bits() + 99), -1e300),
         ];
         for (lo, hi) in ranges {
             let floats = Floats::new(lo, hi, SUBNORMAL).unwrap();

@@ -38,7 +38,7 @@ fn what_was_drawn_does_the_same_and_draws_the_same() {
             *ends.entry(kind(&check(&mut executor, &stream, rule, &about))).or_default() += 1;
         }
     }
-    assert!(ends.values().sum::<u32>() > 3000 && ends["ok"] > 500 && ends["failed"] > 20, "{ends:?}");
+    assert!(ends.values().sum::<u32>() > 2000 && ends["ok"] > 500 && ends["failed"] > 20, "{ends:?}");
 }
 
 #[test]

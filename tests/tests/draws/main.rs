@@ -44,7 +44,7 @@ fn module(body: &str) -> String {
 }
 
 fn settings() -> Settings {
-    Settings { fuel_max: 10_000_000, memory_bytes_max: 32 << 20, grow_heap_bytes: 0, ..Settings::default() }
+    Settings { fuel_max: 4_000_000_000, memory_bytes_max: 32 << 20, grow_heap_bytes: 0, ..Settings::default() }
 }
 
 /// An executor of the variant that decides.

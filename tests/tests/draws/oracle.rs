@@ -59,31 +59,48 @@ fn comparable(mut trace: Trace) -> Trace {
             told.push(span);
         }
     }
-    trace.spans = told;
+    trace.spans = if trace.draws.len() > SPANS_MAX { Vec::new() } else { told };
     trace
+}
+
+/// Executions with more draws may have more spans than are recorded.
+const SPANS_MAX: usize = 20_000;
+
+/// What to say of two traces that are not the same: they may be long.
+fn first_difference(a: &Trace, b: &Trace) -> String {
+    let place = a.draws.iter().zip(&b.draws).zip(a.choices.iter().zip(&b.choices));
+    let first = place.enumerate().find(|(_, ((a, b), (c, d)))| a != b || c != d);
+    let rest = |trace: &Trace| (trace.draws.len(), trace.spans.clone(), trace.given, trace.misaligned, trace.overrun);
+    first.map_or_else(|| format!("{:?}\n{:?}", rest(a), rest(b)), |first| format!("{first:?}"))
 }
 
 #[test]
 fn functions_put_into_modules_do_what_the_hosts_do() {
-    let (guests, streams) = (250, 40);
+    // Pairs of a guest and a stream.
+    let (pairs, streams) = (10_000, 40);
     let mut rng = Tail::random(11);
     let mut ends = std::collections::BTreeMap::<String, u32>::new();
     let mut draws = 0;
-    for guest in 0..guests {
+    while ends.values().sum::<u32>() < pairs {
         let wat = generate::guest(&mut rng);
         let wasm = wat::parse_str(&wat).unwrap();
         let plain = Plain::new(&wasm);
         let mut executors = executors(&wat);
+        let mut long = 0;
         for _ in 0..streams {
             let (stream, rule) = generate::stream(&mut rng);
-            let (end, trace, told) = plain.run(&stream, rule);
+            let (end, mut trace, told) = plain.run(&stream, rule);
+            if trace.draws.len() > SPANS_MAX {
+                trace.spans.clear();
+            }
             for (variant, executor) in executors.iter_mut().enumerate() {
-                let about = || format!("guest {guest}, variant {variant}, {stream:?}, {rule:?}\n{wat}");
+                let about = || format!("variant {variant}, {stream:?}, {rule:?}\n{wat}");
                 let (outcome, drawn, said) = run(executor, &stream, rule);
                 assert_eq!(kind(&outcome), end, "{}", about());
                 // The second variant records nothing.
                 if variant != 1 {
-                    assert_eq!(comparable(drawn), trace, "{}", about());
+                    let drawn = comparable(drawn);
+                    assert!(drawn == trace, "{}\n{}", first_difference(&drawn, &trace), about());
                     assert_eq!(format!("{said:?}"), format!("{told:?}"), "{}", about());
                 } else {
                     assert_eq!((&said.events, &said.keyframes), (&told.events, &told.keyframes), "{}", about());
@@ -92,6 +109,11 @@ fn functions_put_into_modules_do_what_the_hosts_do() {
             }
             draws += trace.draws.len();
             *ends.entry(end).or_default() += 1;
+            // Some guests draw as much as they can, most of the time.
+            long += u32::from(trace.draws.len() > SPANS_MAX);
+            if long == 2 {
+                break;
+            }
         }
     }
     println!("{draws} draws; {ends:?}");

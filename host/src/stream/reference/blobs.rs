@@ -144,7 +144,7 @@ impl Reference {
         }
         let (mut rest, mut blob, mut written, mut count) = (&given[..], Vec::new(), 0, 0);
         while count < most {
-            let mut pick = 0;
+            let (mut pick, mut filled) = (0, false);
             if !rest.is_empty() {
                 pick = read_pick(&mut rest);
                 if pick >= size {
@@ -154,13 +154,14 @@ impl Reference {
             } else if count >= wanted {
                 break;
             } else if is_given {
-                self.misaligned();
+                // Unless nothing has room.
+                filled = true;
             } else if random {
                 pick = self.random_pick(size);
             }
             let mut scalar = alphabet.scalar(pick);
             if scalar.len_utf8() > room - written {
-                if is_given {
+                if is_given && !filled {
                     self.misaligned();
                 }
                 pick = 0;
@@ -168,6 +169,9 @@ impl Reference {
                 if scalar.len_utf8() > room - written {
                     break;
                 }
+            }
+            if filled {
+                self.misaligned();
             }
             written += scalar.encode_utf8(&mut memory[buffer.clone()][written..]).len();
             if self.blob_bytes as usize + blob.len() + 5 > layout::BLOBS_BYTES as usize {

@@ -87,7 +87,7 @@
   (param $site i32) (result i32)
   (local $at i32) (local $size i32) (local $way i32) (local $from i32) (local $end i32) (local $count i32)
   (local $wanted i32) (local $pick i32) (local $scalar i32) (local $bytes i32) (local $written i32) (local $len i32)
-  (local $out i32) (local $index i64)
+  (local $out i32) (local $filled i32) (local $index i64)
   (if (i32.or
         (i32.lt_s (local.get $room) (i32.const 0))
         (i32.or (i32.lt_s (local.get $min) (i32.const 0)) (i32.lt_s (local.get $most) (local.get $min))))
@@ -140,18 +140,20 @@
                   (i32.load offset=%WRAP (i32.const 0)))))))
         (else
           (br_if $done (i32.ge_u (local.get $count) (local.get $wanted)))
-          (if (i32.eq (local.get $way) (i32.const 1)) (then (call $misaligned (local.get $at))))
+          (local.set $filled (i32.eq (local.get $way) (i32.const 1)))
           (if (i32.eq (local.get $way) (i32.const 2))
             (then (local.set $pick (call $random_pick (local.get $size)))))))
       (local.set $scalar (call $scalar (local.get $alphabet) (local.get $ranges) (local.get $pick)))
       (local.set $bytes (call $utf8_len (local.get $scalar)))
       (if (i32.gt_u (local.get $bytes) (i32.sub (local.get $room) (local.get $written)))
         (then
-          (if (i32.eq (local.get $way) (i32.const 1)) (then (call $misaligned (local.get $at))))
+          (if (i32.gt_u (i32.eq (local.get $way) (i32.const 1)) (local.get $filled))
+            (then (call $misaligned (local.get $at))))
           (local.set $pick (i32.const 0))
           (local.set $scalar (call $scalar (local.get $alphabet) (local.get $ranges) (i32.const 0)))
           (local.set $bytes (call $utf8_len (local.get $scalar)))
           (br_if $done (i32.gt_u (local.get $bytes) (i32.sub (local.get $room) (local.get $written))))))
+      (if (local.get $filled) (then (call $misaligned (local.get $at))))
       (call $write_scalar
         (i32.add (local.get $to) (local.get $written)) (local.get $scalar) (local.get $bytes))
       (local.set $written (i32.add (local.get $written) (local.get $bytes)))

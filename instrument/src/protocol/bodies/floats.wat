@@ -229,9 +229,11 @@
 (func $f64_ceil (param $x f64) (result i64)
   (i64.trunc_sat_f64_s (f64.ceil (f64.max (local.get $x) (f64.const -0x1p53)))))
 
-;; The largest integer that is not above x, or 2^53 if that is smaller.
+;; The largest integer that is not above x, or 2^53 if that is smaller; something below -2^53 if it is.
 (func $f64_floor (param $x f64) (result i64)
-  (i64.trunc_sat_f64_s (f64.floor (f64.min (local.get $x) (f64.const 0x1p53)))))
+  (i64.trunc_sat_f64_s
+    (f64.floor
+      (f64.max (f64.min (local.get $x) (f64.const 0x1p53)) (f64.const -0x1.0000000000001p53)))))
 
 ;; How many odd numbers there are from one odd number to another.
 (func $odd (param $first i64) (param $last i64) (result i64)
