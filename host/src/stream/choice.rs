@@ -106,10 +106,9 @@ pub fn items(mut bytes: &[u8]) -> impl Iterator<Item = Item<'_>> {
         if bytes.is_empty() {
             return None;
         }
-        let (number, rest) = read_number(bytes);
+        let (value, is_blob, rest) = read_number(bytes);
         bytes = rest;
-        let value = (number >> 1) as u64;
-        if number & 1 == 0 {
+        if !is_blob {
             return Some(Item::Index(value));
         }
         let len = usize::try_from(value).unwrap_or(usize::MAX).min(bytes.len());
@@ -134,16 +133,18 @@ fn write_number(bytes: &mut Vec<u8>, mut number: u128) {
     }
 }
 
-/// The number at the beginning of `bytes`, and what follows it.
-fn read_number(bytes: &[u8]) -> (u128, &[u8]) {
-    let mut number = 0_u128;
-    for (i, &byte) in bytes.iter().take(NUMBER_LEN_MAX).enumerate() {
-        number |= u128::from(byte & 0x7f) << (7 * i);
-        if byte & 0x80 == 0 || i + 1 == NUMBER_LEN_MAX {
-            return (number & ((1 << 65) - 1), &bytes[i + 1..]);
+/// The number at the beginning of `bytes`, as its highest 64 bits and its lowest, and what follows it.
+fn read_number(bytes: &[u8]) -> (u64, bool, &[u8]) {
+    let mut low = 0_u64;
+    for (i, &byte) in bytes.iter().take(NUMBER_LEN_MAX - 1).enumerate() {
+        low |= u64::from(byte & 0x7f) << (7 * i);
+        if byte & 0x80 == 0 {
+            return (low >> 1, low & 1 == 1, &bytes[i + 1..]);
         }
     }
-    (number, &[])
+    let last = bytes.get(NUMBER_LEN_MAX - 1).copied().unwrap_or(0);
+    let rest = bytes.get(NUMBER_LEN_MAX..).unwrap_or_default();
+    (low >> 1 | u64::from(last & 3) << 62, low & 1 == 1, rest)
 }
 
 #[cfg(test)]

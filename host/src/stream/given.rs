@@ -42,8 +42,7 @@ impl Given {
                     (blob.len() as u64, start + 1)
                 }
             };
-            self.items.extend_from_slice(&value.to_le_bytes());
-            self.items.extend_from_slice(&blob.to_le_bytes());
+            self.items.extend_from_slice(&(u128::from(blob) << 64 | u128::from(value)).to_le_bytes());
         }
         self.control.clear();
         self.control.resize(CONTROL_BYTES, 0);

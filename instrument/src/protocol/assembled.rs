@@ -1,7 +1,8 @@
 //! The bodies of the protocol's functions: wasm text, assembled when first needed.
 //!
-//! The text is in `bodies/`. Three things are put into it: the numbers of [`layout::stream`], as `%NAME`; how a draw takes an item,
-//! between `%TAKE` and `%TAKEN` what the index is if it is random; and how it is recorded, `%RECORD kind %BOUNDS lo %BOUNDS hi %BOUNDS
+//! The text is in `bodies/`. Five things are put into it: the numbers of [`layout::stream`], as `%NAME`; how a draw takes an item,
+//! between `%TAKE` and `%TAKEN` what the index is if it is random; how it takes one that fits, `%ITEM`, with a branch to `$slow` if there is none;
+//! the order of integers, `%ZIGZAG`; and how it is recorded, `%RECORD kind %BOUNDS lo %BOUNDS hi %BOUNDS
 //! more %RECORDED`.
 
 use std::sync::OnceLock;
@@ -127,7 +128,7 @@ impl Assembled {
 fn callees(body: &FunctionBody<'_>) -> Result<Vec<u32>> {
     let mut callees = Vec::new();
     for operator in body.get_operators_reader()? {
-        if let Operator::Call { function_index } = operator? {
+        if let Operator::Call { function_index } | Operator::ReturnCall { function_index } = operator? {
             callees.push(function_index);
         }
     }
@@ -167,7 +168,36 @@ fn replaced(text: &str, name: &str, with: &str) -> String {
 }
 
 /// What stands for more than a number.
-const TEXTS: [(&str, &str); 7] = [
+const TEXTS: [(&str, &str); 9] = [
+    (
+        "%ITEM",
+        "(br_if $slow
+          (i32.ge_u
+            (local.tee $at (i32.load offset=%POSITION (i32.const 0)))
+            (i32.load offset=%END (i32.const 0))))
+        (local.set $index (i64.load offset=%ITEMS (local.get $at)))
+        (br_if $slow (i64.gt_u (local.get $index) (local.get $max)))
+        (br_if $slow (i32.load offset=%ITEM_BLOB (local.get $at)))
+        (i32.store offset=%POSITION (i32.const 0) (i32.add (local.get $at) (i32.const %ITEM_BYTES)))",
+    ),
+    (
+        "%ZIGZAG",
+        "(local.set $lo (i64.sub (local.get $towards) (local.get $lo)))
+        (local.set $hi (i64.sub (local.get $hi) (local.get $towards)))
+        (local.set $max (select (local.get $lo) (local.get $hi) (i64.lt_u (local.get $lo) (local.get $hi))))
+        (if (result i64) (i64.le_u (local.get $index) (i64.shl (local.get $max) (i64.const 1)))
+          (then
+            (select
+              (i64.add (local.get $towards) (i64.shr_u (i64.add (local.get $index) (i64.const 1)) (i64.const 1)))
+              (i64.sub (local.get $towards) (i64.shr_u (local.get $index) (i64.const 1)))
+              (i32.wrap_i64 (i64.and (local.get $index) (i64.const 1)))))
+          (else
+            (local.set $index (i64.sub (local.get $index) (local.get $max)))
+            (select
+              (i64.add (local.get $towards) (local.get $index))
+              (i64.sub (local.get $towards) (local.get $index))
+              (i64.gt_u (local.get $hi) (local.get $lo)))))",
+    ),
     (
         "%TAKE",
         "(local.set $at (i32.load offset=%POSITION (i32.const 0)))

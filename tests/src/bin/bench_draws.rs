@@ -1,13 +1,14 @@
 //! What a draw costs: `cargo build --release --workspace && target/release/bench-draws`.
 //!
-//! 100 million draws of an integer each, cut into executions, because a stream has an end: CPU time of the executing thread, medians over
+//! 100 million draws of an integer each, cut into executions, because a stream has an end, and 16 to a turn of a loop: CPU time of the executing thread, medians over
 //! rounds in which all have their turn. Everything between one draw and the next is in it: the guest's loop, giving it its stream, and
 //! going back to the initial state. Beside it, the same module with a host function that does the same: it reads an index from the stream,
 //! checks its bounds, and appends a record of the same size.
 
 use cpu_time::ThreadTime;
-use fuzzbox::sandbox::{Executor, Settings, Target, Variant, compiler_settings};
+use fuzzbox::sandbox::{Executor, Settings, THREAD_STACK_BYTES, Target, Variant, compiler_settings};
 use fuzzbox::stream::float::zigzag;
+use fuzzbox::stream::given::Given;
 use fuzzbox::stream::{Choice, Rule, Tail, encode};
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,20 +21,25 @@ const FEW: u32 = 8_192;
 /// As many as there may be.
 const MANY: u32 = 65_536;
 
-/// A module that makes so many draws, or as many turns of the same loop without.
-fn guest(draws: u32, draw: bool) -> String {
+/// Draws in a turn of the guest's loop: each turn is a span, where draws are recorded.
+const TURN: u32 = 16;
+
+/// A module that makes so many draws, so many in a turn of a loop; or as many turns of the same loop without.
+fn guest(draws: u32, draw: bool, turn: u32) -> String {
     let one = if draw {
         "(call $draw_int (i64.const -1000) (i64.const 1000) (i64.const 0))"
     } else {
         "(i64.extend_i32_u (local.get $i))"
     };
+    let one = format!("(local.set $sum (i64.add (local.get $sum) {one}))").repeat(turn as usize);
+    let draws = draws / turn;
     format!(
         "(module
             (import \"fuzzbox_v1\" \"draw_int\" (func $draw_int (param i64 i64 i64) (result i64)))
             (memory (export \"memory\") 1)
             (func (export \"fbx_draws\") (local $i i32) (local $sum i64)
                 (loop $again
-                    (local.set $sum (i64.add (local.get $sum) {one}))
+                    {one}
                     (br_if $again
                         (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const {draws}))))
                 (i64.store (i32.const 0) (local.get $sum))))"
@@ -56,9 +62,13 @@ struct Bench {
 
 impl Bench {
     /// Executions by an executor.
-    fn executor(name: &str, variant: &Variant, draws: u32, draw: bool, given: bool, tail: Tail) -> Self {
+    fn executor(name: &str, variant: &Variant, draws: u32, given: bool, tail: Tail) -> Self {
+        Self::of(name, variant, draws, true, TURN, given, tail)
+    }
+
+    fn of(name: &str, variant: &Variant, draws: u32, draw: bool, turn: u32, given: bool, tail: Tail) -> Self {
         let settings = Settings { fuel_max: 4_000_000_000, ..Settings::default() };
-        let target = Target::load_variant(guest(draws, draw).as_bytes(), settings, variant.clone());
+        let target = Target::load_variant(guest(draws, draw, turn).as_bytes(), settings, variant.clone());
         let mut executor = Executor::new(&Arc::new(target.expect("it is a target"))).expect("it can be instantiated");
         let (stream, rule) = (if given { stream(draws) } else { Vec::new() }, Rule { tail, wrap: false });
         let run = move || {
@@ -78,6 +88,13 @@ impl Bench {
             function.call(&mut store, ()).expect("it does not trap");
         };
         Self { name: name.to_owned(), draws, run: Box::new(run), times: Vec::new() }
+    }
+
+    /// The host's decoding of a stream, which is a part of what executors do.
+    fn decoding(draws: u32) -> Self {
+        let (mut given, stream) = (Given::default(), stream(draws));
+        let run = move || given.set(&stream, &Rule::default());
+        Self { name: "decoding alone".to_owned(), draws, run: Box::new(run), times: Vec::new() }
     }
 
     fn round(&mut self) {
@@ -104,7 +121,7 @@ struct Host {
 
 impl Host {
     fn instance(draws: u32) -> (Store<Self>, TypedFunc<(), ()>) {
-        let wasm = wat::parse_str(guest(draws, true)).expect("it is a module");
+        let wasm = wat::parse_str(guest(draws, true, TURN)).expect("it is a module");
         let engine = Engine::new(&compiler_settings(&wasm).expect("it can be read")).expect("settings are fine");
         let module = Module::new(&engine, &wasm).expect("it compiles");
         let mut linker = Linker::new(&engine);
@@ -128,19 +145,27 @@ impl Host {
 }
 
 fn main() {
+    // On a thread with less stack, the executor would start one of its own, and that would be measured by nobody.
+    let thread = std::thread::Builder::new().stack_size(THREAD_STACK_BYTES).spawn(measure);
+    thread.expect("the thread can be started").join().expect("the bench does not panic");
+}
+
+fn measure() {
     let random = Tail::Random { seed: 1, choices: u32::MAX };
     let (metered, full) = (Variant::Metered, Variant::Full);
     let mut benches = vec![
         Bench::host("host function", FEW),
-        Bench::executor("recorded, from the stream", &metered, FEW, true, true, Tail::Zero),
-        Bench::executor("recorded, from the stream", &metered, MANY, true, true, Tail::Zero),
-        Bench::executor("recorded, zeros", &metered, FEW, true, false, Tail::Zero),
-        Bench::executor("recorded, random", &metered, FEW, true, false, random),
-        Bench::executor("the loop alone, metered", &metered, FEW, false, false, Tail::Zero),
-        Bench::executor("read, from the stream", &full, FEW, true, true, Tail::Zero),
-        Bench::executor("read, zeros", &full, FEW, true, false, Tail::Zero),
-        Bench::executor("read, random", &full, FEW, true, false, random),
-        Bench::executor("the loop alone, full", &full, FEW, false, false, Tail::Zero),
+        Bench::decoding(FEW),
+        Bench::executor("recorded, from the stream", &metered, FEW, true, Tail::Zero),
+        Bench::executor("recorded, from the stream", &metered, MANY, true, Tail::Zero),
+        Bench::of("the same, a span for each", &metered, FEW, true, 1, true, Tail::Zero),
+        Bench::executor("recorded, zeros", &metered, FEW, false, Tail::Zero),
+        Bench::executor("recorded, random", &metered, FEW, false, random),
+        Bench::of("the loop alone, metered", &metered, FEW, false, TURN, false, Tail::Zero),
+        Bench::executor("read, from the stream", &full, FEW, true, Tail::Zero),
+        Bench::executor("read, zeros", &full, FEW, false, Tail::Zero),
+        Bench::executor("read, random", &full, FEW, false, random),
+        Bench::of("the loop alone, full", &full, FEW, false, TURN, false, Tail::Zero),
     ];
     for _ in 0..ROUNDS {
         benches.iter_mut().for_each(Bench::round);

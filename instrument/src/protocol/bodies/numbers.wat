@@ -1,26 +1,96 @@
 ;; Draws of one index.
+;;
+;; Each is there twice: what is exported takes an index from the stream that fits, in few instructions and without a call, so that it
+;; needs no frame; in all other cases it leaves everything to the other one.
+
+(func (export "draw_int") (param $lo i64) (param $hi i64) (param $towards i64) (param $site i32) (result i64)
+  (local $at i32) (local $max i64) (local $index i64)
+  (local.set $max (i64.sub (local.get $hi) (local.get $lo)))
+  (block $slow
+    (br_if $slow (i64.gt_s (local.get $lo) (local.get $hi)))
+    %ITEM
+    (local.set $towards
+      (select (local.get $lo) (local.get $towards) (i64.lt_s (local.get $towards) (local.get $lo))))
+    (local.set $towards
+      (select (local.get $hi) (local.get $towards) (i64.gt_s (local.get $towards) (local.get $hi))))
+    %RECORD %KIND_INT %LO (local.get $lo) %HI (local.get $hi) %MORE (local.get $towards) %RECORDED
+    %ZIGZAG
+    return)
+  (return_call $slow_int (local.get $lo) (local.get $hi) (local.get $towards) (local.get $site)))
+
+(func (export "draw_uint") (param $lo i64) (param $hi i64) (param $towards i64) (param $site i32) (result i64)
+  (local $at i32) (local $max i64) (local $index i64)
+  (local.set $max (i64.sub (local.get $hi) (local.get $lo)))
+  (block $slow
+    (br_if $slow (i64.gt_u (local.get $lo) (local.get $hi)))
+    %ITEM
+    (local.set $towards
+      (select (local.get $lo) (local.get $towards) (i64.lt_u (local.get $towards) (local.get $lo))))
+    (local.set $towards
+      (select (local.get $hi) (local.get $towards) (i64.gt_u (local.get $towards) (local.get $hi))))
+    %RECORD %KIND_UINT %LO (local.get $lo) %HI (local.get $hi) %MORE (local.get $towards) %RECORDED
+    %ZIGZAG
+    return)
+  (return_call $slow_uint (local.get $lo) (local.get $hi) (local.get $towards) (local.get $site)))
+
+(func (export "draw_bool") (param $p i32) (param $site i32) (result i32)
+  (local $at i32) (local $max i64) (local $index i64)
+  (local.set $max (i64.const 1))
+  (block $slow
+    ;; What is certain is rare.
+    (br_if $slow (i32.gt_u (i32.sub (local.get $p) (i32.const 1)) (i32.const -3)))
+    %ITEM
+    %RECORD %KIND_BOOL %LO (i64.extend_i32_u (local.get $p)) %HI (local.get $max) %MORE (i64.const 0) %RECORDED
+    (return (i32.wrap_i64 (local.get $index))))
+  (return_call $slow_bool (local.get $p) (local.get $site)))
+
+(func (export "draw_choice") (param $n i32) (param $weights i32) (param $site i32) (result i32)
+  (local $at i32) (local $max i64) (local $index i64)
+  (local.set $max (i64.extend_i32_u (i32.sub (local.get $n) (i32.const 1))))
+  (block $slow
+    (br_if $slow (i32.le_s (local.get $n) (i32.const 0)))
+    (br_if $slow (local.get $weights))
+    %ITEM
+    %RECORD %KIND_CHOICE %LO (i64.const 0) %HI (local.get $max) %MORE (i64.const 0) %RECORDED
+    (return (i32.wrap_i64 (local.get $index))))
+  (return_call $slow_choice (local.get $n) (local.get $weights) (local.get $site)))
+
+(func (export "draw_payload") (param $bits i32) (param $site i32) (result i64)
+  (local $at i32) (local $max i64) (local $index i64)
+  (local.set $max
+    (i64.shr_u (i64.const -1) (i64.extend_i32_u (i32.sub (i32.const 64) (local.get $bits)))))
+  (block $slow
+    (br_if $slow (i32.gt_u (i32.sub (local.get $bits) (i32.const 1)) (i32.const 63)))
+    %ITEM
+    %RECORD %KIND_PAYLOAD %LO (i64.const 0) %HI (local.get $max) %MORE (i64.const 0) %RECORDED
+    (return (local.get $index)))
+  (return_call $slow_payload (local.get $bits) (local.get $site)))
+
+(func (export "draw_more") (param $min i32) (param $most i32) (param $average i32) (param $site i32) (result i32)
+  (local $at i32) (local $max i64) (local $index i64) (local $level i32) (local $count i32)
+  (local.set $max (i64.const 1))
+  (block $slow
+    (br_if $slow (i32.or (i32.lt_s (local.get $min) (i32.const 0)) (i32.lt_s (local.get $most) (local.get $min))))
+    (local.set $level (i32.shl (i32.load offset=%DEPTH (i32.const 0)) (i32.const 2)))
+    (local.set $count (i32.load offset=%COUNTS (local.get $level)))
+    ;; Something can be drawn.
+    (br_if $slow (i32.lt_u (local.get $count) (local.get $min)))
+    (br_if $slow (i32.ge_u (local.get $count) (local.get $most)))
+    %ITEM
+    %RECORD %KIND_MORE
+      %LO (i64.extend_i32_u (local.get $min)) %HI (i64.extend_i32_u (local.get $most)) %MORE (i64.const 1)
+    %RECORDED
+    (i32.store offset=%COUNTS (local.get $level)
+      (i32.mul (i32.add (local.get $count) (i32.const 1)) (i32.wrap_i64 (local.get $index))))
+    (return (i32.wrap_i64 (local.get $index))))
+  (return_call $slow_more (local.get $min) (local.get $most) (local.get $average) (local.get $site)))
 
 ;; The value at an index: `towards`, then by distance from it, the larger first.
 (func $zigzag (param $index i64) (param $lo i64) (param $hi i64) (param $towards i64) (result i64)
-  (local $below i64) (local $above i64) (local $both i64)
-  (local.set $below (i64.sub (local.get $towards) (local.get $lo)))
-  (local.set $above (i64.sub (local.get $hi) (local.get $towards)))
-  (local.set $both
-    (select (local.get $below) (local.get $above) (i64.lt_u (local.get $below) (local.get $above))))
-  (if (i64.le_u (local.get $index) (i64.shl (local.get $both) (i64.const 1)))
-    (then
-      (return
-        (select
-          (i64.add (local.get $towards) (i64.shr_u (i64.add (local.get $index) (i64.const 1)) (i64.const 1)))
-          (i64.sub (local.get $towards) (i64.shr_u (local.get $index) (i64.const 1)))
-          (i32.wrap_i64 (i64.and (local.get $index) (i64.const 1)))))))
-  (local.set $index (i64.sub (local.get $index) (local.get $both)))
-  (select
-    (i64.add (local.get $towards) (local.get $index))
-    (i64.sub (local.get $towards) (local.get $index))
-    (i64.gt_u (local.get $above) (local.get $below))))
+  (local $max i64)
+  %ZIGZAG)
 
-(func (export "draw_int") (param $lo i64) (param $hi i64) (param $towards i64) (param $site i32) (result i64)
+(func $slow_int (param $lo i64) (param $hi i64) (param $towards i64) (param $site i32) (result i64)
   (local $at i32) (local $max i64) (local $index i64)
   (if (i64.gt_s (local.get $lo) (local.get $hi)) (then (call $misuse)))
   (local.set $towards
@@ -30,9 +100,9 @@
   (local.set $max (i64.sub (local.get $hi) (local.get $lo)))
   %TAKE (call $random_index (local.get $max)) %TAKEN
   %RECORD %KIND_INT %LO (local.get $lo) %HI (local.get $hi) %MORE (local.get $towards) %RECORDED
-  (call $zigzag (local.get $index) (local.get $lo) (local.get $hi) (local.get $towards)))
+  %ZIGZAG)
 
-(func (export "draw_uint") (param $lo i64) (param $hi i64) (param $towards i64) (param $site i32) (result i64)
+(func $slow_uint (param $lo i64) (param $hi i64) (param $towards i64) (param $site i32) (result i64)
   (local $at i32) (local $max i64) (local $index i64)
   (if (i64.gt_u (local.get $lo) (local.get $hi)) (then (call $misuse)))
   (local.set $towards
@@ -42,10 +112,10 @@
   (local.set $max (i64.sub (local.get $hi) (local.get $lo)))
   %TAKE (call $random_index (local.get $max)) %TAKEN
   %RECORD %KIND_UINT %LO (local.get $lo) %HI (local.get $hi) %MORE (local.get $towards) %RECORDED
-  (call $zigzag (local.get $index) (local.get $lo) (local.get $hi) (local.get $towards)))
+  %ZIGZAG)
 
 ;; What is certain has one index, which stands for it.
-(func (export "draw_bool") (param $p i32) (param $site i32) (result i32)
+(func $slow_bool (param $p i32) (param $site i32) (result i32)
   (local $at i32) (local $max i64) (local $index i64)
   (local.set $max
     (i64.extend_i32_u
@@ -54,7 +124,7 @@
   %RECORD %KIND_BOOL %LO (i64.extend_i32_u (local.get $p)) %HI (local.get $max) %MORE (i64.const 0) %RECORDED
   (i32.or (i32.wrap_i64 (local.get $index)) (i32.eq (local.get $p) (i32.const -1))))
 
-(func (export "draw_choice") (param $n i32) (param $weights i32) (param $site i32) (result i32)
+(func $slow_choice (param $n i32) (param $weights i32) (param $site i32) (result i32)
   (local $at i32) (local $max i64) (local $index i64)
   (if (i32.le_s (local.get $n) (i32.const 0)) (then (call $misuse)))
   (if (local.get $weights)
@@ -95,7 +165,7 @@
       (br $again)))
   (i64.extend_i32_u (local.get $i)))
 
-(func (export "draw_payload") (param $bits i32) (param $site i32) (result i64)
+(func $slow_payload (param $bits i32) (param $site i32) (result i64)
   (local $at i32) (local $max i64) (local $index i64)
   (if (i32.gt_u (i32.sub (local.get $bits) (i32.const 1)) (i32.const 63)) (then (call $misuse)))
   (local.set $max
@@ -105,7 +175,7 @@
   (local.get $index))
 
 ;; Whether the collection of the innermost span that the guest has open gets another element.
-(func (export "draw_more") (param $min i32) (param $most i32) (param $average i32) (param $site i32) (result i32)
+(func $slow_more (param $min i32) (param $most i32) (param $average i32) (param $site i32) (result i32)
   (local $at i32) (local $max i64) (local $index i64) (local $level i32) (local $count i32)
   (if (i32.or (i32.lt_s (local.get $min) (i32.const 0)) (i32.lt_s (local.get $most) (local.get $min)))
     (then (call $misuse)))
