@@ -1,4 +1,4 @@
-;; unfolded
+;; draws
 (module
   (import "fuzzbox_v1" "draw_bool" (func $draw_bool (param i32) (result i32)))
   (import "fuzzbox_v1" "assume" (func $assume (param i32)))
