@@ -48,7 +48,7 @@ fn any_bytes_are_a_stream() {
     for round in 0..20_000 {
         let mut stream = vec![0; (rng.next_u32() % 30) as usize];
         rng.fill_bytes(&mut stream);
-        let rule = Rule { tail: Tail::Zero, wrap: rng.next_u32() % 2 == 0 };
+        let rule = Rule { tail: Tail::Zero, wrap: rng.next_u32().is_multiple_of(2) };
         let outcome = check(&mut executor, &stream, rule, &|| format!("{round}: {stream:?}"));
         assert_eq!(outcome, Outcome::Ok);
     }

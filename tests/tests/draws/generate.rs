@@ -106,7 +106,9 @@ fn draw(rng: &mut impl Rng) -> String {
     let (a, b, c) = (number(), number(), number());
     match rng.next_u64() % 8 {
         // One in many has its bounds in the wrong order.
-        0 if rng.next_u32() % 30 == 0 => format!("(call $draw_int (i64.const {a}) (i64.const {b}) (i64.const {c}))"),
+        0 if rng.next_u32().is_multiple_of(30) => {
+            format!("(call $draw_int (i64.const {a}) (i64.const {b}) (i64.const {c}))")
+        }
         0 => format!("(call $draw_int (i64.const {}) (i64.const {}) (i64.const {c}))", a.min(b), a.max(b)),
         1 => {
             let (a, b) = (a.cast_unsigned(), b.cast_unsigned());
@@ -121,13 +123,16 @@ fn draw(rng: &mut impl Rng) -> String {
             format!("(i64.extend_i32_u (call $draw_choice (i32.const {n}) (i32.const 0)))")
         }
         4 => {
-            let n = rng.next_u32() % 5 + u32::from(rng.next_u32() % 30 != 0);
+            let n = rng.next_u32() % 5 + u32::from(!rng.next_u32().is_multiple_of(30));
             format!("(i64.extend_i32_u (call $draw_choice (i32.const {n}) (i32.const 64)))")
         }
-        5 => format!("(call $draw_payload (i32.const {}))", rng.next_u32() % 64 + u32::from(rng.next_u32() % 30 != 0)),
+        5 => format!(
+            "(call $draw_payload (i32.const {}))",
+            rng.next_u32() % 64 + u32::from(!rng.next_u32().is_multiple_of(30))
+        ),
         _ => {
             let (lo, hi, flags) = (float(rng), float(rng), rng.next_u32() % 16);
-            let (lo, hi) = if lo <= hi || rng.next_u32() % 30 == 0 { (lo, hi) } else { (hi, lo) };
+            let (lo, hi) = if lo <= hi || rng.next_u32().is_multiple_of(30) { (lo, hi) } else { (hi, lo) };
             format!(
                 "(i64.reinterpret_f64 (call $draw_f64 (f64.reinterpret_i64 (i64.const {})) \
                  (f64.reinterpret_i64 (i64.const {})) (i32.const {flags})))",
@@ -155,7 +160,7 @@ fn blob(out: &mut String, rng: &mut impl Rng) -> std::fmt::Result {
     let min = rng.next_u32() % [4, 300][rng.next_u32() as usize % 2];
     let most = min + rng.next_u32() % [3, 40, 600][rng.next_u32() as usize % 3];
     // Near the end of memory, so that long ones do not fit.
-    let to = [512, 65_536 - rng.next_u32() % 900][usize::from(rng.next_u32() % 8 == 0)];
+    let to = [512, 65_536 - rng.next_u32() % 900][usize::from(rng.next_u32().is_multiple_of(8))];
     write!(
         out,
         "(local.set $len (call $draw_bytes (i32.const {to}) (i32.const {min}) (i32.const {most}))) {}",
@@ -167,7 +172,7 @@ fn string(out: &mut String, rng: &mut impl Rng) -> std::fmt::Result {
     let (min, span) = (rng.next_u32() % 5, rng.next_u32() % 20);
     let room = rng.next_u32() % [9, 100][rng.next_u32() as usize % 2];
     let (alphabet, ranges) = [(0, 0), (128, 1), (128, 2), (128, 4), (128, 5)][rng.next_u32() as usize % 5];
-    let to = [512, 65_536 - rng.next_u32() % 60][usize::from(rng.next_u32() % 8 == 0)];
+    let to = [512, 65_536 - rng.next_u32() % 60][usize::from(rng.next_u32().is_multiple_of(8))];
     write!(
         out,
         "(local.set $len (call $draw_str (i32.const {to}) (i32.const {room}) (i32.const {min}) (i32.const {}) \
@@ -212,9 +217,9 @@ pub(super) fn stream(rng: &mut impl Rng) -> (Vec<u8>, Rule) {
         1 => Tail::Stop,
         _ => Tail::Random { seed: rng.next_u64(), choices: rng.next_u32() % 3000 },
     };
-    let rule = Rule { tail, wrap: rng.next_u32() % 2 == 0 };
+    let rule = Rule { tail, wrap: rng.next_u32().is_multiple_of(2) };
     let len = rng.next_u64() % 40;
-    if rng.next_u32() % 2 == 0 {
+    if rng.next_u32().is_multiple_of(2) {
         return ((0..len).map(|_| rng.next_u32() as u8).collect(), rule);
     }
     let choices: Vec<_> = (0..len)

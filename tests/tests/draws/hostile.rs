@@ -169,3 +169,30 @@ fn memories_of_any_kind_do() {
     }
     ends("(drop (call $draw_bytes (i32.const 0) (i32.const 0) (i32.const 0)))", "ok");
 }
+
+#[test]
+fn what_never_ends_can_be_interrupted_and_draws_go_on_after_it() {
+    let wat = module(
+        "(func (export \"fbx_any\") (local $drawn i64)
+            (drop (call $draw_bytes (i32.const 8) (i32.const 3) (i32.const 3)))
+            (local.set $drawn (call $draw_int (i64.const 0) (i64.const 9) (i64.const 0)))
+            (loop $forever (br_if $forever (i64.eq (local.get $drawn) (i64.const 1))))
+            (call $keyframe (i32.const 0) (local.get $drawn)))",
+    );
+    let stream = |index| encode(&[Choice::Blob(b"abc".to_vec()), Choice::Index(index)]);
+    let executor = &mut executors(&wat)[1];
+    for _ in 0..3 {
+        let interrupter = executor.interrupter();
+        let outcome = std::thread::scope(|scope| {
+            scope.spawn(move || {
+                while !interrupter.interrupt().unwrap() {
+                    std::thread::yield_now();
+                }
+            });
+            executor.run(&stream(1)).unwrap()
+        });
+        assert_eq!(outcome, Outcome::Interrupted);
+        let (outcome, _, told) = run(executor, &stream(5), Rule::default());
+        assert_eq!((outcome, told.keyframes), (Outcome::Ok, vec![(0, 5)]));
+    }
+}
