@@ -5,9 +5,10 @@ use super::mutate::Mutator;
 use super::rng::Rng;
 use super::scheduler::Scheduler;
 use super::variants::Progress;
-use super::worker::{Known, KnownFailures, NewFailure, NewTestcase, Report, Variants, Workers};
+use super::worker::{Known, KnownFailures, NewFailure, Report, Variants, Workers};
 use crate::coverage::Seen;
 use crate::sandbox::{Outcome, Target};
+use crate::stream::{Rule, Tail};
 use anyhow::Result;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,6 +34,11 @@ const LEN_PATIENCE: u64 = 20_000;
 /// Mutants become no longer than this by that, in bytes, unless a seed is (libFuzzer's `-max_len` by default): a campaign that finds nothing new
 /// would spend its time on ever longer ones.
 const LEN_MAX_GROWN: usize = 4096;
+
+/// Where random choices follow a mutant of a stream, it has at least so many in all, or twice as many, and so on.
+const RANDOM_CHOICES_MIN: u32 = 8;
+/// How often that can be doubled, and 1.
+const RANDOM_CHOICES_STEPS: usize = 8;
 
 /// A deterministic search: call [`Campaign::step`] until enough is found.
 #[derive(Debug)]
@@ -108,6 +114,15 @@ pub struct Round {
     pub failures: Vec<Failure>,
 }
 
+/// How a mutant of a choice stream is read: half of them go on with random choices.
+fn mutants_rule(rng: &mut Rng) -> Rule {
+    let tail = match rng.below(2) {
+        0 => Tail::Zero,
+        _ => Tail::Random { seed: rng.word(), choices: RANDOM_CHOICES_MIN << rng.below(RANDOM_CHOICES_STEPS) },
+    };
+    Rule { tail, wrap: true }
+}
+
 impl Campaign {
     /// A campaign against `target` that has not executed anything.
     pub fn new(target: Arc<Target>, seed: u64, mutator: Mutator) -> Self {
@@ -151,6 +166,7 @@ impl Campaign {
         let reports = workers.run(variants, inputs.len() as u64, |task, worker| {
             let mut report = Report::default();
             worker.input.clone_from(inputs[usize::try_from(task)?]);
+            worker.rule = Rule::default();
             worker.execute(variants, known, &mut report)?;
             Ok(report)
         })?;
@@ -188,6 +204,7 @@ impl Campaign {
         self.grow_inputs();
         let (seed, number, corpus, mutator) = (self.seed, self.totals.rounds, &self.corpus, &self.mutator);
         let (len_max, variants) = (self.len_max, &self.variants);
+        let choices = self.target().takes_choices();
         let known = Known { seen: corpus.seen(), failures: &self.known };
         let reports = workers.run(variants, TASKS.min(execs), |task, worker| {
             let mut report = Report::default();
@@ -203,9 +220,21 @@ impl Campaign {
                     parent = scheduler.pick(&mut rng);
                     report.picks.push(parent);
                 }
+                let Testcase { bytes, sample, .. } = &corpus.testcases()[parent];
                 worker.input.clear();
-                worker.input.extend_from_slice(&corpus.testcases()[parent].bytes);
-                mutator.mutate(&mut worker.input, len_max, corpus, &mut rng);
+                match sample {
+                    // Now and then as plain bytes: what the tree doesn't show can be changed too.
+                    Some(sample) if !rng.one_in(16) => {
+                        mutator.mutate_sample(sample, &mut worker.input, len_max.max(bytes.len()), corpus, &mut rng);
+                    }
+                    _ => {
+                        worker.input.extend_from_slice(bytes);
+                        mutator.mutate(&mut worker.input, len_max, corpus, &mut rng);
+                    }
+                }
+                if choices {
+                    worker.rule = mutants_rule(&mut rng);
+                }
                 worker.execute(variants, known, &mut report)?;
             }
             Ok(report)
@@ -248,9 +277,9 @@ impl Campaign {
         for mut new in trimmed {
             if let Some(mut report) = reports.next() {
                 self.totals.fuel += report.execs * self.corpus.testcases()[new.index].fuel;
-                for NewTestcase { input, profile, fuel } in std::mem::take(&mut report.testcases) {
-                    self.progress.shown(&profile, self.corpus.seen(), self.totals.execs);
-                    let new_edges = self.corpus.shorten(new.index, &input, profile, fuel);
+                for shorter in std::mem::take(&mut report.testcases) {
+                    self.progress.shown(&shorter.profile, self.corpus.seen(), self.totals.execs);
+                    let new_edges = self.corpus.shorten(new.index, shorter);
                     new.new_edges.extend(new_edges.unwrap_or_default());
                 }
                 self.merge(vec![report], signature, round);
@@ -311,9 +340,9 @@ impl Campaign {
                 self.totals.fuel += PICK_EXECS * self.corpus.testcases()[index].fuel;
                 self.corpus.picked(index);
             }
-            for NewTestcase { input, profile, fuel } in report.testcases {
-                self.progress.shown(&profile, self.corpus.seen(), self.totals.execs);
-                if let Some(new) = self.corpus.admit(&input, profile, fuel) {
+            for testcase in report.testcases {
+                self.progress.shown(&testcase.profile, self.corpus.seen(), self.totals.execs);
+                if let Some(new) = self.corpus.admit(testcase) {
                     if !new.new_edges.is_empty() {
                         self.totals.execs_at_new_edge = self.totals.execs;
                     }

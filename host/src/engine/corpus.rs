@@ -1,7 +1,11 @@
 //! The inputs that are worth keeping.
 
+use super::mutate::choices::Pool;
+use super::rng::Rng;
+use super::worker::NewTestcase;
 use crate::coverage::{Profile, Seen};
 use crate::store::InputId;
+use crate::stream::Node;
 use fuzzbox_instrument::EdgeSet;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,6 +23,8 @@ pub struct Testcase {
     pub fuel: u64,
     /// How often it was chosen to be mutated.
     pub picks: u64,
+    /// What its execution drew, if the guest draws.
+    pub sample: Option<Node>,
 }
 
 /// The testcases of a campaign in the order in which they were added, and what all of them showed.
@@ -31,6 +37,8 @@ pub struct Corpus {
     features: Vec<Feature>,
     /// By testcase: what the features that it owns weigh.
     weights: Vec<u64>,
+    /// Spans of testcases, if the guest draws.
+    pool: Pool,
     retired: EdgeSet,
 }
 
@@ -68,32 +76,35 @@ impl Corpus {
             seen: Seen::nothing(edges_total),
             features: vec![Feature::default(); edges_total * BUCKETS],
             weights: Vec::new(),
+            pool: Pool::default(),
             retired: EdgeSet::default(),
         }
     }
 
     /// Takes an input if its profile shows something new. It counts for the scheduler once it is [settled](Corpus::settle).
-    pub(super) fn admit(&mut self, bytes: &[u8], profile: Profile, fuel: u64) -> Option<Admitted> {
-        let id = InputId::of(bytes);
+    pub(super) fn admit(&mut self, new: NewTestcase) -> Option<Admitted> {
+        let NewTestcase { input, profile, fuel, sample } = new;
+        let id = InputId::of(&input);
         if !self.seen.is_new(&profile) || !self.ids.insert(id) {
             return None;
         }
         let news = self.seen.news(&profile);
         let new_edges = self.seen.add(&profile);
-        self.push(Testcase { id, bytes: bytes.into(), profile, fuel, picks: 0 });
+        self.push(Testcase { id, bytes: input.into(), profile, fuel, picks: 0, sample });
         Some(Admitted { index: self.testcases.len() - 1, new_edges, news })
     }
 
     /// Puts an input that shows the same news at less cost in the place of a testcase that is not settled. Returns the edges that nobody
     /// reached before it; `None` if it is a testcase already, and nothing changed.
-    pub(super) fn shorten(&mut self, index: usize, bytes: &[u8], profile: Profile, fuel: u64) -> Option<Vec<u32>> {
-        let id = InputId::of(bytes);
+    pub(super) fn shorten(&mut self, index: usize, shorter: NewTestcase) -> Option<Vec<u32>> {
+        let NewTestcase { input, profile, fuel, sample } = shorter;
+        let id = InputId::of(&input);
         if !self.ids.insert(id) {
             return None;
         }
         self.ids.remove(&self.testcases[index].id);
         let new_edges = self.seen.add(&profile);
-        self.testcases[index] = Testcase { id, bytes: bytes.into(), profile, fuel, picks: 0 };
+        self.testcases[index] = Testcase { id, bytes: input.into(), profile, fuel, picks: 0, sample };
         Some(new_edges)
     }
 
@@ -115,6 +126,16 @@ impl Corpus {
             feature.testcases += 1;
             self.weights[feature.owner as usize] += FEATURE_WEIGHT / u64::from(feature.testcases);
         }
+        let Testcase { id, sample, .. } = &self.testcases[index];
+        if let Some(sample) = sample {
+            let (seed, _) = id.0.split_first_chunk().expect("an id is longer");
+            self.pool.offer(sample, &mut Rng::of_task(u64::from_le_bytes(*seed), 0, 0));
+        }
+    }
+
+    /// Spans of the testcases.
+    pub(super) fn pool(&self) -> &Pool {
+        &self.pool
     }
 
     /// By testcase: the sum over the features that it owns of [`FEATURE_WEIGHT`] divided by the number of testcases that show it.
@@ -142,7 +163,7 @@ impl Corpus {
     pub(super) fn keep_empty(&mut self) {
         let id = InputId::of(&[]);
         self.ids.insert(id);
-        self.push(Testcase { id, bytes: Arc::from([]), profile: Profile::default(), fuel: 0, picks: 0 });
+        self.push(Testcase { id, bytes: Arc::from([]), profile: Profile::default(), fuel: 0, picks: 0, sample: None });
     }
 
     fn push(&mut self, testcase: Testcase) {

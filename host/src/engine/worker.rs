@@ -3,6 +3,7 @@
 use super::trim::{Trimmed, trim};
 use crate::coverage::{Added, Judge, Profile, Seen};
 use crate::sandbox::{Executor, Outcome, THREAD_STACK_BYTES, Target, Variant, Watchdog};
+use crate::stream::{Node, Rule, encode};
 use anyhow::{Context, Result};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
@@ -49,6 +50,8 @@ pub(super) struct Worker {
     judge: Judge,
     /// The input to execute.
     pub(super) input: Vec<u8>,
+    /// How it is read, if it is a choice stream.
+    pub(super) rule: Rule,
 }
 
 /// What is known at the beginning of a round, to all of its tasks.
@@ -88,6 +91,8 @@ pub(super) struct NewTestcase {
     pub(super) input: Vec<u8>,
     pub(super) profile: Profile,
     pub(super) fuel: u64,
+    /// What it drew, if the guest draws.
+    pub(super) sample: Option<Node>,
 }
 
 #[derive(Debug)]
@@ -166,12 +171,12 @@ impl Worker {
         if let Some(watchdog) = &variants.watchdog {
             watchdog.watch(quick.interrupter());
         }
-        Ok(Self { quick, metered, judge: Judge::new(), input: Vec::new() })
+        Ok(Self { quick, metered, judge: Judge::new(), input: Vec::new(), rule: Rule::default() })
     }
 
-    /// Executes `self.input` and reports what is new.
+    /// Executes `self.input` by `self.rule` and reports what is new. Of a choice stream the canonical form is reported, which needs no rule.
     pub(super) fn execute(&mut self, variants: &Variants, known: Known<'_>, report: &mut Report) -> Result<()> {
-        let outcome = self.quick.run(&self.input)?;
+        let outcome = self.quick.run_stream(&self.input, &self.rule)?;
         report.execs += 1;
         report.input_bytes += self.input.len() as u64;
         report.at_len_max += u64::from(self.input.len() == variants.metered.settings.input_bytes_max as usize);
@@ -183,7 +188,7 @@ impl Worker {
                     return Ok(());
                 }
             }
-            Outcome::Rejected => {
+            Outcome::Rejected | Outcome::Overrun => {
                 report.rejected += 1;
                 return Ok(());
             }
@@ -211,17 +216,27 @@ impl Worker {
             (outcome, &self.quick)
         } else {
             let metered = deciding(&mut self.quick, &mut self.metered, variants)?;
-            (metered.run(&self.input)?, &*metered)
+            (metered.run_stream(&self.input, &self.rule)?, &*metered)
         };
         let observation = executor.observation();
+        let mut sample = None;
+        if variants.metered.takes_choices() && !matches!(outcome, Outcome::Rejected | Outcome::Overrun) {
+            let draws = observation.draws();
+            self.input = encode(&draws.choices);
+            sample = Some(Node::of(&draws));
+            if self.input.len() > variants.metered.settings.input_bytes_max as usize {
+                return Ok(());
+            }
+        }
         match outcome {
             Outcome::Ok => {
                 let profile = Profile::of(observation);
                 if report.added.add(&profile, known.seen) {
-                    report.testcases.push(NewTestcase { input: self.input.clone(), profile, fuel: observation.fuel() });
+                    let (input, fuel) = (self.input.clone(), observation.fuel());
+                    report.testcases.push(NewTestcase { input, profile, fuel, sample });
                 }
             }
-            Outcome::Rejected => report.rejected += 1,
+            Outcome::Rejected | Outcome::Overrun => report.rejected += 1,
             // The watchdog interrupts nothing that has fuel.
             Outcome::Interrupted => {}
             Outcome::Crash(_) | Outcome::Hang(_) | Outcome::OutOfMemory(_) => {
@@ -231,7 +246,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Makes `input` shorter as long as it shows all of `news`, in at most `execs_max` executions. `None` if it can't be.
+    /// Makes `input` shorter as long as it shows all of `news`, in at most `execs_max` executions. `None` if it can't be, and for choice
+    /// streams, which are no shorter for fewer bytes.
     pub(super) fn trim(
         &mut self,
         variants: &Variants,
@@ -240,6 +256,9 @@ impl Worker {
         execs_max: u64,
         report: &mut Report,
     ) -> Result<Option<NewTestcase>> {
+        if variants.metered.takes_choices() {
+            return Ok(None);
+        }
         let executor = deciding(&mut self.quick, &mut self.metered, variants)?;
         let mut best = None;
         trim(input, execs_max, |candidate| {
@@ -255,11 +274,11 @@ impl Worker {
                 Outcome::Crash(_) | Outcome::Hang(_) | Outcome::OutOfMemory(_) => {
                     report.fail(candidate, outcome, None, known.failures);
                 }
-                Outcome::Ok | Outcome::Rejected | Outcome::Interrupted => {}
+                Outcome::Ok | Outcome::Rejected | Outcome::Overrun | Outcome::Interrupted => {}
             }
             Ok(Trimmed::NoMore)
         })
-        .map(|input| best.map(|(profile, fuel)| NewTestcase { input, profile, fuel }))
+        .map(|input| best.map(|(profile, fuel)| NewTestcase { input, profile, fuel, sample: None }))
     }
 }
 

@@ -2,11 +2,12 @@
 
 mod blocks;
 mod bytes;
-pub mod choices;
+pub(super) mod choices;
 
 use super::corpus::Corpus;
 use super::dictionary::Dictionary;
 use super::rng::Rng;
+use crate::stream::{Node, encode_into};
 
 /// The mutations of AFL's havoc stage: a random number of random small changes, one after the other.
 #[derive(Clone, Debug)]
@@ -75,15 +76,40 @@ impl Mutator {
     }
 }
 
+impl Mutator {
+    /// Writes a mutant of a choice stream to `input`, which is empty, in at most `len_max` bytes. As [`Mutator::mutate`], it is a function of the
+    /// sample, the corpus and `rng`.
+    pub(super) fn mutate_sample(
+        &self,
+        sample: &Node,
+        input: &mut Vec<u8>,
+        len_max: usize,
+        corpus: &Corpus,
+        rng: &mut Rng,
+    ) {
+        let other = rng.pick(corpus.testcases()).sample.as_ref();
+        let change_bytes =
+            &mut |bytes: &mut Vec<u8>, len_max: usize, rng: &mut Rng| self.mutate(bytes, len_max, corpus, rng);
+        let mut context = choices::Context { rng, pool: corpus.pool(), other, change_bytes };
+        let mutant = choices::mutate(sample, &mut context);
+        encode_into(input, &mutant.choices());
+        // What is cut off is a stream too, and what it lacks is made up.
+        input.truncate(len_max);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::coverage::Profile;
+    use crate::engine::worker::NewTestcase;
 
     #[test]
     fn mutants_stay_in_bounds_differ_and_are_reproducible() {
         let mut corpus = Corpus::new(2);
-        corpus.admit(b"other testcase", Profile(vec![(0, 1)]), 1);
+        let other =
+            NewTestcase { input: b"other testcase".to_vec(), profile: Profile(vec![(0, 1)]), fuel: 1, sample: None };
+        corpus.admit(other);
         let mutator = Mutator::new(Dictionary::parse("\"token\"").unwrap());
         let mut different = 0;
         for seed in 0..5_000 {

@@ -25,7 +25,7 @@ mod splice;
 #[cfg(test)]
 mod tests;
 
-pub use pool::Pool;
+pub(in crate::engine) use pool::Pool;
 
 use super::super::rng::Rng;
 use crate::stream::Node;

@@ -12,7 +12,7 @@ const LABELS_MAX: usize = 4096;
 /// By label, some of the spans that testcases had: a uniform sample of all that were ever offered (Vitter, "Random sampling with a
 /// reservoir", algorithm R).
 #[derive(Clone, Debug, Default)]
-pub struct Pool(BTreeMap<u64, Reservoir>);
+pub(in crate::engine) struct Pool(BTreeMap<u64, Reservoir>);
 
 #[derive(Clone, Debug, Default)]
 struct Reservoir {
@@ -22,7 +22,7 @@ struct Reservoir {
 
 impl Pool {
     /// Offers all spans of a sample. What is kept depends on `rng`, so it is one that belongs to the sample.
-    pub fn offer(&mut self, sample: &Node, rng: &mut Rng) {
+    pub(in crate::engine) fn offer(&mut self, sample: &Node, rng: &mut Rng) {
         sample.visit_spans(&mut |span, _| {
             let label = span.label().expect("it is a span");
             if self.0.len() == LABELS_MAX && !self.0.contains_key(&label) {
