@@ -224,6 +224,7 @@ impl<'a> View<'a> {
             found_at_execs: failure.execs,
             seed: *seed,
             engine: concat!("fuzzbox ", env!("CARGO_PKG_VERSION")).to_owned(),
+            former: Vec::new(),
         };
         let kept = store.add_finding(&record, &failure.input).context("failed to store a finding")?;
         let record = if kept == record.id { record } else { store.finding(name, kept)? };

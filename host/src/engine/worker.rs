@@ -139,6 +139,21 @@ impl Workers {
         self.pool.install(|| (0..count).into_par_iter().map(run).collect())
     }
 
+    /// Executes `inputs` in the variant that decides, and returns how each ended, in order; `None` if that was aborted.
+    ///
+    /// # Errors
+    ///
+    /// If the host fails.
+    pub fn outcomes(&self, target: &Arc<Target>, inputs: &[Vec<u8>]) -> Result<Option<Vec<Outcome>>> {
+        let variants = Variants::of(target.clone());
+        self.run(&variants, inputs.len() as u64, |task, worker| worker.quick.run(&inputs[usize::try_from(task)?]))
+    }
+
+    /// How many threads there are.
+    pub fn jobs(&self) -> usize {
+        self.workers.len()
+    }
+
     /// Whether `abort` was set.
     pub fn aborted(&self) -> bool {
         self.abort.load(Ordering::Relaxed)

@@ -6,7 +6,9 @@
 //! stream survives a new build of the guest.
 
 pub mod choice;
+pub mod taste;
 pub mod trace;
 
 pub use choice::{Choice, decode, encode, shortlex};
+pub use taste::Taste;
 pub use trace::{Draw, DrawKind, Span, Trace};

@@ -13,6 +13,8 @@ use std::cmp::Ordering;
 
 /// Streams with more choices are not finished so.
 const CHOICES_MAX: usize = 16;
+/// Blobs with more bytes are not finished.
+const BYTES_MAX: usize = 12;
 /// Nodes that are visited with one number of values.
 const VISITS_MAX: u64 = 200_000;
 
@@ -20,6 +22,9 @@ const VISITS_MAX: u64 = 200_000;
 pub(super) fn finish(s: &mut Shrinker<'_>) -> Step<Option<Certificate>> {
     let base = s.current();
     let limit = s.limits().exhaustive_max;
+    if let ([Choice::Blob(blob)], true) = (&*base.trace.choices, limit > 0) {
+        return finish_blob(s, blob);
+    }
     if base.trace.choices.len() > CHOICES_MAX || limit == 0 {
         return Ok(Some(Certificate::None));
     }
@@ -41,6 +46,30 @@ pub(super) fn finish(s: &mut Shrinker<'_>) -> Step<Option<Certificate>> {
         }
         values = values.saturating_mul(2).saturating_add(1);
     }
+}
+
+/// As [`finish`], for a stream of one blob: all that is left when bytes are deleted, if they are few, and all lower values of each byte.
+fn finish_blob(s: &mut Shrinker<'_>, blob: &[u8]) -> Step<Option<Certificate>> {
+    let len = blob.len();
+    let with = |blob: Vec<u8>| Some(vec![Choice::Blob(blob)]);
+    if len <= BYTES_MAX {
+        let mut kept: Vec<usize> = (0..(1 << len) - 1).collect();
+        kept.sort_by_key(|kept| kept.count_ones());
+        let rest = |kept: usize| (0..len).filter(|at| kept >> at & 1 == 1).map(|at| blob[at]).collect();
+        if s.first(0, kept.len(), |_, at| with(rest(kept[at])))?.is_some() {
+            return Ok(None);
+        }
+        let lower: Vec<_> = (0..len).flat_map(|at| (0..blob[at]).map(move |rank| (at, rank))).collect();
+        let lowered = |(at, rank): (usize, u8)| {
+            let mut blob = blob.to_vec();
+            blob[at] = rank;
+            blob
+        };
+        if s.first(0, lower.len(), |_, at| with(lowered(lower[at])))?.is_some() {
+            return Ok(None);
+        }
+    }
+    Ok(Some(if len < 2 { Certificate::Minimal } else { Certificate::None }))
 }
 
 struct Search<'a> {

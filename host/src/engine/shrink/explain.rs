@@ -7,9 +7,12 @@ use super::edit::replaced;
 use super::shrinker::{Shrinker, Step};
 use super::subject::{Tail, Verdict};
 use crate::engine::Rng;
+use crate::stream::Taste;
 use crate::stream::{Choice, Draw, Span, Trace};
 use std::ops::Range;
 
+/// Bytes of a plain input that are examined.
+const BYTES_MAX: usize = 1024;
 /// Equal failures that are enough.
 const SAME_ENOUGH: u64 = 100;
 
@@ -18,6 +21,9 @@ pub(super) fn explain(s: &mut Shrinker<'_>) -> Step<Option<Vec<Range<usize>>>> {
     let base = s.current();
     if s.limits().explain_max == 0 {
         return Ok(Some(Vec::new()));
+    }
+    if let (Taste::Readable, [Choice::Blob(blob)]) = (s.taste(), &*base.trace.choices) {
+        return explain_bytes(s, blob);
     }
     let mut free: Vec<Range<usize>> = Vec::new();
     let mut rng = s.rng();
@@ -50,6 +56,28 @@ pub(super) fn explain(s: &mut Shrinker<'_>) -> Step<Option<Vec<Range<usize>>>> {
         }
     }
     free.sort_by_key(|range| (range.start, range.end));
+    Ok(Some(free))
+}
+
+/// The free bytes of a plain input.
+fn explain_bytes(s: &mut Shrinker<'_>, blob: &[u8]) -> Step<Option<Vec<Range<usize>>>> {
+    let mut free: Vec<Range<usize>> = Vec::new();
+    let mut rng = s.rng();
+    for at in 0..blob.len().min(BYTES_MAX) {
+        let vary = |_: &mut Shrinker<'_>, rng: &mut Rng| {
+            let mut blob = blob.to_vec();
+            blob[at] = rng.byte();
+            Ok(Some(vec![Choice::Blob(blob)]))
+        };
+        match is_free(s, &mut rng, vary)? {
+            Some(true) => match free.last_mut() {
+                Some(last) if last.end == at => last.end += 1,
+                _ => free.push(at..at + 1),
+            },
+            Some(false) => {}
+            None => return Ok(None),
+        }
+    }
     Ok(Some(free))
 }
 

@@ -6,13 +6,15 @@
 //! compare for this as well as the streams: no choice's bytes begin with another's.
 
 use super::subject::{Attempt, Order, Tail, Verdict};
-use crate::stream::{Choice, encode};
+use crate::stream::{Choice, Trace, encode};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
 /// Draws that the kept traces may have in all. Beyond it, what is known is forgotten, and may be executed again.
 const DRAWS_MAX: usize = 2 << 20;
+/// Streams of one blob with more bytes are large.
+const LARGE_BYTES: usize = 2048;
 /// Attempts that are made ahead and kept.
 const AHEAD_MAX: usize = 4096;
 
@@ -49,14 +51,23 @@ impl Known {
 
     /// Takes in what executing `order` gave.
     pub(super) fn put(&mut self, order: &Order, attempt: Arc<Attempt>) {
+        let given = encode(&order.choices);
+        let bytes = encode(&attempt.trace.choices);
+        // Of a large input that does not fail, the verdict is all there is to know. (What fails is compared with the current stream.)
+        let is_large = bytes.len() > LARGE_BYTES && attempt.trace.draws.len() == 1 && attempt.verdict != Verdict::Same;
+        let attempt = if is_large {
+            Arc::new(Attempt { verdict: attempt.verdict.clone(), trace: Trace::default() })
+        } else {
+            attempt
+        };
         let size = attempt.trace.draws.len() + attempt.trace.spans.len() + 16;
+        let size = size + if is_large { 0 } else { bytes.len() / 16 };
         if self.draws + size > DRAWS_MAX {
             *self = Self::default();
         }
         self.draws += size;
-        self.given.insert(key(&encode(&order.choices), order.tail), attempt.clone());
-        if attempt.verdict != Verdict::Overrun {
-            let bytes = encode(&attempt.trace.choices);
+        self.given.insert(key(&given, order.tail), attempt.clone());
+        if attempt.verdict != Verdict::Overrun && !is_large {
             self.canonical_len_max = self.canonical_len_max.max(bytes.len());
             self.canonical.insert(bytes.into(), attempt);
         }

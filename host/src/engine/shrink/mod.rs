@@ -35,7 +35,7 @@
 //!   number each time succeeds a billion times.
 //! - **Asking again is free.** What was executed is known, and so is every stream that begins with what an execution drew
 //!   ([`known`]). Don't keep records of what was tried.
-//! - **Put it in its place.** The order of [`passes::ALL`] is what removes most for the least first. Measure: the test that holds
+//! - **Put it in its place.** The order of [`passes::all`] is what removes most for the least first. Measure: the test that holds
 //!   `challenge.md` shows what a change costs.
 //!
 //! # What is counted
@@ -54,18 +54,18 @@ mod exhaustive;
 mod explain;
 mod known;
 mod passes;
+mod plain;
 mod report;
 mod search;
 mod shrinker;
 mod subject;
-mod taste;
 mod value;
 
+pub use plain::{PlainSubject, ShrunkInput, shrink_input};
 pub use report::{Certificate, Limits, PassCount, ShrinkReport, Shrunk};
 pub use subject::{Attempt, Order, Subject, Tail, Verdict};
-pub use taste::Taste;
 
-use crate::stream::Choice;
+use crate::stream::{Choice, Taste};
 use anyhow::Result;
 use shrinker::{Bill, Shrinker, Step, Stop};
 
@@ -75,7 +75,11 @@ use shrinker::{Bill, Shrinker, Step, Stop};
 ///
 /// If the host fails.
 pub fn shrink(subject: &dyn Subject, first: &[Choice], limits: Limits) -> Result<Option<Shrunk>> {
-    let Some(mut s) = Shrinker::new(subject, first, limits, Taste::Value)? else { return Ok(None) };
+    let Some(s) = Shrinker::new(subject, first, limits, Taste::Value)? else { return Ok(None) };
+    run(s).map(Some)
+}
+
+fn run(mut s: Shrinker<'_>) -> Result<Shrunk> {
     match finish(&mut s) {
         Ok(()) | Err(Stop::Spent) => {}
         Err(Stop::Host(error)) => return Err(error),
@@ -83,7 +87,7 @@ pub fn shrink(subject: &dyn Subject, first: &[Choice], limits: Limits) -> Result
     let mut trace = s.current().trace.clone();
     // What it was given was another stream, most likely.
     (trace.given, trace.misaligned) = (trace.choices.len(), None);
-    Ok(Some(Shrunk { trace, report: s.report, slips: s.slips }))
+    Ok(Shrunk { trace, report: s.report, slips: s.slips })
 }
 
 /// Runs everything until nothing changes.
@@ -107,7 +111,7 @@ fn finish(s: &mut Shrinker<'_>) -> Step<()> {
 /// Runs all passes; true if one had a success.
 fn round(s: &mut Shrinker<'_>) -> Step<bool> {
     let before = s.current();
-    for (name, pass) in passes::ALL {
+    for (name, pass) in passes::all() {
         s.enter(name);
         pass(s)?;
     }

@@ -3,10 +3,9 @@
 use super::known::{Known, trim};
 use super::report::{Limits, ShrinkReport};
 use super::subject::{Attempt, Order, Subject, Tail, Verdict};
-use super::taste::Taste;
 use crate::engine::Rng;
+use crate::stream::Taste;
 use crate::stream::{Choice, Trace, encode, shortlex};
-use anyhow::ensure;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -69,7 +68,11 @@ impl<'a> Shrinker<'a> {
         taste: Taste,
     ) -> anyhow::Result<Option<Self>> {
         let order = trim(first.to_vec(), Tail::Zero);
-        let attempt = execute(subject, std::slice::from_ref(&order))?.remove(0);
+        let attempt = match execute(subject, std::slice::from_ref(&order)) {
+            Ok(mut attempts) => attempts.remove(0),
+            Err(Stop::Spent) => return Ok(None),
+            Err(Stop::Host(error)) => return Err(error),
+        };
         if attempt.verdict != Verdict::Same {
             return Ok(None);
         }
@@ -180,7 +183,7 @@ impl<'a> Shrinker<'a> {
             at += 1;
         }
         if orders.len() > 1 {
-            let attempts = execute(self.subject, &orders).map_err(Stop::Host)?;
+            let attempts = execute(self.subject, &orders)?;
             for (order, attempt) in orders.iter().zip(attempts) {
                 self.known.put_ahead(order, attempt);
             }
@@ -192,7 +195,7 @@ impl<'a> Shrinker<'a> {
         self.pay()?;
         let attempt = match self.known.take_ahead(order) {
             Some(attempt) => attempt,
-            None => Arc::new(execute(self.subject, std::slice::from_ref(order)).map_err(Stop::Host)?.remove(0)),
+            None => Arc::new(execute(self.subject, std::slice::from_ref(order))?.remove(0)),
         };
         self.known.put(order, attempt.clone());
         if let Verdict::Slip(signature) = &attempt.verdict {
@@ -234,8 +237,7 @@ impl<'a> Shrinker<'a> {
     }
 }
 
-fn execute(subject: &dyn Subject, orders: &[Order]) -> anyhow::Result<Vec<Attempt>> {
-    let attempts = subject.attempt_all(orders)?;
-    ensure!(attempts.len() == orders.len(), "{} attempts were made of {}", attempts.len(), orders.len());
-    Ok(attempts)
+fn execute(subject: &dyn Subject, orders: &[Order]) -> Step<Vec<Attempt>> {
+    let attempts = subject.attempt_all(orders).map_err(Stop::Host)?;
+    if attempts.len() < orders.len() { Err(Stop::Spent) } else { Ok(attempts) }
 }

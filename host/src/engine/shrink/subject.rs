@@ -4,10 +4,11 @@ use crate::stream::{Choice, Trace};
 use anyhow::Result;
 
 /// Executes streams. Deterministic: the same stream and the same tail give the same attempt.
-pub trait Subject: Sync {
+pub trait Subject {
     /// Executes each of `orders`, and gives the attempts in the same order.
     ///
-    /// Implementations may execute them at once. What the shrinker finds does not depend on it.
+    /// Implementations may execute them at once. What the shrinker finds does not depend on it. Fewer attempts than orders end the
+    /// shrink, as a limit does: the user interrupted it.
     ///
     /// # Errors
     ///

@@ -1,6 +1,7 @@
 //! The passes, one per file. How to write one is said in [`shrink`](super).
 
 mod alternatives;
+mod blob;
 mod couple;
 mod delete_choices;
 mod delete_spans;
@@ -21,8 +22,13 @@ use super::shrinker::{Shrinker, Step};
 /// A pass and its name in reports.
 pub(super) type Pass = (&'static str, fn(&mut Shrinker<'_>) -> Step<()>);
 
-/// All passes, in the order in which they run: first what removes much at little cost.
-pub(super) const ALL: &[Pass] = &[
+/// All passes, in the order in which they run.
+pub(super) fn all() -> impl Iterator<Item = &'static Pass> {
+    ALL.iter().chain(blob::ALL)
+}
+
+/// Passes over choices, in the order in which they run: first what removes much at little cost.
+const ALL: &[Pass] = &[
     ("length", length::run),
     ("discarded", discarded::run),
     ("descend", descend::run),

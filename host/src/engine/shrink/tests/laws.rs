@@ -179,6 +179,28 @@ fn parts_that_do_not_matter_are_named() {
 }
 
 #[test]
+fn blobs_among_choices_are_shrunk_too() {
+    let native = Native::new(
+        |source| {
+            let a = source.bytes(6, 2, 40)?;
+            let number = source.int(1, 0, 1000, 0)?;
+            let b = source.bytes(7, 0, 40)?;
+            let is_in_both = a.iter().any(|byte| *byte > 9 && b.contains(byte));
+            source.check(!is_in_both || number < 5, "fail")
+        },
+        "fail",
+    );
+    for seed in 0..20 {
+        let shrunk = shrunk(&native, &native.find(seed), limits());
+        assert_eq!(
+            shrunk.trace.choices,
+            [Choice::Blob(vec![0, 10]), Choice::Index(5), Choice::Blob(vec![10])],
+            "{seed}"
+        );
+    }
+}
+
+#[test]
 fn what_is_certified_is_true() {
     // Positions in a list of at most three: all streams can be tried by other means.
     let native = Native::new(

@@ -1,5 +1,6 @@
 //! Quality goals and laws, on properties in this process.
 
+mod bytes;
 mod challenges;
 mod laws;
 mod protocol;
