@@ -244,7 +244,11 @@ impl Summary {
             say!("it may become smaller yet: it was stopped early");
         }
         for [start, end] in &self.free {
-            say!("bytes {start}..{end} can be any");
+            if *end == start + 1 {
+                say!("byte {start} can be any");
+            } else {
+                say!("bytes {start} to {} can be any", end - 1);
+            }
         }
         for slip in &self.slips {
             say!("another failure on the way: {slip}");
