@@ -5,7 +5,8 @@ use super::report::{Limits, ShrinkReport};
 use super::subject::{Attempt, Order, Subject, Tail, Verdict};
 use crate::engine::Rng;
 use crate::stream::Taste;
-use crate::stream::{Choice, Trace, encode, shortlex};
+use crate::stream::{Choice, Span, Trace, encode, shortlex};
+use anyhow::anyhow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -239,5 +240,14 @@ impl<'a> Shrinker<'a> {
 
 fn execute(subject: &dyn Subject, orders: &[Order]) -> Step<Vec<Attempt>> {
     let attempts = subject.attempt_all(orders).map_err(Stop::Host)?;
-    if attempts.len() < orders.len() { Err(Stop::Spent) } else { Ok(attempts) }
+    if attempts.len() < orders.len() {
+        return Err(Stop::Spent);
+    }
+    for Trace { choices, draws, spans, .. } in attempts.iter().map(|attempt| &attempt.trace) {
+        let is_inside = |span: &Span| span.start <= span.end && span.end as usize <= choices.len();
+        if draws.len() != choices.len() || !spans.iter().all(is_inside) {
+            return Err(Stop::Host(anyhow!("the trace of an execution contradicts itself")));
+        }
+    }
+    Ok(attempts)
 }

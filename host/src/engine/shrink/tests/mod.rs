@@ -4,4 +4,5 @@ mod bytes;
 mod challenges;
 mod laws;
 mod protocol;
+mod random;
 mod table;

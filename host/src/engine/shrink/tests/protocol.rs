@@ -250,15 +250,15 @@ impl Native {
 
     /// A failing stream found at random, the first with this seed.
     pub(super) fn find(&self, seed: u64) -> Vec<Choice> {
+        self.find_in(seed, 1_000_000).unwrap_or_else(|| panic!("nothing found with seed {seed}"))
+    }
+
+    /// As [`Native::find`], in so many executions at most.
+    pub(super) fn find_in(&self, seed: u64, execs_max: u64) -> Option<Vec<Choice>> {
         let mut seeds = Rng::of_task(seed, 1, 0);
-        for _ in 0..1_000_000 {
-            let order = Order { choices: Vec::new(), tail: Tail::Random(seeds.word()) };
-            let (attempt, _) = self.run(&order);
-            if attempt.verdict == Verdict::Same {
-                return attempt.trace.choices;
-            }
-        }
-        panic!("nothing found with seed {seed}");
+        let orders = (0..execs_max).map(|_| Order { choices: Vec::new(), tail: Tail::Random(seeds.word()) });
+        let mut attempts = orders.map(|order| self.run(&order).0);
+        attempts.find(|attempt| attempt.verdict == Verdict::Same).map(|attempt| attempt.trace.choices)
     }
 
     /// What `choices` stand for.
