@@ -10,12 +10,13 @@ use super::shrinking::Shrinking;
 use super::store_args::StoreArgs;
 use super::target_args::{TargetArgs, load, target_name};
 use crate::engine::Workers;
-use crate::engine::shrink::{Certificate, Limits, ShrinkReport, ShrunkInput};
+use crate::engine::shrink::{Certificate, Limits, PassCount, ShrinkReport, ShrunkInput};
 use crate::report::{self, Symbols};
 use crate::sandbox::{CodeCache, Outcome, Settings, Target};
 use crate::store::{FindingId, FindingRecord, InputId, Match, Store};
 use anyhow::{Context, anyhow};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -83,6 +84,8 @@ struct Summary {
     free: Vec<[usize; 2]>,
     /// Other failures that were seen: their signatures.
     slips: Vec<String>,
+    /// Executions and successes by pass.
+    passes: BTreeMap<&'static str, PassCount>,
 }
 
 impl Args {
@@ -213,7 +216,7 @@ impl Summary {
         shrunk: &ShrunkInput,
     ) -> Self {
         let ShrunkInput { input, report, slips } = shrunk;
-        let ShrinkReport { evaluations, exhaustive, explained, is_fixed_point, certificate, free, .. } = report;
+        let ShrinkReport { evaluations, exhaustive, explained, is_fixed_point, certificate, free, passes } = report;
         Self {
             target,
             finding,
@@ -230,6 +233,7 @@ impl Summary {
             minimal: *certificate == Certificate::Minimal,
             free: free.iter().map(|range| [range.start, range.end]).collect(),
             slips: slips.keys().cloned().collect(),
+            passes: passes.clone(),
         }
     }
 

@@ -13,6 +13,8 @@ use std::ops::Range;
 
 /// Bytes of a plain input that are examined.
 const BYTES_MAX: usize = 1024;
+/// Executions after which no other part is examined.
+const EXECS_MAX: u64 = 20_000;
 /// Equal failures that are enough.
 const SAME_ENOUGH: u64 = 100;
 
@@ -89,6 +91,9 @@ fn is_free(
 ) -> Step<Option<bool>> {
     let mut same = 0;
     let before = s.current();
+    if s.report.explained >= EXECS_MAX {
+        return Ok(Some(false));
+    }
     for _ in 0..s.limits().explain_max {
         let Some(choices) = vary(s, rng)? else { continue };
         let looked = s.look(choices, Tail::Zero)?;

@@ -14,28 +14,28 @@
 //!
 //! # How to write a pass
 //!
-//! A pass is a function of a [`Shrinker`]. It looks at the current trace (choices, what each was drawn for, spans), makes streams of
-//! it, and asks [`Shrinker::consider`]. True means that there is a new current trace; indices into the old one mean nothing
+//! A pass is a function of a `Shrinker`. It looks at the current trace (choices, what each was drawn for, spans), makes streams of
+//! it, and asks `Shrinker::consider`. True means that there is a new current trace; indices into the old one mean nothing
 //! then. Some rules that are cheaper to read than to find out:
 //!
 //! - **Take the trace as a hint.** After a change, other things may be drawn at the same places. Nothing breaks: what doesn't fit counts
 //!   as the simplest. So make the stream that would be right if nothing else changed, and let the execution say.
 //! - **Go on where it went well.** After deleting something, the next thing has taken its place: stay there. Don't begin
 //!   anew, or a stream of n choices costs n² executions.
-//! - **Be adaptive.** If something works once, it often works fifty times: [`search::longest`] asks how often, with the
-//!   logarithm of as many executions. Numbers go down by [`search::lowest`]. Both suppose that what works for a number works
+//! - **Be adaptive.** If something works once, it often works fifty times: `search::longest` asks how often, with the
+//!   logarithm of as many executions. Numbers go down by `search::lowest`. Both suppose that what works for a number works
 //!   for those between; where that is wrong, they end at something that works all the same.
 //! - **Repair what you know is broken.** A lower count leaves choices over, which the guest then reads as something else.
-//!   [`Shrinker::look`] shows what an execution drew. Where that differs as expected, a second try with the leftover deleted is worth
+//!   `Shrinker::look` shows what an execution drew. Where that differs as expected, a second try with the leftover deleted is worth
 //!   more than ten blind ones.
-//! - **Ask for many in a row with [`Shrinker::first`].** It is the loop over `consider`, and executes the next few at once where there are threads.
+//! - **Ask for many in a row with `Shrinker::first`.** It is the loop over `consider`, and executes the next few at once where there are threads.
 //! - **Give up for good reasons only.** Passes run in rounds until a whole round changes nothing; a result is a fixed point. So what a pass tries must
-//!   depend on nothing but the current trace: no state between calls, and random numbers from [`Shrinker::rng`].
+//!   depend on nothing but the current trace: no state between calls, and random numbers from `Shrinker::rng`.
 //! - **End.** Every loop must get somewhere when nothing succeeds *and* when everything does. A pass that takes one off a
 //!   number each time succeeds a billion times.
 //! - **Asking again is free.** What was executed is known, and so is every stream that begins with what an execution drew
-//!   ([`known`]). Don't keep records of what was tried.
-//! - **Put it in its place.** The order of [`passes::all`] is what removes most for the least first. Measure: the test that holds
+//!   (`known`). Don't keep records of what was tried.
+//! - **Put it in its place.** The order of `passes::all` is what removes most for the least first. Measure: the test that holds
 //!   `challenge.md` shows what a change costs.
 //!
 //! # What is counted
@@ -45,8 +45,8 @@
 //!
 //! # After the passes
 //!
-//! The [exhaustive](exhaustive) finish executes every simpler stream if there are few, which gets small results out of places that no pass
-//! knows, and proves that they are the simplest. The [explanation](explain) says which parts don't matter.
+//! The exhaustive finish (`exhaustive`) executes every simpler stream if there are few, which gets small results out of places that no pass
+//! knows, and proves that they are the simplest. The explanation (`explain`) says which parts don't matter.
 //! Failures of another kind that are seen on the way are *slips*: not followed, but given back, each with what shows it.
 
 mod edit;

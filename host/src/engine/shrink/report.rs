@@ -1,6 +1,7 @@
 //! How far to go, and what came of it.
 
 use crate::stream::{Choice, Trace};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -14,7 +15,7 @@ pub struct Limits {
     pub stall_max: u64,
     /// Executions of each exhaustive finish; 0 for none.
     pub exhaustive_max: u64,
-    /// Executions for each part whose influence is examined; 0 for no explanation.
+    /// Executions for each part whose influence is examined; 0 for no explanation. No more parts are examined after 20,000 in all.
     pub explain_max: u64,
 }
 
@@ -56,7 +57,7 @@ pub struct ShrinkReport {
 }
 
 /// Executions and successes of one pass.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PassCount {
     /// Executions.
     pub evaluations: u64,
