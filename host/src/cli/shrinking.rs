@@ -70,12 +70,14 @@ impl Shrinking<'_> {
         outcomes.and_then(|mut outcomes| outcomes.pop()).context("interrupted")
     }
 
-    /// The smallest input with `signature` that is found from `input`; `None` if that has another one, or if it was aborted before it began.
+    /// The smallest input with `signature` that is found from `input`; `None` if that has another one, or if it was
+    /// aborted before it began.
     pub(super) fn shrink(&self, input: &[u8], signature: &str, limits: Limits) -> Result<Option<ShrunkInput>> {
         shrink_input(&Failing { shrinking: self, signature }, input, limits)
     }
 
-    /// Stores `input` as what shows the finding `first`, which `larger` showed. Returns the id of the finding that is kept.
+    /// Stores `input` as what shows the finding `first`, which `larger` showed. Returns the id of the finding that is
+    /// kept.
     pub(super) fn store(&self, store: &Store, first: &FindingRecord, larger: &[u8], input: &[u8]) -> Result<FindingId> {
         let id = InputId::of(input);
         if id == first.input {

@@ -8,8 +8,9 @@ pub enum Taste {
     /// By value: what a guest draws as a blob.
     #[default]
     Value,
-    /// Plain inputs, which people look at: digits, `a` to `z`, `A` to `Z`, space, newline, the other printable ASCII characters,
-    /// NUL, the other bytes. Among the simplest inputs `0000` is easier to read and to type than four NULs.
+    /// Plain inputs, which people look at: digits, `a` to `z`, `A` to `Z`, space, newline, the other printable ASCII
+    /// characters, NUL, the other bytes. Among the simplest inputs `0000` is easier to read and to type than four
+    /// NULs.
     Readable,
 }
 

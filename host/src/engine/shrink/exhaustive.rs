@@ -1,9 +1,10 @@
 //! The finish: executes every simpler stream there is, if they are few enough.
 //!
-//! Streams are the paths of a tree: a node is what was drawn so far, and what is drawn next depends on nothing else. One
-//! execution with a tail of zeros shows all nodes on its way. A subtree whose streams would all be longer than the current one, or as long and not
-//! simpler, is left out. Draws with many values make the tree too wide, so it is searched with the first
-//! 1, 3, 7, ... of them until nothing is left out or the limit is reached: what is wrong with a small result is most often a small change away.
+//! Streams are the paths of a tree: a node is what was drawn so far, and what is drawn next depends on nothing else.
+//! One execution with a tail of zeros shows all nodes on its way. A subtree whose streams would all be longer than
+//! the current one, or as long and not simpler, is left out. Draws with many values make the tree too wide, so it is
+//! searched with the first 1, 3, 7, ... of them until nothing is left out or the limit is reached: what is wrong with
+//! a small result is most often a small change away.
 
 use super::report::Certificate;
 use super::shrinker::{Shrinker, Step, Stop};
@@ -48,7 +49,8 @@ pub(super) fn finish(s: &mut Shrinker<'_>) -> Step<Option<Certificate>> {
     }
 }
 
-/// As [`finish`], for a stream of one blob: all that is left when bytes are deleted, if they are few, and all lower values of each byte.
+/// As [`finish`], for a stream of one blob: all that is left when bytes are deleted, if they are few, and all lower
+/// values of each byte.
 fn finish_blob(s: &mut Shrinker<'_>, blob: &[u8]) -> Step<Option<Certificate>> {
     let len = blob.len();
     let with = |blob: Vec<u8>| Some(vec![Choice::Blob(blob)]);
@@ -87,7 +89,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Visits all that begins with `begin`, whose draws are the current one's if `in_shape`. True if something simpler was found.
+    /// Visits all that begins with `begin`, whose draws are the current one's if `in_shape`. True if something
+    /// simpler was found.
     fn visit(&mut self, s: &mut Shrinker<'_>, begin: &mut Vec<Choice>, in_shape: bool) -> Step<bool> {
         let len = self.current.choices.len();
         let order = begin.as_slice().cmp(&self.current.choices[..begin.len().min(len)]);

@@ -1,7 +1,8 @@
 //! Which parts don't matter: whatever is drawn there, it fails in the same way.
 //!
-//! Each span is drawn anew at random, its surroundings kept. One execution that does not fail ends it; a hundred that fail in the same
-//! way, of at most five hundred, are taken as proof. Inside what matters, smaller spans and single draws are examined.
+//! Each span is drawn anew at random, its surroundings kept. One execution that does not fail ends it; a hundred that
+//! fail in the same way, of at most five hundred, are taken as proof. Inside what matters, smaller spans and single
+//! draws are examined.
 
 use super::edit::replaced;
 use super::shrinker::{Shrinker, Step};

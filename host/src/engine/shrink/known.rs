@@ -1,9 +1,9 @@
 //! Attempts that are known, so that nothing is executed twice.
 //!
-//! An execution that drew exactly `c` is what any stream that begins with `c` gives. And no canonical stream begins with another
-//! one, because a guest that has drawn the same so far does the same next. So among the canonical streams in lexical order, the
-//! one that a stream begins with, if there is one, is the greatest that is not greater than the stream. Bytes of streams
-//! compare for this as well as the streams: no choice's bytes begin with another's.
+//! An execution that drew exactly `c` is what any stream that begins with `c` gives. And no canonical stream begins
+//! with another one, because a guest that has drawn the same so far does the same next. So among the canonical
+//! streams in lexical order, the one that a stream begins with, if there is one, is the greatest that is not greater
+//! than the stream. Bytes of streams compare for this as well as the streams: no choice's bytes begin with another's.
 
 use super::subject::{Attempt, Order, Tail, Verdict};
 use crate::stream::{Choice, Trace, encode};
@@ -53,7 +53,8 @@ impl Known {
     pub(super) fn put(&mut self, order: &Order, attempt: Arc<Attempt>) {
         let given = encode(&order.choices);
         let bytes = encode(&attempt.trace.choices);
-        // Of a large input that does not fail, the verdict is all there is to know. (What fails is compared with the current stream.)
+        // Of a large input that does not fail, the verdict is all there is to know. (What fails is compared with the
+        // current stream.)
         let is_large = bytes.len() > LARGE_BYTES && attempt.trace.draws.len() == 1 && attempt.verdict != Verdict::Same;
         let attempt = if is_large {
             Arc::new(Attempt { verdict: attempt.verdict.clone(), trace: Trace::default() })

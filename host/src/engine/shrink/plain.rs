@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 
 /// Executes plain inputs. Deterministic: the same input gives the same verdict.
 pub trait PlainSubject {
-    /// Executes each of `inputs`, and gives the verdicts in the same order. There are no overruns among them. Fewer verdicts than
-    /// inputs end the shrink, as a limit does.
+    /// Executes each of `inputs`, and gives the verdicts in the same order. There are no overruns among them. Fewer
+    /// verdicts than inputs end the shrink, as a limit does.
     ///
     /// # Errors
     ///
@@ -37,8 +37,8 @@ pub struct ShrunkInput {
 
 /// Makes `input` as simple as it can be while it fails in the same way; `None` if it does not fail so.
 ///
-/// Shorter is simpler, and of equally long inputs the one that is less by [`Taste::Readable`]. The input is a stream of one
-/// blob to the shrinker, whose bytes are their ranks.
+/// Shorter is simpler, and of equally long inputs the one that is less by [`Taste::Readable`]. The input is a stream
+/// of one blob to the shrinker, whose bytes are their ranks.
 ///
 /// # Errors
 ///

@@ -15,7 +15,8 @@ pub struct Limits {
     pub stall_max: u64,
     /// Executions of each exhaustive finish; 0 for none.
     pub exhaustive_max: u64,
-    /// Executions for each part whose influence is examined; 0 for no explanation. No more parts are examined after 20,000 in all.
+    /// Executions for each part whose influence is examined; 0 for no explanation. No more parts are examined after
+    /// 20,000 in all.
     pub explain_max: u64,
 }
 

@@ -1,9 +1,10 @@
-//! Searches that suppose that what holds for a number holds for those between; where that is wrong they end all the same, at a
-//! number that holds.
+//! Searches that suppose that what holds for a number holds for those between; where that is wrong they end all the
+//! same, at a number that holds.
 
 use super::shrinker::{Shrinker, Step};
 
-/// Finds a large `n` for which `probe` holds, given that it holds for 0: one by one up to 4, then doubling, then by bisection.
+/// Finds a large `n` for which `probe` holds, given that it holds for 0: one by one up to 4, then doubling, then by
+/// bisection.
 ///
 /// Costs `2 log n` (MacIver and Donaldson, "Test-case reduction via test-case generation", ECOOP 2020, find it
 /// worth that most are small).
@@ -28,9 +29,9 @@ pub(super) fn longest(
     Ok(good)
 }
 
-/// Finds a small number for which `probe` holds, given that it holds for `high`: tries 0 and 1, then by bisection how many
-/// bits are needed, then by bisection which number of that many bits; the last only if it holds for the next lower number, or
-/// for the next lower one of the same parity.
+/// Finds a small number for which `probe` holds, given that it holds for `high`: tries 0 and 1, then by bisection how
+/// many bits are needed, then by bisection which number of that many bits; the last only if it holds for the next
+/// lower number, or for the next lower one of the same parity.
 pub(super) fn lowest(
     s: &mut Shrinker<'_>,
     high: u64,

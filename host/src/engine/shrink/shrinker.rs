@@ -117,7 +117,8 @@ impl<'a> Shrinker<'a> {
         self.bill = bill;
     }
 
-    /// Random numbers that depend on nothing but the current stream: a pass that uses them does the same when it is run again.
+    /// Random numbers that depend on nothing but the current stream: a pass that uses them does the same when it is
+    /// run again.
     pub(super) fn rng(&self) -> Rng {
         let hash = blake3::hash(&encode(&self.current.trace.choices));
         Rng::of_task(u64::from_le_bytes(*hash.as_bytes().first_chunk().expect("a hash has 32 bytes")), 0, 0)
@@ -146,7 +147,8 @@ impl<'a> Shrinker<'a> {
         Ok(Looked { improved, attempt })
     }
 
-    /// Considers what `make` makes of the current trace for `from`, `from + 1`, ... below `to`, and stops at the first success.
+    /// Considers what `make` makes of the current trace for `from`, `from + 1`, ... below `to`, and stops at the
+    /// first success.
     ///
     /// Several are executed at once, but as far as anyone can see they are considered one after the other.
     pub(super) fn first(

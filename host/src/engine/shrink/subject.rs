@@ -7,8 +7,8 @@ use anyhow::Result;
 pub trait Subject {
     /// Executes each of `orders`, and gives the attempts in the same order.
     ///
-    /// Implementations may execute them at once. What the shrinker finds does not depend on it. Fewer attempts than orders end the
-    /// shrink, as a limit does: the user interrupted it.
+    /// Implementations may execute them at once. What the shrinker finds does not depend on it. Fewer attempts than
+    /// orders end the shrink, as a limit does: the user interrupted it.
     ///
     /// # Errors
     ///

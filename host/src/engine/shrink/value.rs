@@ -1,7 +1,7 @@
 //! Numbers behind indices.
 //!
-//! Index 0 is the value that a draw goes towards; then come, in turns, one more and one less, two more and two less, as long as
-//! there are values on both sides, and then the rest of the longer side.
+//! Index 0 is the value that a draw goes towards; then come, in turns, one more and one less, two more and two less,
+//! as long as there are values on both sides, and then the rest of the longer side.
 
 use crate::stream::{Choice, Draw, DrawKind};
 

@@ -1,8 +1,9 @@
 //! Takes a simpler alternative, and fills it with what there was.
 //!
-//! A lower alternative draws other things, so what follows the choice no longer means what it meant, and lowering it alone seldom
-//! goes well. Two repairs are tried. The numbers that were drawn in the old alternative are put where the new one draws
-//! numbers, in their order: its nearest equivalent. And the new alternative is filled at random, a few times.
+//! A lower alternative draws other things, so what follows the choice no longer means what it meant, and lowering it
+//! alone seldom goes well. Two repairs are tried. The numbers that were drawn in the old alternative are put where
+//! the new one draws numbers, in their order: its nearest equivalent. And the new alternative is filled at random, a
+//! few times.
 
 use crate::engine::shrink::edit::{around, index_at};
 use crate::engine::shrink::shrinker::{Shrinker, Step};

@@ -1,8 +1,9 @@
 //! Deletes something and changes the numbers that speak of it.
 //!
-//! In a list whose elements are positions in it (a permutation, edges of a graph, a heap in an array), deleting element k makes every number above k
-//! point at the wrong element. So numbers above k go down by one along with it, the list's length among them if that was
-//! drawn. A number equal to k pointed at what is gone: it stays, or becomes the simplest.
+//! In a list whose elements are positions in it (a permutation, edges of a graph, a heap in an array), deleting
+//! element k makes every number above k point at the wrong element. So numbers above k go down by one along with it,
+//! the list's length among them if that was drawn. A number equal to k pointed at what is gone: it stays, or becomes
+//! the simplest.
 //!
 //! And an earlier draw may be raised if that makes the stream shorter: fewer choices are simpler, whatever they are.
 

@@ -1,7 +1,7 @@
 //! Fewer choices, the rest zero.
 //!
-//! How much randomness a run needs is a first measure of how complicated it is, and the cheapest to make smaller: by bisection
-//! over the length, whatever the stream means.
+//! How much randomness a run needs is a first measure of how complicated it is, and the cheapest to make smaller: by
+//! bisection over the length, whatever the stream means.
 
 use crate::engine::shrink::search::lowest;
 use crate::engine::shrink::shrinker::{Shrinker, Step};

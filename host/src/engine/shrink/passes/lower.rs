@@ -1,9 +1,10 @@
 //! Lowers each draw.
 //!
-//! Numbers are brought nearer to the simplest value by bisection, first with their sign, then with the other; of alternatives the
-//! first few are tried one by one. If the draw says how much comes after it (a length, an alternative), lowering it leaves
-//! choices over, which the guest then reads as something else. So when an execution drew less than it was given, that many
-//! choices are deleted too: right behind the draw, at the end of each span around it, or a later span of just that length.
+//! Numbers are brought nearer to the simplest value by bisection, first with their sign, then with the other; of
+//! alternatives the first few are tried one by one. If the draw says how much comes after it (a length, an
+//! alternative), lowering it leaves choices over, which the guest then reads as something else. So when an execution
+//! drew less than it was given, that many choices are deleted too: right behind the draw, at the end of each span
+//! around it, or a later span of just that length.
 
 use crate::engine::shrink::edit::{around, index_at, with_index, without};
 use crate::engine::shrink::search::lowest;

@@ -1,5 +1,5 @@
-//! Lowers two numbers by the same amount, so that their difference stays; and in opposite directions, so that their sum does where one is
-//! below and the other above.
+//! Lowers two numbers by the same amount, so that their difference stays; and in opposite directions, so that their
+//! sum does where one is below and the other above.
 
 use crate::engine::shrink::edit::index_at;
 use crate::engine::shrink::search::lowest;

@@ -1,6 +1,7 @@
 //! Moves parts between sibling spans: all of one into the next, or the last part of one to the front of the next.
 //!
-//! Several lists with few elements each become one list with all; and where that can't be, the later lists get the elements.
+//! Several lists with few elements each become one list with all; and where that can't be, the later lists get the
+//! elements.
 
 use crate::engine::shrink::edit::{is_end, siblings, without};
 use crate::engine::shrink::shrinker::{Shrinker, Step};

@@ -1,5 +1,5 @@
-//! Moves value from one number to a later one: the sum stays, the earlier one goes down. What is too much for the later one
-//! comes in again at the other end of its range, because that is how most sums are computed.
+//! Moves value from one number to a later one: the sum stays, the earlier one goes down. What is too much for the
+//! later one comes in again at the other end of its range, because that is how most sums are computed.
 
 use crate::engine::shrink::edit::index_at;
 use crate::engine::shrink::search::lowest;

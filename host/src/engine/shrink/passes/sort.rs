@@ -1,5 +1,5 @@
-//! Sorts what can stand for one another: sibling spans with the same label, draws of the same kind in the same span, and decisions in the same span
-//! together with what they led to.
+//! Sorts what can stand for one another: sibling spans with the same label, draws of the same kind in the same span,
+//! and decisions in the same span together with what they led to.
 //!
 //! All of a group at once, else neighbours, else any two that are not in order.
 

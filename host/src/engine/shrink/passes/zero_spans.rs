@@ -1,7 +1,7 @@
 //! Makes all draws of a span as simple as they can be.
 //!
-//! A span that has other draws then, usually fewer, leaves choices over, and what follows gets them. So the second try is with
-//! what the guest drew there in the first one.
+//! A span that has other draws then, usually fewer, leaves choices over, and what follows gets them. So the second
+//! try is with what the guest drew there in the first one.
 
 use crate::engine::shrink::edit::replaced;
 use crate::engine::shrink::shrinker::{Shrinker, Step};

@@ -1,4 +1,5 @@
-//! The shrinking challenge (github.com/jlink/shrinking-challenge): properties whose failures are easy to find and hard to shrink.
+//! The shrinking challenge (github.com/jlink/shrinking-challenge): properties whose failures are easy to find and
+//! hard to shrink.
 
 use super::protocol::{Drawn, Halt, Property, Source};
 
@@ -8,7 +9,8 @@ pub(super) struct Challenge {
     pub(super) property: Property,
     /// The simplest failure.
     pub(super) optimum: &'static str,
-    /// Mean evaluations of Hypothesis 6.170 after the first failure; none where it does not reach the optimum, or draws something else.
+    /// Mean evaluations of Hypothesis 6.170 after the first failure; none where it does not reach the optimum, or
+    /// draws something else.
     pub(super) hypothesis: Option<u64>,
 }
 

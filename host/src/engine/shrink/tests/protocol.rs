@@ -1,7 +1,8 @@
 //! The draw protocol in process: what the shrinker's tests execute.
 //!
-//! Draws take the next choice of a stream, else what the tail rule gives. An index out of bounds, or a blob where an index is drawn,
-//! counts as the simplest choice and is noted as misaligned. The trace is what a host records of a guest.
+//! Draws take the next choice of a stream, else what the tail rule gives. An index out of bounds, or a blob where an
+//! index is drawn, counts as the simplest choice and is noted as misaligned. The trace is what a host records of a
+//! guest.
 
 use crate::engine::Rng;
 use crate::engine::shrink::subject::{Attempt, Order, Subject, Tail, Verdict};

@@ -1,5 +1,5 @@
-//! Deletes chunks: large ones first, halves of them next and so on down to single bytes; where that goes well, as many of the next
-//! as it does. In a short blob, small chunks of any size are tried at every place.
+//! Deletes chunks: large ones first, halves of them next and so on down to single bytes; where that goes well, as
+//! many of the next as it does. In a short blob, small chunks of any size are tried at every place.
 //!
 //! Like delta debugging, which goes back to large chunks after a success; here the next round does.
 

@@ -1,4 +1,5 @@
-//! Deletes elements of markup, `<a b="c"> ... </a>`: whole, or only the two tags; or puts an inner element in the place of an outer one.
+//! Deletes elements of markup, `<a b="c"> ... </a>`: whole, or only the two tags; or puts an inner element in the
+//! place of an outer one.
 
 use super::{blob, text, with_blob, without};
 use crate::engine::shrink::shrinker::{Shrinker, Step};

@@ -1,5 +1,5 @@
-//! Deletes what a reader of text sees as one thing: lines, what is between brackets or quotes, brackets without what is between
-//! them, words.
+//! Deletes what a reader of text sees as one thing: lines, what is between brackets or quotes, brackets without what
+//! is between them, words.
 
 use super::{blob, text, with_blob, without};
 use crate::engine::shrink::search::longest;
@@ -64,8 +64,8 @@ fn words(text: &[u8]) -> Vec<Range<usize>> {
     text.chunk_by(is_together).map(|word| (start, start += word.len()).0..start).collect()
 }
 
-/// Deletes pairs of brackets, with and without what is between them; and puts what is in an inner pair of the same kind in the place
-/// of an outer one.
+/// Deletes pairs of brackets, with and without what is between them; and puts what is in an inner pair of the same
+/// kind in the place of an outer one.
 fn brackets(s: &mut Shrinker<'_>, at: usize) -> Step<()> {
     let taste = s.taste();
     let mut from = 0;

@@ -1,5 +1,5 @@
-//! Shortens words that occur several times, everywhere at once: a name where it is defined and where it is used, the two ends
-//! of an element.
+//! Shortens words that occur several times, everywhere at once: a name where it is defined and where it is used, the
+//! two ends of an element.
 
 use super::{text, with_text};
 use crate::engine::shrink::shrinker::{Shrinker, Step};
