@@ -6,12 +6,12 @@
 //! function F + 2  restores them
 //! function F + 3  the recorders, which write the trace
 //! ...
+//! function ...    the guest protocol, if the module speaks it
 //! table T         the trap table, with one element
 //! global G, ...   what was saved, one for each mutable global
 //! ```
 
 use std::borrow::Cow;
-use std::ops::Range;
 
 use anyhow::{Context, Result};
 use wasm_encoder::{
@@ -19,7 +19,8 @@ use wasm_encoder::{
 };
 use wasmparser::ValType;
 
-use crate::instrument::Options;
+use crate::instrument::{Draws, Injected, Options};
+use crate::protocol::Linked;
 use crate::survey::Survey;
 use crate::trace::{Recorders, Types};
 use crate::types::encoded;
@@ -36,6 +37,8 @@ pub(crate) struct Added {
     pub(crate) globals: Option<Globals>,
     /// The functions that record, if something is recorded.
     pub(crate) recorders: Option<Recorders>,
+    /// The functions that take the place of imports.
+    pub(crate) protocol: Option<Linked>,
 }
 
 /// Where a host puts a function that is called before `unreachable`.
@@ -58,7 +61,7 @@ impl Added {
     pub(crate) fn new(survey: &Survey<'_>, options: &Options) -> Added {
         let mut functions = survey.names.len() as u32..;
         let mut function = || functions.next().unwrap_or(u32::MAX);
-        Added {
+        let added = Added {
             plain_type: survey.types.len() as u32,
             traps: options.traps.then(|| Traps { table: survey.tables, nothing: function() }),
             globals: (!survey.mutable_globals.is_empty()).then(|| Globals {
@@ -67,12 +70,19 @@ impl Added {
                 saved: survey.globals,
             }),
             recorders: (options.compares || options.spans).then(|| Recorders::new(function())),
-        }
+            protocol: None,
+        };
+        let protocol = !survey.protocol.is_empty() && options.draws != Draws::Imported;
+        let first = survey.names.len() as u32 + added.functions(survey);
+        let protocol = protocol.then(|| Linked::new(first, options.draws == Draws::Recorded));
+        Added { protocol, ..added }
     }
 
     /// How many functions there are.
-    pub(crate) fn functions(&self) -> u32 {
-        self.plain_functions() + self.recorders.map_or(0, |_| Recorders::COUNT)
+    pub(crate) fn functions(&self, survey: &Survey<'_>) -> u32 {
+        self.plain_functions()
+            + self.recorders.map_or(0, |_| Recorders::COUNT)
+            + self.protocol.map_or(0, |protocol| protocol.count(&survey.protocol))
     }
 
     /// How many of them have no parameters and results: the first.
@@ -81,12 +91,12 @@ impl Added {
     }
 
     /// The types that the functions have, no two alike: the first types to add to the module's.
-    pub(crate) fn types(&self) -> Vec<Types> {
+    pub(crate) fn types(&self, survey: &Survey<'_>) -> Vec<Types> {
         let mut types: Vec<Types> = Vec::new();
-        if self.functions() > 0 {
+        if self.functions(survey) > 0 {
             types.push((&[], &[]));
         }
-        for ty in self.recorders.iter().flat_map(|_| Recorders::types()) {
+        for ty in self.other_types(survey) {
             if !types.contains(&ty) {
                 types.push(ty);
             }
@@ -94,22 +104,28 @@ impl Added {
         types
     }
 
+    /// The types of the functions that are not plain, in order.
+    fn other_types(&self, survey: &Survey<'_>) -> Vec<Types> {
+        let recorders = self.recorders.iter().flat_map(|_| Recorders::types());
+        recorders.chain(self.protocol.iter().flat_map(|protocol| protocol.types(&survey.protocol))).collect()
+    }
+
     /// The functions' types.
-    pub(crate) fn function_types(&self) -> FunctionSection {
+    pub(crate) fn function_types(&self, survey: &Survey<'_>) -> FunctionSection {
         let mut section = FunctionSection::new();
         for _ in 0..self.plain_functions() {
             section.function(self.plain_type);
         }
-        let types = self.types();
-        for ty in self.recorders.iter().flat_map(|_| Recorders::types()) {
+        let types = self.types(survey);
+        for ty in self.other_types(survey) {
             let number = types.iter().position(|&other| other == ty).expect("these are the types of all");
             section.function(self.plain_type + number as u32);
         }
         section
     }
 
-    /// The functions' bodies, in order, each with its size before it. `trace` is where the trace is.
-    pub(crate) fn bodies(&self, survey: &Survey<'_>, trace: Option<&Range<u32>>) -> Vec<Vec<u8>> {
+    /// The functions' bodies, in order, each with its size before it.
+    pub(crate) fn bodies(&self, survey: &Survey<'_>, injected: &Injected) -> Result<Vec<Vec<u8>>> {
         let mut bodies = Vec::new();
         bodies.extend(self.traps.map(|_| body(|_| {})));
         if let Some(Globals { saved, .. }) = self.globals {
@@ -129,8 +145,11 @@ impl Added {
                 }
             }));
         }
-        bodies.extend(trace.iter().flat_map(|trace| Recorders::bodies(survey, trace)));
-        bodies
+        bodies.extend(injected.trace.iter().flat_map(|trace| Recorders::bodies(survey, trace)));
+        if let (Some(protocol), Some(stream)) = (self.protocol, &injected.stream) {
+            bodies.extend(protocol.code(survey, self, stream.start)?);
+        }
+        Ok(bodies)
     }
 
     /// The trap table.

@@ -13,6 +13,7 @@ use crate::edges::{Edge, EdgeMap, EdgeSet};
 use crate::legacy::{UsesLegacy, translate_legacy_exceptions};
 use crate::offsets::OffsetMap;
 use crate::plan::{FunctionPlan, plan};
+use crate::protocol::{Drawing, Site};
 use crate::rewrite::{CodeSection, assemble};
 use crate::survey::{Bodies, Survey, for_each_body, output_features, survey};
 use crate::throws::Throwing;
@@ -59,8 +60,21 @@ pub struct Options {
     /// How many bytes the trace takes, if something is recorded: what doesn't fit is lost. At most
     /// [`TRACE_BYTES_MAX`](crate::layout::TRACE_BYTES_MAX).
     pub trace_bytes: u32,
+    /// What becomes of imports of the [guest protocol](crate::protocol).
+    pub draws: Draws,
     /// How often each edge was taken in the past, by its number: places where counting is cheap are chosen by it.
     pub profile: Option<Arc<[u64]>>,
+}
+
+/// What becomes of the imports of a guest that speaks the protocol `fuzzbox_v1`. Whatever it is, it makes no difference to the guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Draws {
+    /// They stay imports, for the host to provide.
+    Imported,
+    /// They become functions over the [stream](crate::layout::stream) in the injected memory.
+    Read,
+    /// These also record what is drawn, and the spans of the guest's functions and loops that draw.
+    Recorded,
 }
 
 /// What a start function may run on: 10,000,000,000 units.
@@ -75,7 +89,7 @@ const TRACE_BYTES: u32 = 1 << 20;
 impl Options {
     /// Enough counters for the counts of all edges. Every endless execution passes a counter again and again.
     pub fn full() -> Options {
-        Options { counters: Counters::Enough, selects: true, traps: true, ..Options::counting() }
+        Options { counters: Counters::Enough, selects: true, traps: true, draws: Draws::Read, ..Options::counting() }
     }
 
     /// Counters for some edges only: those that can still tell something new. Loops poll.
@@ -105,6 +119,7 @@ impl Options {
             hide_lengths: false,
             spans: false,
             trace_bytes: TRACE_BYTES,
+            draws: Draws::Imported,
             profile: None,
         }
     }
@@ -112,7 +127,8 @@ impl Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { counters: Counters::Every, fuel: Some(START_FUEL), traps: false, ..Options::full() }
+        let (fuel, draws) = (Some(START_FUEL), Draws::Recorded);
+        Options { counters: Counters::Every, fuel, traps: false, draws, ..Options::full() }
     }
 }
 
@@ -135,6 +151,8 @@ pub struct Instrumented {
     pub finds_low_stores: bool,
     /// The way back from offsets in `wasm` to the original module.
     pub offsets: OffsetMap,
+    /// Where the module calls the guest protocol. The number of a call site is its place here plus 1, in all variants.
+    pub sites: Vec<Site>,
     /// The way back to what was planned, if that isn't the original.
     planned: Option<OffsetMap>,
     /// The way from there to the original.
@@ -155,6 +173,12 @@ pub struct Injected {
     pub trap_table_export: Option<String>,
     /// Where the trace is, if something is recorded: a range of bytes. [`Instrumented::trace`] reads it.
     pub trace: Option<Range<u32>>,
+    /// Where the area of the choice stream is, if the module speaks the guest protocol and its imports were replaced: a range of bytes.
+    /// [`layout::stream`](crate::layout::stream) says what is in it; there are records if it has room for them.
+    pub stream: Option<Range<u32>>,
+    /// The functions of the protocol that the module imports, each with the name under which what replaces it is exported: for
+    /// who calls the import otherwise than by a call in the module's code, which is not replaced.
+    pub protocol_exports: Vec<(&'static str, String)>,
 }
 
 /// Names of the exports that were added so that the host can save and restore all state of an instance: all memories
@@ -271,6 +295,9 @@ impl Instrumented {
 
     /// Puts in terms of an original what is in terms of a module that was made of it; `offsets` is the way back.
     fn through(mut self, offsets: &OffsetMap) -> Instrumented {
+        for site in &mut self.sites {
+            site.offset = offsets.original(site.offset).unwrap_or(site.offset);
+        }
         for edge in &mut self.edges.edges {
             // Every operator of the module was copied or belongs to one.
             edge.offset = offsets.original(edge.offset).unwrap_or(edge.offset);
@@ -374,14 +401,15 @@ fn instrument_current(wasm: &[u8], options: &Options) -> Result<Instrumented> {
     let (survey, bodies) = survey(wasm)?;
     let added = Added::new(&survey, options);
     let mut types = AddedTypes::new(&survey);
-    for (params, results) in added.types() {
+    for (params, results) in added.types(&survey) {
         types.plain(params, results)?;
     }
-    let mut code = CodeSection::new(bodies.len() as u32 + added.functions());
+    let mut code = CodeSection::new(bodies.len() as u32 + added.functions(&survey));
     let mut edges = Vec::new();
     let mut counters = CounterMap::default();
     let mut changes_objects = false;
-    for_batches(&survey, bodies, options, |mut plans| {
+    let drawing = if options.draws == Draws::Imported { None } else { Drawing::find(&survey, &bodies) };
+    for_batches(&survey, bodies, options, drawing.as_ref(), |mut plans| {
         for plan in &mut plans {
             let index = plan.index;
             let settled = plan.settle(&survey, edges.len() as u32, &mut types);
@@ -404,7 +432,8 @@ fn instrument_current(wasm: &[u8], options: &Options) -> Result<Instrumented> {
     let finds_low_stores = options.low_stores && survey.low_is_free;
     let edges = EdgeMap { edges, functions: survey.names };
     let (planned, translated) = (None, None);
-    Ok(Instrumented { wasm, edges, counters, injected, state, finds_low_stores, offsets, planned, translated })
+    let sites = drawing.map(|drawing| drawing.sites).unwrap_or_default();
+    Ok(Instrumented { wasm, edges, counters, injected, state, finds_low_stores, offsets, sites, planned, translated })
 }
 
 /// Bytes of bodies that are planned at once, or one body: enough for all cores.
@@ -418,6 +447,7 @@ fn for_batches(
     survey: &Survey<'_>,
     bodies: Bodies<'_>,
     options: &Options,
+    drawing: Option<&Drawing>,
     mut take: impl FnMut(Vec<FunctionPlan>) -> Result<()>,
 ) -> Result<()> {
     let throwing = Throwing::find(survey, &bodies);
@@ -430,7 +460,7 @@ fn for_batches(
             before < BATCH_BYTES
         };
         let functions = rest.as_slice().iter().take(BATCH_FUNCTIONS).take_while(fits).count();
-        take(plan(survey, options, throwing.as_ref(), rest.by_ref().take(functions).collect())?)?;
+        take(plan(survey, options, throwing.as_ref(), drawing, rest.by_ref().take(functions).collect())?)?;
     }
     Ok(())
 }
@@ -438,7 +468,7 @@ fn for_batches(
 /// The edges of a module without legacy exceptions.
 pub(crate) fn edges(survey: &Survey<'_>, bodies: Bodies<'_>) -> Result<Vec<Edge>> {
     let mut edges = Vec::new();
-    for_batches(survey, bodies, &Options::counting(), |plans| {
+    for_batches(survey, bodies, &Options::counting(), None, |plans| {
         plans.iter().for_each(|plan| edges.extend(plan.edges()));
         Ok(())
     })?;

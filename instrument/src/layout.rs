@@ -13,6 +13,8 @@
 //! All from [`POLLS`] on can be taken away by a watchdog: each endless execution of a module with polls, or with enough
 //! counters, touches it.
 
+pub mod stream;
+
 use std::ops::Range;
 
 /// Fuel, an `i64`: how much more is left than the [`Options::fuel`](crate::Options::fuel) that a new instance starts with; so 0 in a new

@@ -44,6 +44,7 @@ mod names;
 mod offsets;
 mod plan;
 mod probes;
+pub mod protocol;
 mod rewrite;
 mod sections;
 mod survey;
@@ -56,7 +57,7 @@ pub use component::{ComponentModule, InstrumentedComponent, component_features, 
 pub use counters::{CounterMap, Counters, CountsBuffer, FunctionCounters, Left};
 pub use edges::{Edge, EdgeKind, EdgeMap, EdgeSet};
 pub use floats::shows_float_bits;
-pub use instrument::{Injected, Instrumented, Options, StateExports, instrument};
+pub use instrument::{Draws, Injected, Instrumented, Options, StateExports, instrument};
 pub use legacy::{Translated, translate_legacy_exceptions};
 pub use offsets::OffsetMap;
 pub use sections::{custom_sections, strip_custom_sections};

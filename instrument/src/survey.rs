@@ -6,13 +6,15 @@ use anyhow::{Context, Result, bail, ensure};
 use rayon::prelude::*;
 use wasmparser::types::{CoreTypeId, Types};
 use wasmparser::{
-    CompositeInnerType, ExternalKind, FuncToValidate, FuncType, FuncValidator, FuncValidatorAllocations, FunctionBody,
-    MemoryType, Parser, Payload, TypeRef, ValType, ValidPayload, Validator, ValidatorResources, WasmFeatures,
+    CompositeInnerType, ConstExpr, ElementItems, ExternalKind, FuncToValidate, FuncType, FuncValidator,
+    FuncValidatorAllocations, FunctionBody, MemoryType, Operator, Parser, Payload, TypeRef, ValType, ValidPayload,
+    Validator, ValidatorResources, WasmFeatures,
 };
 
 use crate::claims::check_counts;
 use crate::low::LowAddresses;
 use crate::names::Names;
+use crate::protocol::Imports;
 
 /// The most bytes a module may have: 256 MiB. A plan can take twenty times as much memory as the code it is for, and
 /// offsets in the rewritten module must fit into a `u32`.
@@ -82,6 +84,10 @@ pub(crate) struct Survey<'a> {
     pub(crate) names: Vec<Option<String>>,
     /// How names start that are free for exports: `fuzzbox:`.
     pub(crate) export_prefix: String,
+    /// Functions of the guest protocol that the module imports.
+    pub(crate) protocol: Imports,
+    /// Functions that are in tables from the start, or in globals.
+    pub(crate) referenced: Vec<u32>,
 }
 
 /// Validates a module up to its function bodies.
@@ -113,7 +119,9 @@ pub(crate) const INVALID: &str = "is not valid wasm";
 struct Reader<'a> {
     bodies: Bodies<'a>,
     types: Vec<Option<FuncType>>,
-    imports: Vec<(&'a str, &'a str)>,
+    /// Module, name, and index of the type.
+    imports: Vec<(&'a str, &'a str, u32)>,
+    referenced: Vec<u32>,
     exports: Vec<(u32, &'a str)>,
     /// What stands between `fuzzbox` and `:` in export names.
     taken: BTreeSet<&'a str>,
@@ -135,12 +143,33 @@ impl<'a> Reader<'a> {
             Payload::ImportSection(section) => {
                 for import in section.clone().into_imports() {
                     let import = import?;
-                    if let TypeRef::Func(_) | TypeRef::FuncExact(_) = import.ty {
-                        self.imports.push((import.module, import.name));
+                    if let TypeRef::Func(ty) | TypeRef::FuncExact(ty) = import.ty {
+                        self.imports.push((import.module, import.name, ty));
                     }
                 }
             }
-            Payload::GlobalSection(section) => self.low.globals(section.clone())?,
+            Payload::GlobalSection(section) => {
+                self.low.globals(section.clone())?;
+                for global in section.clone() {
+                    self.refers(&global?.init_expr)?;
+                }
+            }
+            Payload::ElementSection(section) => {
+                for segment in section.clone() {
+                    match segment?.items {
+                        ElementItems::Functions(functions) => {
+                            for function in functions {
+                                self.referenced.push(function?);
+                            }
+                        }
+                        ElementItems::Expressions(_, expressions) => {
+                            for expression in expressions {
+                                self.refers(&expression?)?;
+                            }
+                        }
+                    }
+                }
+            }
             Payload::DataSection(section) => self.low.data(section.clone())?,
             Payload::FunctionSection(section) => self.functions = section.count(),
             Payload::ExportSection(section) => {
@@ -159,15 +188,30 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
+    /// Notes which functions a constant refers to.
+    fn refers(&mut self, constant: &ConstExpr<'_>) -> wasmparser::Result<()> {
+        for operator in constant.get_operators_reader() {
+            if let Operator::RefFunc { function_index } = operator? {
+                self.referenced.push(function_index);
+            }
+        }
+        Ok(())
+    }
+
     fn finish(self, wasm: &'a [u8], types: &Types) -> Result<(Survey<'a>, Bodies<'a>)> {
         let types = types.as_ref();
         let mut names = Names::new(wasm, self.imports.len() + self.bodies.len());
         for (index, name) in self.exports {
             names.propose(index, name.to_owned());
         }
-        for (index, (module, name)) in (0..).zip(&self.imports) {
+        for (index, (module, name, _)) in (0..).zip(&self.imports) {
             names.propose(index, format!("{module}.{name}"));
         }
+        let imports = self
+            .imports
+            .iter()
+            .map(|&(module, name, ty)| (module, name, self.types.get(ty as usize).and_then(Option::as_ref)));
+        let protocol = Imports::find(imports)?;
         let type_count = types.core_type_count_in_module();
         debug_assert_eq!(type_count as usize, self.types.len());
         let type_indices: BTreeMap<_, _> =
@@ -187,6 +231,8 @@ impl<'a> Reader<'a> {
             mutable_globals: Vec::new(),
             names: names.into_vec(),
             export_prefix: free_prefix(&self.taken),
+            protocol,
+            referenced: self.referenced,
         };
         let written =
             |(index, ty)| Ok((index, if let ValType::Ref(ty) = ty { ValType::Ref(survey.written(ty)?) } else { ty }));

@@ -57,7 +57,8 @@ fn describe(original: &[u8], new: &Instrumented, text: &str) -> String {
     out + &if text.starts_with(";; unfolded") { printed } else { fold(&without_recorders(&printed, new)) }
 }
 
-/// Leaves out the bodies of the functions that record: those with parameters which were added.
+/// Leaves out the bodies of the functions that record, and of those that draw: those with parameters which were added; of a module
+/// that draws, all.
 fn without_recorders(printed: &str, new: &Instrumented) -> String {
     let functions = new.edges.functions.len();
     let mut inside = false;
@@ -65,7 +66,7 @@ fn without_recorders(printed: &str, new: &Instrumented) -> String {
         if let Some(rest) = line.strip_prefix("  (func ") {
             let number = rest.split_once("(;").and_then(|(_, rest)| rest.split_once(";)"));
             let added = number.is_some_and(|(number, _)| number.parse::<usize>().unwrap() >= functions);
-            inside = added && rest.contains("(param");
+            inside = added && (rest.contains("(param") || new.injected.stream.is_some());
         } else if !line.starts_with("   ") && *line != "  )" {
             inside = false;
         }

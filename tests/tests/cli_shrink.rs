@@ -91,3 +91,31 @@ fn what_does_not_fail_is_refused_with_a_reason() {
     let ran = fuzzbox.run("shrink", &["fine"], &[]);
     assert_eq!((ran.code, ran.stderr.contains("help: `fuzzbox shrink WASM fine`")), (2, true), "{ran:?}");
 }
+
+/// A list whose length is drawn first has no element of 900 and more.
+const LENGTH_LIST: &str = r#"(module
+    (import "fuzzbox_v1" "draw_int" (func $draw_int (param i64 i64 i64) (result i64)))
+    (memory (export "memory") 1)
+    (func (export "fbx_length_list") (local $left i64)
+        (local.set $left (call $draw_int (i64.const 1) (i64.const 100) (i64.const 1)))
+        (loop $next
+            (if (i64.ge_s (call $draw_int (i64.const 0) (i64.const 1000) (i64.const 0)) (i64.const 900))
+                (then unreachable))
+            (local.set $left (i64.sub (local.get $left) (i64.const 1)))
+            (br_if $next (i64.ne (local.get $left) (i64.const 0))))))"#;
+
+#[test]
+fn what_a_guest_draws_is_shrunk_by_its_choices() {
+    let fuzzbox = Fuzzbox::new();
+    std::fs::write(fuzzbox.dir().join("list.wat"), LENGTH_LIST).unwrap();
+    let choices = [49].into_iter().chain((0..50).map(|at| if at == 17 { 950 } else { at * 13 }));
+    let stream = fuzzbox::stream::encode(&choices.map(fuzzbox::stream::Choice::Index).collect::<Vec<_>>());
+    std::fs::write(fuzzbox.dir().join("found"), stream).unwrap();
+    for jobs in ["1", "2"] {
+        let ran = fuzzbox.run("shrink", &["list.wat", "found"], &["--output", "small", "--json", "--jobs", jobs]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let small = std::fs::read(fuzzbox.dir().join("small")).unwrap();
+        assert_eq!(fuzzbox::stream::decode(&small), [0, 900].map(fuzzbox::stream::Choice::Index));
+        assert_eq!(ran.json_lines()[0]["minimal"], Value::Bool(true), "{ran:?}");
+    }
+}

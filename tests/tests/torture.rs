@@ -44,7 +44,7 @@ enum End {
 impl End {
     fn of(outcome: &Outcome) -> Self {
         match outcome {
-            Outcome::Ok | Outcome::Rejected => Self::Ok,
+            Outcome::Ok | Outcome::Rejected | Outcome::Overrun => Self::Ok,
             Outcome::Crash(trap) => Self::Crash(trap.kind),
             Outcome::Hang(_) => Self::Hang,
             Outcome::OutOfMemory(_) => Self::OutOfMemory,

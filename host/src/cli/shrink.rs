@@ -80,7 +80,7 @@ struct Summary {
     fixed_point: bool,
     /// It is proven that there is nothing simpler.
     minimal: bool,
-    /// Ranges of bytes, `[start, end]`, that don't matter each.
+    /// Ranges of bytes, or of choices if the target draws its input, `[start, end]`, that don't matter each.
     free: Vec<[usize; 2]>,
     /// Other failures that were seen: their signatures.
     slips: Vec<String>,
@@ -133,7 +133,8 @@ impl Args {
         if self.json {
             say!("{}", serde_json::to_string(&summary).context("failed to write JSON")?);
         } else {
-            summary.print(&shrunk.input, self.output.as_deref())?;
+            let part = if target.draws_input() { "choice" } else { "byte" };
+            summary.print(&shrunk.input, part, self.output.as_deref())?;
         }
         Ok(Exit::Clean)
     }
@@ -237,7 +238,7 @@ impl Summary {
         }
     }
 
-    fn print(&self, input: &[u8], output: Option<&Path>) -> std::io::Result<()> {
+    fn print(&self, input: &[u8], part: &str, output: Option<&Path>) -> std::io::Result<()> {
         let executions = self.executions + self.exhaustive + self.explained;
         say!("{} of {} bytes are left, after {executions} executions", self.input_bytes, self.from_bytes);
         say!("{}", output::failure(&self.kind, &self.signature));
@@ -249,9 +250,9 @@ impl Summary {
         }
         for [start, end] in &self.free {
             if *end == start + 1 {
-                say!("byte {start} can be any");
+                say!("{part} {start} can be any");
             } else {
-                say!("bytes {start} to {} can be any", end - 1);
+                say!("{part}s {start} to {} can be any", end - 1);
             }
         }
         for slip in &self.slips {

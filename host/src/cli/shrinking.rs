@@ -1,10 +1,13 @@
 //! Inputs that fail, made smaller: what `shrink` does, and `run` with each finding.
 
 use crate::engine::Workers;
-use crate::engine::shrink::{Limits, PlainSubject, ShrunkInput, Verdict, shrink_input};
+use crate::engine::shrink::{
+    self, Attempt, Limits, Order, PlainSubject, Shrunk, ShrunkInput, Subject, Verdict, shrink_input,
+};
 use crate::report::{self, ResolvedFrame, Symbols};
 use crate::sandbox::{Outcome, Target};
 use crate::store::{FindingId, FindingRecord, Former, InputId, Store};
+use crate::stream::{Rule, Tail, decode, encode};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,6 +18,9 @@ const CAMPAIGN_EXECS_MAX: u64 = 20_000;
 const HANG_EXECS_MAX: u64 = 2_000;
 /// Executions for a hang in a campaign.
 const CAMPAIGN_HANG_EXECS_MAX: u64 = 100;
+
+/// Choices of an execution that draws at random, at most.
+const RANDOM_CHOICES_MAX: u32 = 8192;
 
 /// A target whose inputs are shrunk, and the threads that execute them.
 pub(super) struct Shrinking<'a> {
@@ -42,20 +48,50 @@ struct Failing<'a> {
     signature: &'a str,
 }
 
-impl PlainSubject for Failing<'_> {
-    fn attempt_all(&self, inputs: &[Vec<u8>]) -> Result<Vec<Verdict>> {
-        let Shrinking { target, symbols, workers } = self.shrinking;
-        // Without outcomes it was aborted, and ends early.
-        let outcomes = workers.outcomes(target, inputs)?.unwrap_or_default();
-        let verdict = |outcome: &Outcome| match outcome {
+impl Failing<'_> {
+    fn verdict(&self, outcome: &Outcome) -> Verdict {
+        match outcome {
             Outcome::Ok | Outcome::Interrupted => Verdict::Valid,
             Outcome::Rejected => Verdict::Invalid,
+            Outcome::Overrun => Verdict::Overrun,
             Outcome::Crash(trap) | Outcome::Hang(trap) | Outcome::OutOfMemory(trap) => {
-                let signature = report::signature(outcome.name(), trap, symbols);
+                let signature = report::signature(outcome.name(), trap, self.shrinking.symbols);
                 if signature == self.signature { Verdict::Same } else { Verdict::Slip(signature) }
             }
+        }
+    }
+}
+
+impl PlainSubject for Failing<'_> {
+    fn attempt_all(&self, inputs: &[Vec<u8>]) -> Result<Vec<Verdict>> {
+        let Shrinking { target, workers, .. } = self.shrinking;
+        // Without outcomes it was aborted, and ends early.
+        let outcomes = workers.outcomes(target, inputs)?.unwrap_or_default();
+        Ok(outcomes.iter().map(|outcome| self.verdict(outcome)).collect())
+    }
+
+    fn jobs(&self) -> usize {
+        self.shrinking.workers.jobs()
+    }
+}
+
+impl Subject for Failing<'_> {
+    fn attempt_all(&self, orders: &[Order]) -> Result<Vec<Attempt>> {
+        let Shrinking { target, workers, .. } = self.shrinking;
+        let input_bytes_max = target.settings.input_bytes_max as usize;
+        let stream = |order: &Order| {
+            let tail = match order.tail {
+                shrink::Tail::Zero => Tail::Zero,
+                shrink::Tail::Random(seed) => Tail::Random { seed, choices: RANDOM_CHOICES_MAX },
+            };
+            let mut bytes = encode(&order.choices);
+            // What was drawn at random may be longer than an input; any bytes are a stream.
+            bytes.truncate(input_bytes_max);
+            (bytes, Rule { tail, wrap: false })
         };
-        Ok(outcomes.iter().map(verdict).collect())
+        let streams: Vec<_> = orders.iter().map(stream).collect();
+        let drawn = workers.drawn(target, &streams)?.unwrap_or_default();
+        Ok(drawn.into_iter().map(|(outcome, trace)| Attempt { verdict: self.verdict(&outcome), trace }).collect())
     }
 
     fn jobs(&self) -> usize {
@@ -73,7 +109,15 @@ impl Shrinking<'_> {
     /// The smallest input with `signature` that is found from `input`; `None` if that has another one, or if it was
     /// aborted before it began.
     pub(super) fn shrink(&self, input: &[u8], signature: &str, limits: Limits) -> Result<Option<ShrunkInput>> {
-        shrink_input(&Failing { shrinking: self, signature }, input, limits)
+        let failing = Failing { shrinking: self, signature };
+        if !self.target.draws_input() {
+            return shrink_input(&failing, input, limits);
+        }
+        let shrunk = shrink::shrink(&failing, &decode(input), limits)?;
+        Ok(shrunk.map(|Shrunk { trace, report, slips }| {
+            let slips = slips.into_iter().map(|(signature, choices)| (signature, encode(&choices))).collect();
+            ShrunkInput { input: encode(&trace.choices), report, slips }
+        }))
     }
 
     /// Stores `input` as what shows the finding `first`, which `larger` showed. Returns the id of the finding that is

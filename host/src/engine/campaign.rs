@@ -8,6 +8,7 @@ use super::variants::Progress;
 use super::worker::{Known, KnownFailures, NewFailure, NewTestcase, Report, Variants, Workers};
 use crate::coverage::Seen;
 use crate::sandbox::{Outcome, Target};
+use crate::stream::{Rule, Tail};
 use anyhow::Result;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,6 +31,11 @@ const LEN_PATIENCE: u64 = 20_000;
 /// Mutants become no longer than this by that, in bytes, unless a seed is (libFuzzer's `-max_len` by default): a campaign that finds nothing new
 /// would spend its time on ever longer ones.
 const LEN_MAX_GROWN: usize = 4096;
+
+/// Where random choices follow a mutant of a stream, it has at least so many in all, or twice as many, and so on.
+const RANDOM_CHOICES_MIN: u32 = 8;
+/// How often that can be doubled, and 1.
+const RANDOM_CHOICES_STEPS: usize = 8;
 
 /// A deterministic search: call [`Campaign::step`] until enough is found.
 #[derive(Debug)]
@@ -103,6 +109,15 @@ pub struct Round {
     pub failures: Vec<Failure>,
 }
 
+/// How a mutant of a choice stream is read: half of them go on with random choices.
+fn mutants_rule(rng: &mut Rng) -> Rule {
+    let tail = match rng.below(2) {
+        0 => Tail::Zero,
+        _ => Tail::Random { seed: rng.word(), choices: RANDOM_CHOICES_MIN << rng.below(RANDOM_CHOICES_STEPS) },
+    };
+    Rule { tail, wrap: true }
+}
+
 impl Campaign {
     /// A campaign against `target` that has not executed anything.
     pub fn new(target: Arc<Target>, seed: u64, mutator: Mutator) -> Self {
@@ -146,6 +161,7 @@ impl Campaign {
         let reports = workers.run(variants, inputs.len() as u64, |task, worker| {
             let mut report = Report::default();
             worker.input.clone_from(inputs[usize::try_from(task)?]);
+            worker.rule = Rule::default();
             worker.execute(variants, known, &mut report)?;
             Ok(report)
         })?;
@@ -178,6 +194,7 @@ impl Campaign {
         self.grow_inputs();
         let (seed, number, corpus, mutator) = (self.seed, self.totals.rounds, &self.corpus, &self.mutator);
         let (len_max, variants) = (self.len_max, &self.variants);
+        let choices = self.target().takes_choices();
         let known = Known { seen: corpus.seen(), failures: &self.known };
         let reports = workers.run(variants, TASKS.min(execs), |task, worker| {
             let mut report = Report::default();
@@ -196,6 +213,9 @@ impl Campaign {
                 worker.input.clear();
                 worker.input.extend_from_slice(&corpus.testcases()[parent].bytes);
                 mutator.mutate(&mut worker.input, len_max, corpus, &mut rng);
+                if choices {
+                    worker.rule = mutants_rule(&mut rng);
+                }
                 worker.execute(variants, known, &mut report)?;
             }
             Ok(report)

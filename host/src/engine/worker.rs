@@ -2,6 +2,7 @@
 
 use crate::coverage::{Added, Judge, Profile, Seen};
 use crate::sandbox::{Executor, Outcome, THREAD_STACK_BYTES, Target, Variant, Watchdog};
+use crate::stream::{Rule, Trace, encode};
 use anyhow::{Context, Result};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
@@ -48,6 +49,8 @@ pub(super) struct Worker {
     judge: Judge,
     /// The input to execute.
     pub(super) input: Vec<u8>,
+    /// How it is read, if it is a choice stream.
+    pub(super) rule: Rule,
 }
 
 /// What is known at the beginning of a round, to all of its tasks.
@@ -149,6 +152,20 @@ impl Workers {
         self.run(&variants, inputs.len() as u64, |task, worker| worker.quick.run(&inputs[usize::try_from(task)?]))
     }
 
+    /// As [`Workers::outcomes`] for a target that draws its input: executes streams by their rules, and gives what was drawn as well.
+    ///
+    /// # Errors
+    ///
+    /// If the host fails.
+    pub fn drawn(&self, target: &Arc<Target>, streams: &[(Vec<u8>, Rule)]) -> Result<Option<Vec<(Outcome, Trace)>>> {
+        let variants = Variants::of(target.clone());
+        self.run(&variants, streams.len() as u64, |task, worker| {
+            let (stream, rule) = &streams[usize::try_from(task)?];
+            let outcome = worker.quick.run_stream(stream, rule)?;
+            Ok((outcome, worker.quick.observation().draws()))
+        })
+    }
+
     /// How many threads there are.
     pub fn jobs(&self) -> usize {
         self.workers.len()
@@ -178,12 +195,12 @@ impl Worker {
         if let Some(watchdog) = &variants.watchdog {
             watchdog.watch(quick.interrupter());
         }
-        Ok(Self { quick, metered, judge: Judge::new(), input: Vec::new() })
+        Ok(Self { quick, metered, judge: Judge::new(), input: Vec::new(), rule: Rule::default() })
     }
 
-    /// Executes `self.input` and reports what is new.
+    /// Executes `self.input` by `self.rule` and reports what is new. Of a choice stream the canonical form is reported, which needs no rule.
     pub(super) fn execute(&mut self, variants: &Variants, known: Known<'_>, report: &mut Report) -> Result<()> {
-        let outcome = self.quick.run(&self.input)?;
+        let outcome = self.quick.run_stream(&self.input, &self.rule)?;
         report.execs += 1;
         report.at_len_max += u64::from(self.input.len() == variants.metered.settings.input_bytes_max as usize);
         let observation = self.quick.observation();
@@ -194,7 +211,7 @@ impl Worker {
                     return Ok(());
                 }
             }
-            Outcome::Rejected => {
+            Outcome::Rejected | Outcome::Overrun => {
                 report.rejected += 1;
                 return Ok(());
             }
@@ -225,9 +242,15 @@ impl Worker {
                 self.metered = Some(Executor::new(&variants.metered)?);
             }
             let metered = self.metered.as_mut().expect("made above");
-            (metered.run(&self.input)?, &*metered)
+            (metered.run_stream(&self.input, &self.rule)?, &*metered)
         };
         let observation = executor.observation();
+        if variants.metered.takes_choices() && !matches!(outcome, Outcome::Rejected | Outcome::Overrun) {
+            self.input = encode(&observation.draws().choices);
+            if self.input.len() > variants.metered.settings.input_bytes_max as usize {
+                return Ok(());
+            }
+        }
         match outcome {
             Outcome::Ok => {
                 let profile = Profile::of(observation);
@@ -235,7 +258,7 @@ impl Worker {
                     report.testcases.push(NewTestcase { input: self.input.clone(), profile, fuel: observation.fuel() });
                 }
             }
-            Outcome::Rejected => report.rejected += 1,
+            Outcome::Rejected | Outcome::Overrun => report.rejected += 1,
             // The watchdog interrupts nothing that has fuel.
             Outcome::Interrupted => {}
             Outcome::Crash(_) | Outcome::Hang(_) | Outcome::OutOfMemory(_) => {

@@ -17,6 +17,7 @@ const RECURSION_NAMES_MAX: usize = 8;
 /// | --- | --- |
 /// | crash | `unreachable: parse_value+0x1c < parse_array < LLVMFuzzerTestOneInput` |
 /// | failed assertion | `unreachable: check_depth+0x40 < parse_value < LLVMFuzzerTestOneInput` |
+/// | `fuzzbox_v1.fail` | `failed: not sorted`, what the guest says |
 /// | out of memory | `oom: read_table+0x88 < load < LLVMFuzzerTestOneInput` |
 /// | recursion without end | `stack-overflow: parse_array, parse_value` |
 /// | hang | `hang: skip_spaces < parse_value < LLVMFuzzerTestOneInput` |
@@ -40,6 +41,9 @@ const RECURSION_NAMES_MAX: usize = 8;
 pub fn signature(outcome_name: &str, trap: &Trap, symbols: &Symbols) -> String {
     if outcome_name == "hang" || trap.kind == TrapKind::OutOfFuel {
         return hang(trap, symbols);
+    }
+    if let (TrapKind::Failed, Some(class)) = (trap.kind, trap.class.as_deref().filter(|class| !class.is_empty())) {
+        return format!("{}: {}", trap.kind.name(), class.escape_debug());
     }
     if trap.kind == TrapKind::StackOverflow {
         return recursion(trap.kind.name(), &trap.frames, symbols);
@@ -252,7 +256,7 @@ mod tests {
                 Frame { function, offset: first_body + function * 15 + 5 }
             })
             .collect();
-        signature(outcome, &Trap { kind, frames }, &symbols)
+        signature(outcome, &Trap { kind, class: None, frames }, &symbols)
     }
 
     fn crash(stack: &[&str]) -> String {

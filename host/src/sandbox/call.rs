@@ -16,6 +16,8 @@ pub(super) enum Call {
     Harness { function: Harness, place: Place, rejects: bool },
     /// Any other function with parameters.
     Function { function: Raw, parameters: Box<[Parameter]>, place: Option<Place>, wide: bool },
+    /// A function that draws its input.
+    Property { function: Raw },
     /// A function without parameters.
     Command { function: Raw, files: Vec<String> },
 }
@@ -52,6 +54,7 @@ impl Call {
         let export = target.entry.export();
         let function = instance.get_func(&mut *store, export).context("the entry was found before")?;
         Ok(match &target.entry {
+            Entry::Property { .. } => Self::Property { function: Raw::new(store, function) },
             Entry::Command { files, .. } => Self::Command { function: Raw::new(store, function), files: files.clone() },
             Entry::Function { parameters, wide, .. } => match (&**parameters, place) {
                 ([Parameter::Pointer, Parameter::Length], Some(place)) if Harness::fits(store, function) => {
@@ -85,6 +88,11 @@ impl Call {
                 if let Some(place) = place {
                     place.put(bytes);
                 }
+                enter();
+                function.call(store)
+            }
+            Self::Property { function } => {
+                store.data_mut().wasi.reset(&[]);
                 enter();
                 function.call(store)
             }

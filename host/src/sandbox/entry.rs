@@ -10,6 +10,10 @@ use wasmtime::{ExternType, FuncType, Module, ValType};
 
 /// libFuzzer's entry point.
 const LIBFUZZER: &str = "LLVMFuzzerTestOneInput";
+/// How the names of properties begin: functions that draw their input.
+const PROPERTY: &str = "fbx_";
+/// How names begin, and what they are, that belong to properties but are none.
+const PROPERTY_PARTS: [&str; 3] = ["fbx_gen_", "fbx_check_", "fbx_alloc"];
 /// The entry of a WASI command.
 const COMMAND: &str = "_start";
 
@@ -25,6 +29,11 @@ pub enum Entry {
         /// Pointers and lengths have 64 bits (memory64).
         wide: bool,
     },
+    /// A function without parameters in a module that draws: the input is the choice stream.
+    Property {
+        /// The export's name.
+        export: String,
+    },
     /// A WASI command, or another function without parameters: the input is its standard input, or a file that it is
     /// told by `@@` in its arguments.
     Command {
@@ -39,6 +48,7 @@ impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}(", Shortened(self.export()))?;
         match self {
+            Self::Property { .. } => f.write_str("), a property that draws its input"),
             Self::Function { parameters, .. } => {
                 let names: Vec<_> = parameters.iter().map(|parameter| parameter.name()).collect();
                 let what = match () {
@@ -61,8 +71,8 @@ impl fmt::Display for Entry {
 }
 
 impl Entry {
-    /// Chooses the entry of `module`: what `settings` name, else a libFuzzer harness, else a WASI command. Exports that
-    /// were `added` to the module are none of its own.
+    /// Chooses the entry of `module`: what `settings` name, else its only property, else a libFuzzer harness, else a WASI command. Exports that
+    /// were `added` to the module are none of its own. `draws` says that it speaks the protocol.
     ///
     /// # Errors
     ///
@@ -73,6 +83,7 @@ impl Entry {
         memories: &[String],
         added: &BTreeSet<&str>,
         settings: &Settings,
+        draws: bool,
     ) -> Result<Self> {
         let addresses = address_type(module, memories);
         let entry = if let Some(name) = &settings.entry {
@@ -80,22 +91,25 @@ impl Entry {
             let Some(ExternType::Func(ty)) = export else {
                 bail!("the module exports no function `{}` (--entry)\n{}", Shortened(name), exports(module, added));
             };
-            Self::of_type(name, &ty, addresses, settings)?
+            Self::of_type(name, &ty, addresses, settings, draws)?
+        } else if let Some(export) = the_property(module)? {
+            Self::Property { export }
         } else {
             let function = |name| Some((name, module.get_export(name)?.func()?.clone()));
             let Some((name, ty)) = [LIBFUZZER, COMMAND].into_iter().find_map(function) else {
                 bail!(
                     "the module has no entry that can be fuzzed\n{}\n\
                      a target exports one of\n  \
+                     void fbx_NAME(void);   (any language; it draws what it needs)\n  \
                      int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);   (any language; the input is in memory)\n  \
                      _start, as every WASI command does                             (the input is on stdin)\n\
                      or a function over numbers or (pointer, length), to be named by --entry",
                     exports(module, added)
                 );
             };
-            let entry = Self::of_type(name, &ty, addresses, settings)?;
+            let entry = Self::of_type(name, &ty, addresses, settings, draws)?;
             ensure!(
-                matches!(entry, Self::Command { .. }) == (name == COMMAND),
+                matches!(entry, Self::Command { .. } | Self::Property { .. }) == (name == COMMAND),
                 "export `{name}` has the unusual type {}",
                 signature(&ty)
             );
@@ -105,9 +119,18 @@ impl Entry {
         Ok(entry)
     }
 
-    fn of_type(name: &str, ty: &FuncType, addresses: Option<ValType>, settings: &Settings) -> Result<Self> {
+    fn of_type(
+        name: &str,
+        ty: &FuncType,
+        addresses: Option<ValType>,
+        settings: &Settings,
+        draws: bool,
+    ) -> Result<Self> {
         let export = name.to_owned();
         if ty.params().len() == 0 {
+            if draws || is_property(name) {
+                return Ok(Self::Property { export });
+            }
             return Ok(Self::Command { export, files: FileArgs::of(&settings.args).paths });
         }
         let parameters = Parameter::of(ty, addresses.as_ref(), settings.entry_args)
@@ -134,6 +157,10 @@ impl Entry {
                 !settings.warm_up,
                 "a WASI command can't be warmed up: `{COMMAND}` runs the whole program, which is done then (--warm-up)"
             ),
+            Self::Property { export } => ensure!(
+                !(settings.warm_up && export == COMMAND),
+                "a WASI command can't be warmed up: `{COMMAND}` runs the whole program, which is done then (--warm-up)"
+            ),
             Self::Command { .. } => {}
             Self::Function { .. } => ensure!(
                 FileArgs::of(&settings.args).paths.is_empty(),
@@ -146,13 +173,13 @@ impl Entry {
     /// The name of the export that is called.
     pub fn export(&self) -> &str {
         match self {
-            Self::Function { export, .. } | Self::Command { export, .. } => export,
+            Self::Function { export, .. } | Self::Command { export, .. } | Self::Property { export } => export,
         }
     }
 
     /// Whether it is the export that runs a whole WASI program.
     pub(super) fn is_program(&self) -> bool {
-        matches!(self, Self::Command { export, .. } if export == COMMAND)
+        matches!(self, Self::Command { export, .. } | Self::Property { export } if export == COMMAND)
     }
 
     /// Whether bytes of the input are put into linear memory.
@@ -165,6 +192,24 @@ impl Entry {
         let Self::Function { export, parameters, .. } = self else { return false };
         export == LIBFUZZER && matches!(**parameters, [Parameter::Pointer, Parameter::Length])
     }
+}
+
+/// Whether an export with this name is a property.
+fn is_property(name: &str) -> bool {
+    name.starts_with(PROPERTY) && !PROPERTY_PARTS.iter().any(|part| name.starts_with(part))
+}
+
+/// The property that a module exports; an error that lists them if there are several.
+fn the_property(module: &Module) -> Result<Option<String>> {
+    let is_called = |ty: ExternType| ty.func().is_some_and(|ty| ty.params().len() == 0);
+    let exports = module.exports().filter(|export| is_property(export.name()) && is_called(export.ty()));
+    let names: Vec<&str> = exports.map(|export| export.name()).collect();
+    ensure!(
+        names.len() <= 1,
+        "the module has several properties: {}\nhelp: choose one of them by --entry",
+        list(&names.iter().map(|name| Shortened(name).to_string()).collect::<Vec<_>>())
+    );
+    Ok(names.first().map(|name| (*name).to_owned()))
 }
 
 /// The type of addresses in the memory that pointers mean: the export `memory`, else the

@@ -3,6 +3,7 @@
 use super::call::Call;
 use super::code::CodeCache;
 use super::file_args::FileArgs;
+use super::hash;
 use super::host::{Host, Limits};
 use super::injected::Injected;
 use super::interrupt::{Gate, Interrupter};
@@ -16,6 +17,8 @@ use super::target::Target;
 use super::trap;
 use super::variant::Variant;
 use super::wasi::{Wasi, WasiConfig};
+use crate::stream::Rule;
+use crate::stream::given::Given;
 use anyhow::{Context, Result, bail, ensure};
 use fuzzbox_instrument::layout;
 use std::num::NonZeroU64;
@@ -46,6 +49,10 @@ struct Kept {
     cut: bool,
     /// The injected memory could not be made accessible again.
     lost: bool,
+    /// The stream of the last execution.
+    given: Given,
+    /// What the guest said that its failure is.
+    class: Option<Arc<str>>,
 }
 
 impl std::fmt::Debug for Kept {
@@ -135,7 +142,17 @@ impl Executor {
     ///
     /// If `input` is longer than the limit, or the host fails; never for what the guest does.
     pub fn run(&mut self, input: &[u8]) -> Result<Outcome> {
-        self.execute(input, true)
+        self.execute(input, &Rule::default(), true)
+    }
+
+    /// As [`Executor::run`] for a guest that draws: `input` is a choice stream (of any bytes), read by `rule`. For other guests the
+    /// rule means nothing.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Executor::run`].
+    pub fn run_stream(&mut self, input: &[u8], rule: &Rule) -> Result<Outcome> {
+        self.execute(input, rule, true)
     }
 
     /// Executes `input` from whatever state the last execution left: to measure what restoring takes, and nothing else.
@@ -144,10 +161,10 @@ impl Executor {
     ///
     /// As for [`Executor::run`].
     pub fn run_unrestored(&mut self, input: &[u8]) -> Result<Outcome> {
-        self.execute(input, false)
+        self.execute(input, &Rule::default(), false)
     }
 
-    fn execute(&mut self, input: &[u8], restored: bool) -> Result<Outcome> {
+    fn execute(&mut self, input: &[u8], rule: &Rule, restored: bool) -> Result<Outcome> {
         let limit = self.target.settings.input_bytes_max as usize;
         ensure!(
             input.len() <= limit,
@@ -159,15 +176,18 @@ impl Executor {
                 self.restore()?;
             }
             self.dirty = true;
-            self.instance.run(&self.target, &self.gate, input)
+            self.instance.run(&self.target, &self.gate, input, rule)
         })
     }
 
     /// If the last execution failed: a number that tells where, the same for each failure of this executor's target with the
     /// same calls and the same kind. `None` if that isn't known, and for what did not fail.
     pub fn stack_key(&self) -> Option<NonZeroU64> {
-        let Kept { store, snapshot, cut, .. } = &self.instance;
-        store.data().frames.key.filter(|_| *cut).or_else(|| snapshot.fault().key())
+        let Kept { store, snapshot, cut, class, .. } = &self.instance;
+        let key = store.data().frames.key.filter(|_| *cut).or_else(|| snapshot.fault().key())?;
+        // What the guest says a failure is tells it from others at the same place.
+        let class = class.as_ref().map(|class| class.bytes().map(u64::from));
+        class.map_or(Some(key), |class| NonZeroU64::new(hash::of(key.get(), class)))
     }
 
     /// What the last execution showed.
@@ -210,7 +230,7 @@ impl Kept {
             .map_err(|error| initialiser_failed(target, error, "while it is instantiated"))?;
         store.data_mut().memory = instance.get_memory(&mut store, "memory");
         let injected = region(target, &mut store, &instance, &target.injected.memory_export)?;
-        let injected = Injected::new(injected, target.counters());
+        let injected = Injected::new(injected, target.counters(), &target.injected);
         if let Some(export) = &target.injected.trap_table_export {
             trap::replace_unreachable(&mut store, &instance, export)?;
         }
@@ -222,12 +242,19 @@ impl Kept {
         }
         target.note_initialised(|| injected.counted());
         injected.forget();
+        injected.forget_stream();
         let snapshot = Snapshot::take(target, &mut store, &instance, &injected, gate)?;
         store.data_mut().wasi.snapshot();
-        Ok(Self { store, call, injected, snapshot, cut: false, lost: false })
+        let given = Given::default();
+        Ok(Self { store, call, injected, snapshot, cut: false, lost: false, given, class: None })
     }
 
-    fn run(&mut self, target: &Target, gate: &Gate, input: &[u8]) -> Result<Outcome> {
+    fn run(&mut self, target: &Target, gate: &Gate, input: &[u8], rule: &Rule) -> Result<Outcome> {
+        if target.injected.stream.is_some() {
+            self.given.set(if target.takes_choices() { input } else { &[] }, rule);
+            self.injected.give(&self.given);
+        }
+        self.class = None;
         self.store.data_mut().frames.clear();
         self.snapshot.fault().clear();
         if target.variant.has_fuel() {
@@ -260,7 +287,14 @@ impl Kept {
             Ok(-1) => Ok(Outcome::Rejected),
             Ok(_) => Ok(Outcome::Ok),
             Err(error) => {
+                let status = self.injected.status();
+                if status == layout::stream::FAILED {
+                    self.class = self.injected.told().failed.map(Arc::from);
+                }
                 let context = trap::Context {
+                    status,
+                    class: self.class.clone(),
+                    functions: target.edges.functions.len() as u32,
                     offsets: &target.rewritten.offsets,
                     has_frames: target.variant.frames_max().is_some(),
                     crash_on_exit: target.settings.crash_on_exit,

@@ -1,7 +1,7 @@
 //! What belongs to one instance on the host's side: WASI's state, the limits, and the frames that an execution left.
 
 use super::trap::Frames;
-use super::wasi::Wasi;
+use super::wasi::{Wasi, WasiConfig};
 use wasmtime::{Memory, ResourceLimiter};
 
 /// A table can't have more elements than this; each costs a pointer.
@@ -20,6 +20,11 @@ pub(super) struct Host {
 }
 
 impl Host {
+    /// For a store in which nothing is executed.
+    pub(super) fn nothing() -> Self {
+        Self::new(Wasi::new(WasiConfig::default()), Limits::new(0))
+    }
+
     /// The state of an instance that was not made yet.
     pub(super) fn new(wasi: Wasi, limits: Limits) -> Self {
         Self { wasi, memory: None, limits, frames: Frames::default(), asked_for_snapshot: false }

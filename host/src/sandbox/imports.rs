@@ -1,9 +1,9 @@
 //! What the guest can call: WASI, and stubs for what nobody provides.
 
-use super::host::{Host, Limits};
+use super::host::Host;
 use super::settings::Stub;
 use super::trap;
-use super::wasi::{self, Wasi, WasiConfig};
+use super::wasi;
 use anyhow::{Context, Result, anyhow};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -55,7 +55,12 @@ impl Imports {
     /// # Errors
     ///
     /// If imports are missing and are not to be stubbed; the error lists them.
-    pub(super) fn of(module: &Module, stub: Option<Stub>, frames: bool) -> Result<Self> {
+    pub(super) fn of(
+        module: &Module,
+        stub: Option<Stub>,
+        frames: bool,
+        protocol: &[(&'static str, String)],
+    ) -> Result<Self> {
         let mut linker = Linker::new(module.engine());
         let leaving = move |caller: &mut Caller<'_, Host>| {
             if frames {
@@ -69,6 +74,7 @@ impl Imports {
                 caller.data_mut().asked_for_snapshot = true;
             })
             .map_err(anyhow::Error::from)?;
+        pass_on(module, &mut linker, protocol).map_err(anyhow::Error::from)?;
         let missing = missing(module, &linker);
         match stub {
             Some(stub) if !missing.is_empty() => Ok(Self::Stubbed(linker, stub)),
@@ -88,6 +94,24 @@ impl Imports {
             }
         }
     }
+}
+
+/// Defines the functions that the rewriter replaced, as pairs of import and export. Calls in the module's code don't come here; those
+/// through tables and the like do, and go on to what replaces the import.
+fn pass_on(module: &Module, linker: &mut Linker<Host>, protocol: &[(&'static str, String)]) -> wasmtime::Result<()> {
+    for (import, export) in protocol {
+        let Some(ExternType::Func(ty)) = module.get_export(export) else { continue };
+        if linker.get(&mut Store::new(module.engine(), Host::nothing()), PROTOCOL, import).is_ok() {
+            continue;
+        }
+        let export = export.clone();
+        linker.func_new(PROTOCOL, import, ty, move |mut caller, params, results| {
+            let function = caller.get_export(&export).and_then(Extern::into_func);
+            let function = function.ok_or_else(|| wasmtime::format_err!("the rewriter exports `{export}`"))?;
+            function.call(&mut caller, params, results)
+        })?;
+    }
+    Ok(())
 }
 
 /// Whether a module can ask for a snapshot.
@@ -190,7 +214,7 @@ fn zero(ty: &wasmtime::ValType) -> Option<Val> {
 /// Imports that nobody provides, each once, in the module's order. A function that we have with another type is not provided:
 /// other hosts extended WASI's sockets under the same names.
 fn missing(module: &Module, linker: &Linker<Host>) -> Vec<(String, String, ExternType)> {
-    let mut store = Store::new(module.engine(), Host::new(Wasi::new(WasiConfig::default()), Limits::new(0)));
+    let mut store = Store::new(module.engine(), Host::nothing());
     let mut is_provided = |import: &ImportType<'_>| {
         let ours = linker.get(&mut store, import.module(), import.name()).ok().and_then(Extern::into_func);
         let types = ours.map(|function| function.ty(&store)).zip(import.ty().func().cloned());

@@ -1,7 +1,10 @@
-//! The injected memory of an instance: fuel, flags and counters.
+//! The injected memory of an instance: fuel, flags, counters, and the choice stream.
 
 use super::memory::Region;
 use super::target::INIT_FUEL_MAX;
+use crate::stream::Told;
+use crate::stream::given::Given;
+use fuzzbox_instrument::layout::stream;
 use fuzzbox_instrument::{CounterMap, layout};
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,12 +19,49 @@ const LINE_COUNTERS: usize = layout::LINE_COUNTERS as usize;
 pub(super) struct Injected {
     region: Arc<Region>,
     counters: usize,
+    /// Where the area of the choice stream is, if the guest draws.
+    stream: Option<Range<usize>>,
 }
 
 impl Injected {
-    /// `region` holds so many counters.
-    pub(super) fn new(region: Arc<Region>, counters: usize) -> Self {
-        Self { region, counters }
+    /// `region` holds so many counters, and has room for a choice stream as `place` says.
+    pub(super) fn new(region: Arc<Region>, counters: usize, place: &fuzzbox_instrument::Injected) -> Self {
+        let stream = place.stream.as_ref().map(|stream| stream.start as usize..stream.end as usize);
+        Self { region, counters, stream }
+    }
+
+    /// The area of the choice stream; empty if the guest does not draw.
+    pub(super) fn stream(&self) -> &[u8] {
+        self.stream.clone().map_or(&[], |stream| &self.bytes()[stream])
+    }
+
+    /// Gives the guest a stream. The area is as it was after initialisation, or [forgotten](Injected::forget_stream).
+    pub(super) fn give(&self, given: &Given) {
+        if let Some(Range { start, .. }) = self.stream {
+            // SAFETY: no guest runs.
+            given.parts(|place, bytes| unsafe { self.region.write(start + place as usize, bytes) });
+        }
+    }
+
+    /// Makes the area an empty stream that nothing was drawn from.
+    pub(super) fn forget_stream(&self) {
+        if let Some(Range { start, .. }) = self.stream {
+            let end = (stream::COUNTS + 4 * stream::DEPTHS) as usize;
+            // SAFETY: no guest runs.
+            unsafe { self.region.write(start, &vec![0; end]) };
+        }
+    }
+
+    /// What the guest told.
+    pub(super) fn told(&self) -> Told {
+        let area = self.stream();
+        if area.is_empty() { Told::default() } else { Told::read(area) }
+    }
+
+    /// Why the guest's draws ended the execution, if they did: a status of [`stream`].
+    pub(super) fn status(&self) -> u32 {
+        let status = self.stream().get(stream::STATUS as usize..).and_then(|bytes| bytes.first_chunk());
+        status.map_or(0, |&bytes| u32::from_le_bytes(bytes))
     }
 
     pub(super) fn region(&self) -> &Arc<Region> {

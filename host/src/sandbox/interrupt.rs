@@ -249,7 +249,7 @@ mod tests {
 
     fn track(region: &Region) {
         // SAFETY: no guest anywhere.
-        unsafe { region.track(Arc::new(Image::of(region.bytes()).unwrap())).unwrap() };
+        unsafe { region.track(Arc::new(Image::of(region.bytes()).unwrap()), None).unwrap() };
     }
 
     #[test]

@@ -12,6 +12,7 @@
 //! | `entry`, `parameter`, `file_args`, `call` | which export is called, and how it takes its input |
 //! | `prepare` | all that runs before the first input |
 //! | `imports`, `wasi`, `host` | what the guest can call, and the limits |
+//! | `reference` | the guest protocol as host functions |
 //! | `executor`, `snapshot` | running, and going back |
 //! | `injected`, `observation`, `hash` | fuel, flags and counters, and what they say |
 //! | `variant` | what is put into the code |
@@ -40,6 +41,7 @@ mod observation;
 mod outcome;
 mod parameter;
 mod prepare;
+mod reference;
 mod settings;
 mod signals;
 mod snapshot;
@@ -59,6 +61,7 @@ pub use interrupt::{Execution, Interrupter};
 pub use observation::{Executed, Group, Observation};
 pub use outcome::{Frame, Outcome, Trap, TrapKind};
 pub use parameter::{Number, Parameter};
+pub use reference::link_reference;
 pub use settings::{EntryArgs, Settings, Stub};
 pub use summary::Summary;
 pub use target::{THREAD_STACK_BYTES, Target, assemble};

@@ -4,6 +4,7 @@ use super::hash;
 use super::host::Host;
 use super::injected::{self, Injected};
 use super::target::Target;
+use crate::stream::{Told, Trace as Draws};
 use fuzzbox_instrument::trace::Trace;
 use fuzzbox_instrument::{CountsBuffer, FunctionCounters, Left, layout};
 
@@ -77,6 +78,17 @@ impl Observation<'_> {
     /// [`Variant::Traced`](super::Variant::Traced).
     pub fn trace(&self) -> Trace {
         if self.lost { Trace::default() } else { self.target.rewritten.trace(self.injected.bytes()) }
+    }
+
+    /// What was drawn; empty in variants that don't record it, and for guests that don't draw.
+    pub fn draws(&self) -> Draws {
+        let area = if self.lost { &[] } else { self.injected.stream() };
+        if area.is_empty() { Draws::default() } else { Draws::read(area) }
+    }
+
+    /// What the guest told by the protocol. Notes, names, values and features only in variants that record draws.
+    pub fn told(&self) -> Told {
+        if self.lost { Told::default() } else { self.injected.told() }
     }
 
     /// What the guest wrote to its standard output, up to the limit.

@@ -2,13 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::sync::Arc;
 
 /// How one execution ended.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
     /// The entry returned, or the program ended itself by `proc_exit` (with whatever code, unless crashes on exit were asked for).
     Ok,
-    /// The harness returned -1: "do not keep this input".
+    /// The harness returned -1, "do not keep this input", or rejected what it drew.
     Rejected,
     /// The guest trapped, threw an exception that nobody caught, or (if asked for) exited with a code other than 0.
     Crash(Trap),
@@ -16,6 +17,8 @@ pub enum Outcome {
     Hang(Trap),
     /// A growth of memory was refused by the memory limit, and the guest then failed.
     OutOfMemory(Trap),
+    /// The guest drew more choices than a stream may have, or more than there were where nothing was to follow; it is not known how it would have ended.
+    Overrun,
     /// Somebody [interrupted](super::Interrupter) it. Not a finding: whether it is a hang is for an execution of
     /// [`Variant::Metered`](super::Variant::Metered) to say, which depends on no clock; and what an observation shows of it
     /// is what had happened by then.
@@ -27,6 +30,8 @@ pub enum Outcome {
 pub struct Trap {
     /// What went wrong.
     pub kind: TrapKind,
+    /// For [`TrapKind::Failed`]: what the guest says the failure is.
+    pub class: Option<Arc<str>>,
     /// The guest's calls, innermost first; at most [`Trap::FRAMES_MAX`].
     pub frames: Vec<Frame>,
 }
@@ -37,7 +42,7 @@ impl Trap {
 
     /// What was noticed only when the execution had ended, so that nobody knows where it was.
     pub(super) fn input_overrun() -> Self {
-        Self { kind: TrapKind::InputOverrun, frames: Vec::new() }
+        Self { kind: TrapKind::InputOverrun, class: None, frames: Vec::new() }
     }
 }
 
@@ -80,6 +85,10 @@ pub enum TrapKind {
     OutOfFuel,
     /// A bulk operator or a host function went past the end of the input. (Other accesses there are `MemoryOutOfBounds`.)
     InputOverrun,
+    /// The guest said so (`fuzzbox_v1.fail`).
+    Failed,
+    /// The guest asked to draw what there can't be: bounds in the wrong order, one of no alternatives, and the like.
+    BadDraw,
     /// Any other trap that wasmtime knows.
     Other,
 }
@@ -108,6 +117,8 @@ impl TrapKind {
             Self::Exit => "exit",
             Self::OutOfFuel => "out-of-fuel",
             Self::InputOverrun => "input-overrun",
+            Self::Failed => "failed",
+            Self::BadDraw => "bad-draw",
             Self::Other => "other",
         }
     }
@@ -120,7 +131,7 @@ impl fmt::Display for TrapKind {
 }
 
 impl Outcome {
-    /// The outcome's stable name, as in JSON: `ok`, `rejected`, `crash`, `hang`, `oom`, `interrupted`.
+    /// The outcome's stable name, as in JSON: `ok`, `rejected`, `crash`, `hang`, `oom`, `overrun`, `interrupted`.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -128,6 +139,7 @@ impl Outcome {
             Self::Crash(_) => "crash",
             Self::Hang(_) => "hang",
             Self::OutOfMemory(_) => "oom",
+            Self::Overrun => "overrun",
             Self::Interrupted => "interrupted",
         }
     }
@@ -135,7 +147,7 @@ impl Outcome {
     /// Where the guest failed, if it did.
     pub fn trap(&self) -> Option<&Trap> {
         match self {
-            Self::Ok | Self::Rejected | Self::Interrupted => None,
+            Self::Ok | Self::Rejected | Self::Overrun | Self::Interrupted => None,
             Self::Crash(trap) | Self::Hang(trap) | Self::OutOfMemory(trap) => Some(trap),
         }
     }

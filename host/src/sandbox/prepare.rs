@@ -113,6 +113,9 @@ pub(super) fn prepare(
     });
     let mut call = Call::bind(target, store, instance, place.transpose()?)?;
     allow(target.settings.fuel_max);
+    // What initialisers drew is no part of any execution.
+    target.note_names(|| injected.told().names);
+    injected.forget_stream();
     let Some(warm_up) = warm_up(target, store, &mut call)? else {
         target.attempts.no_warm_up.store(true, Relaxed);
         return Ok(None);

@@ -8,6 +8,7 @@ use super::memory::Region;
 use super::signals::{Faults, handle_faults};
 use super::target::Target;
 use anyhow::{Context, Result};
+use fuzzbox_instrument::layout;
 use std::sync::Arc;
 use wasmtime::{Global, Instance, Memory, Ref, Store, Table, TypedFunc, Val};
 
@@ -152,13 +153,16 @@ impl SavedMemory {
         for export in guest.chain([target.injected.memory_export.as_str()]) {
             let memory = instance.get_memory(&mut *store, export).context("the rewriter exports every memory")?;
             let region = region_of(target, store, memory)?;
+            // Of a stream only what the host wrote is read, and then what the guest did.
+            let stream = target.injected.stream.as_ref().filter(|_| *export == *target.injected.memory_export);
+            let scratch = stream.map(|stream| (stream.start + layout::stream::ITEMS) as usize);
             // Two imports may be the same memory.
             if memories.iter().all(|saved| !Arc::ptr_eq(&saved.region, &region)) {
                 // SAFETY: no guest runs.
                 let image = unsafe { target.image(memories.len(), region.bytes()) };
                 let image = image.context("failed to copy a linear memory")?;
                 // SAFETY: no guest runs; the caller sets the handler before one does.
-                unsafe { region.track(image) }.context("failed to protect a linear memory")?;
+                unsafe { region.track(image, scratch) }.context("failed to protect a linear memory")?;
                 memories.push(Self { memory, region });
             }
         }

@@ -72,6 +72,7 @@ impl Target {
     /// Where the input is for the guest, in words.
     fn input(&self) -> String {
         let parameters = match &self.entry {
+            Entry::Property { .. } => return "a choice stream, from which the guest draws".to_owned(),
             Entry::Command { files, .. } if files.is_empty() => return "standard input".to_owned(),
             Entry::Command { files, .. } => return format!("the file {}", files.join(" and ")),
             Entry::Function { parameters, .. } => parameters,
@@ -93,6 +94,7 @@ impl Target {
     /// Whether a read past the end of the input is found, in words.
     fn over_read(&self) -> &'static str {
         match &self.entry {
+            Entry::Property { .. } => "impossible: what is drawn has an end",
             Entry::Command { .. } => "not found: the guest reads its input into memory of its own",
             Entry::Function { .. } if !self.entry.takes_bytes() => "impossible: numbers have no end",
             Entry::Function { .. } if self.attempts.done().is_some_and(|done| done.at_end) => {

@@ -62,6 +62,7 @@ pub struct Target {
     pub(super) cache: CodeCache,
     /// Functions that ran before the first input.
     initialised: OnceLock<BTreeSet<u32>>,
+    names: OnceLock<Vec<(u32, u32, String)>>,
     /// By memory: what it holds when an instance is ready. Instances are equal, so one copy serves all workers.
     images: Mutex<Vec<Arc<Image>>>,
 }
@@ -86,8 +87,10 @@ impl Target {
         check_memories(&module, &settings)?;
         let throws = has_tags(&bytes)?;
         let added = added_exports(&rewritten.injected, &rewritten.state);
-        let entry = Entry::choose(&module, &rewritten.state.memories, &added, &settings)?;
-        let imports = Imports::of(&module, settings.stub_imports, variant.frames_max().is_none())?;
+        let draws = rewritten.injected.stream.is_some();
+        let entry = Entry::choose(&module, &rewritten.state.memories, &added, &settings, draws)?;
+        let protocol = &rewritten.injected.protocol_exports;
+        let imports = Imports::of(&module, settings.stub_imports, variant.frames_max().is_none(), protocol)?;
         Ok(Self {
             id: ModuleId::of(&fuzzbox_instrument::strip_custom_sections(&bytes)?),
             object: ObjectId::of(&bytes),
@@ -108,8 +111,14 @@ impl Target {
             attempts: Arc::default(),
             cache: cache.clone(),
             initialised: OnceLock::new(),
+            names: OnceLock::new(),
             images: Mutex::default(),
         })
+    }
+
+    /// Whether the entry draws its input: then inputs are choice streams.
+    pub fn draws_input(&self) -> bool {
+        matches!(self.entry, Entry::Property { .. })
     }
 
     /// Whether the machine code was found in the cache, and nothing had to be compiled.
@@ -141,6 +150,19 @@ impl Target {
         }
     }
 
+    /// Notes what the initialisers gave names.
+    pub(super) fn note_names(&self, names: impl FnOnce() -> Vec<(u32, u32, String)>) {
+        if self.injected.stream.is_some() {
+            self.names.get_or_init(names);
+        }
+    }
+
+    /// What the guest's initialisers gave names (`fuzzbox_v1.name`): of what kind, the id, the name. Known once an executor was made, in
+    /// variants that record draws.
+    pub fn names(&self) -> &[(u32, u32, String)] {
+        self.names.get().map_or(&[], |names| names)
+    }
+
     /// How many counters there are.
     pub(super) fn counters(&self) -> usize {
         self.rewritten.counters.len() as usize
@@ -165,6 +187,11 @@ impl Target {
         FindingId(*hasher.finalize().as_bytes())
     }
 
+    /// Whether inputs are choice streams.
+    pub fn takes_choices(&self) -> bool {
+        matches!(self.entry, Entry::Property { .. })
+    }
+
     /// How the module's state is restored after an execution, and why, for people.
     pub fn restore_plan(&self) -> String {
         match self.state.irreversible {
@@ -183,10 +210,15 @@ impl Target {
 /// The names of exports that the rewriter added.
 pub(super) fn added_exports<'a>(injected: &'a Injected, state: &'a StateExports) -> BTreeSet<&'a str> {
     let StateExports { memories, tables, globals, save_globals, restore_globals, .. } = state;
+    let protocol = injected.protocol_exports.iter().map(|(_, export)| export);
     let alone = [Some(&injected.memory_export), injected.trap_table_export.as_ref()];
     let functions = [save_globals.as_ref(), restore_globals.as_ref()];
     let many = [memories, tables, globals].into_iter().flatten();
-    many.chain(alone.into_iter().flatten()).chain(functions.into_iter().flatten()).map(String::as_str).collect()
+    many.chain(alone.into_iter().flatten())
+        .chain(functions.into_iter().flatten())
+        .chain(protocol)
+        .map(String::as_str)
+        .collect()
 }
 
 /// Turns wasm text into a binary module; leaves a binary as it is.

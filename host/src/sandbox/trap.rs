@@ -6,8 +6,10 @@ use super::imports::StubCalled;
 use super::outcome::{Frame, Outcome, Trap, TrapKind};
 use super::wasi::{Exhausted, Exit};
 use anyhow::{Context as _, Result};
+use fuzzbox_instrument::layout::stream;
 use fuzzbox_instrument::{Left, OffsetMap};
 use std::num::NonZeroU64;
+use std::sync::Arc;
 use wasmtime::{Caller, Func, Instance, Ref, Store, ThrownException, WasmBacktrace};
 
 /// What an error means depends on what happened before it.
@@ -22,6 +24,12 @@ pub(super) struct Context<'a> {
     pub(super) stack_overflow: bool,
     /// The rewriter's check found a write to where nothing is.
     pub(super) low_store: bool,
+    /// How the guest's draws ended the execution, a status of [`stream`]; 0 if they did not.
+    pub(super) status: u32,
+    /// The class of the failure, if the guest said one.
+    pub(super) class: Option<Arc<str>>,
+    /// Functions of the module; those behind them were added.
+    pub(super) functions: u32,
     /// The memory limit refused a growth in this execution.
     pub(super) memory_refused: bool,
 }
@@ -29,6 +37,13 @@ pub(super) struct Context<'a> {
 impl Context<'_> {
     /// The outcome that `error` stands for; `Err` if it is the host's own failure.
     pub(super) fn outcome(&self, error: wasmtime::Error) -> Result<Outcome> {
+        match self.status {
+            stream::REJECTED => return Ok(Outcome::Rejected),
+            stream::OVERRUN | stream::STOPPED => return Ok(Outcome::Overrun),
+            stream::FAILED => return Ok(Outcome::Crash(self.trap(&error, TrapKind::Failed))),
+            stream::MISUSED => return Ok(Outcome::Crash(self.trap(&error, TrapKind::BadDraw))),
+            _ => {}
+        }
         let trap = error.downcast_ref::<wasmtime::Trap>().copied();
         // Guests may trap every time, and nothing else is both.
         if trap.is_none()
@@ -62,18 +77,21 @@ impl Context<'_> {
     }
 
     fn trap(&self, error: &wasmtime::Error, kind: TrapKind) -> Trap {
+        let class = self.class.clone().filter(|_| kind == TrapKind::Failed);
         if !self.has_frames {
-            return Trap { kind, frames: Vec::new() };
+            return Trap { kind, class, frames: Vec::new() };
         }
         let frames = error.downcast_ref::<WasmBacktrace>().map_or(&[][..], WasmBacktrace::frames);
-        let frames = frames.iter().take(Trap::FRAMES_MAX).map(|frame| {
+        // Of functions that were added, the guest knows nothing.
+        let frames = frames.iter().filter(|frame| frame.func_index() < self.functions);
+        let frames = frames.take(Trap::FRAMES_MAX).map(|frame| {
             let offset = frame.module_offset().and_then(|offset| u32::try_from(offset).ok());
             Frame {
                 function: frame.func_index(),
                 offset: offset.and_then(|offset| self.offsets.original(offset)).unwrap_or(0),
             }
         });
-        Trap { kind, frames: frames.collect() }
+        Trap { kind, class, frames: frames.collect() }
     }
 }
 

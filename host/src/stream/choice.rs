@@ -82,22 +82,40 @@ pub fn encode(choices: &[Choice]) -> Vec<u8> {
 }
 
 /// The choices that `bytes` stand for; total.
-pub fn decode(mut bytes: &[u8]) -> Vec<Choice> {
-    let mut choices = Vec::new();
-    while !bytes.is_empty() {
-        let (number, rest) = read_number(bytes);
+pub fn decode(bytes: &[u8]) -> Vec<Choice> {
+    items(bytes)
+        .map(|item| match item {
+            Item::Index(index) => Choice::Index(index),
+            Item::Blob(blob) => Choice::Blob(blob.to_vec()),
+        })
+        .collect()
+}
+
+/// A choice whose blob lies in the bytes that it was decoded from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Item<'a> {
+    /// See [`Choice::Index`].
+    Index(u64),
+    /// See [`Choice::Blob`].
+    Blob(&'a [u8]),
+}
+
+/// What [`decode`] gives, without copies.
+pub fn items(mut bytes: &[u8]) -> impl Iterator<Item = Item<'_>> {
+    std::iter::from_fn(move || {
+        if bytes.is_empty() {
+            return None;
+        }
+        let (value, is_blob, rest) = read_number(bytes);
         bytes = rest;
-        let value = (number >> 1) as u64;
-        choices.push(if number & 1 == 0 {
-            Choice::Index(value)
-        } else {
-            let len = usize::try_from(value).unwrap_or(usize::MAX).min(bytes.len());
-            let (blob, rest) = bytes.split_at(len);
-            bytes = rest;
-            Choice::Blob(blob.to_vec())
-        });
-    }
-    choices
+        if !is_blob {
+            return Some(Item::Index(value));
+        }
+        let len = usize::try_from(value).unwrap_or(usize::MAX).min(bytes.len());
+        let (blob, rest) = bytes.split_at(len);
+        bytes = rest;
+        Some(Item::Blob(blob))
+    })
 }
 
 /// Bytes that one number takes at most: ten times seven bits hold 65.
@@ -115,16 +133,18 @@ fn write_number(bytes: &mut Vec<u8>, mut number: u128) {
     }
 }
 
-/// The number at the beginning of `bytes`, and what follows it.
-fn read_number(bytes: &[u8]) -> (u128, &[u8]) {
-    let mut number = 0_u128;
-    for (i, &byte) in bytes.iter().take(NUMBER_LEN_MAX).enumerate() {
-        number |= u128::from(byte & 0x7f) << (7 * i);
-        if byte & 0x80 == 0 || i + 1 == NUMBER_LEN_MAX {
-            return (number & ((1 << 65) - 1), &bytes[i + 1..]);
+/// The number at the beginning of `bytes`, as its highest 64 bits and its lowest, and what follows it.
+fn read_number(bytes: &[u8]) -> (u64, bool, &[u8]) {
+    let mut low = 0_u64;
+    for (i, &byte) in bytes.iter().take(NUMBER_LEN_MAX - 1).enumerate() {
+        low |= u64::from(byte & 0x7f) << (7 * i);
+        if byte & 0x80 == 0 {
+            return (low >> 1, low & 1 == 1, &bytes[i + 1..]);
         }
     }
-    (number, &[])
+    let last = bytes.get(NUMBER_LEN_MAX - 1).copied().unwrap_or(0);
+    let rest = bytes.get(NUMBER_LEN_MAX..).unwrap_or_default();
+    (low >> 1 | u64::from(last & 3) << 62, low & 1 == 1, rest)
 }
 
 #[cfg(test)]

@@ -4,11 +4,25 @@
 //! next [`Choice`] of a stream. A stream is a sequence of choices ([`choice`]); any byte string decodes as one, and what is stored
 //! is always the canonical form. Kinds, bounds and spans are not in the bytes: they are learned by executing ([`trace`]), so a
 //! stream survives a new build of the guest.
+//!
+//! The guest's draws are wasm functions over an area of the injected memory, which
+//! [`layout::stream`](fuzzbox_instrument::layout::stream) describes: [`given`] writes it before an execution, by a [`Rule`] for
+//! what the stream leaves open; [`recorded`] and [`told`] read it afterwards. [`Reference`] is the same protocol in Rust, for modules
+//! that are not rewritten; [`float`] has its order of floating-point numbers.
 
 pub mod choice;
+pub mod float;
+pub mod given;
+pub mod recorded;
+pub mod reference;
+pub mod rule;
 pub mod taste;
+pub mod told;
 pub mod trace;
 
-pub use choice::{Choice, decode, encode, shortlex};
+pub use choice::{Choice, Item, decode, encode, items, shortlex};
+pub use reference::Reference;
+pub use rule::{Rule, Tail};
 pub use taste::Taste;
+pub use told::Told;
 pub use trace::{Draw, DrawKind, Span, Trace};

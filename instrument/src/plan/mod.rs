@@ -23,6 +23,7 @@ use crate::cfg::{Calls, Parts};
 use crate::edges::Edge;
 use crate::instrument::Options;
 use crate::layout;
+use crate::protocol::Drawing;
 use crate::survey::{Bodies, INVALID, Survey, for_each_body};
 use crate::throws::Throwing;
 use crate::types::{AddedTypes, Signature};
@@ -113,6 +114,9 @@ pub(crate) enum Change {
     /// The `try_table` with this number in [`FunctionPlan::tries`], in blocks of its own.
     TryWrapped { number: u32 },
 
+    /// A call of another function, which takes the number of the call site as its last parameter.
+    Call { function: u32, site: u32, tail: bool },
+
     // Inserted after the operator, which is copied unless an edit wrote it.
     /// A part of [`FunctionPlan::inserted`].
     InsertAfter { start: u32, end: u32 },
@@ -183,12 +187,13 @@ pub(crate) fn plan(
     survey: &Survey<'_>,
     options: &Options,
     throwing: Option<&Throwing>,
+    drawing: Option<&Drawing>,
     bodies: Bodies<'_>,
 ) -> Result<Vec<FunctionPlan>> {
     let calls = throwing.map_or(Calls::Caught, Calls::Throwing);
     for_each_body(bodies, |validator, body| {
         let index = validator.index();
-        walk::walk(survey, options, calls, validator, body).map_err(|error| {
+        walk::walk(survey, options, calls, drawing, validator, body).map_err(|error| {
             // The validator's message has an offset, which says more than the function.
             let invalid = error.is::<wasmparser::Error>();
             error.context(if invalid {

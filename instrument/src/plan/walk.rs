@@ -7,11 +7,13 @@ use wasmparser::{BinaryReader, BrTable, FuncValidator, FunctionBody, Operator, T
 
 use super::frames::{Frames, Kind};
 use super::{ArmsWay, Change, Edit, FunctionPlan, Handler, TablePlan, Test, TryPlan, label, with_label};
+use crate::added::Added;
 use crate::cfg::{Builder, Calls};
 use crate::counters::Counters;
 use crate::instrument::Options;
 use crate::legacy::UsesLegacy;
 use crate::probes::{Function, Place, Probes, Site};
+use crate::protocol::Drawing;
 use crate::survey::{LOCALS_MAX, Survey};
 use crate::types::{Signature, Values};
 
@@ -23,6 +25,7 @@ pub(super) fn walk<'p>(
     survey: &'p Survey<'_>,
     options: &'p Options,
     calls: Calls<'p>,
+    drawing: Option<&'p Drawing>,
     validator: &mut FuncValidator<ValidatorResources>,
     body: &FunctionBody<'_>,
 ) -> Result<FunctionPlan> {
@@ -46,7 +49,9 @@ pub(super) fn walk<'p>(
         options,
         frames: Frames::new(results),
         graph: Builder::new(code_start, end, calls),
-        probes: Probes::new(survey, options, &Function { index: out.index, results, body }),
+        probes: Probes::new(survey, options, drawing, &Function { index: out.index, results, body }),
+        added: Added::new(survey, options),
+        drawing,
         draft: Draft { out, scratch: BTreeMap::new(), signatures: BTreeMap::new() },
         results,
         at: code_start,
@@ -84,6 +89,8 @@ struct Walk<'p, 's> {
     frames: Frames,
     graph: Builder<'p>,
     probes: Probes,
+    added: Added,
+    drawing: Option<&'p Drawing>,
     draft: Draft,
     results: Values,
     /// Where the current operator is.
@@ -141,6 +148,7 @@ impl Walk<'_, '_> {
         let flow = self.graph.flows();
         let block = self.graph.block_now();
         self.graph.operator(operator, self.at, self.end)?;
+        self.call_instead(operator, live);
         self.count(operator, flow, live, operands[0])?;
         if self.frames.len() == 0 {
             self.probe(Place::Before, |probes, site| probes.leave(site))?;
@@ -156,7 +164,24 @@ impl Walk<'_, '_> {
         if live && self.frames.len() > 0 {
             self.probe_at(Place::After, live, [None; 2], |probes, site| probes.after(operator, site))?;
         }
+        if matches!(operator, Operator::End) && self.frames.len() > 0 && self.graph.live() {
+            self.probe(Place::After, |probes, site| probes.joined(site))?;
+        }
         Ok(())
+    }
+
+    /// Calls what takes the place of an imported function.
+    fn call_instead(&mut self, operator: &Operator<'_>, live: bool) {
+        let (callee, tail) = match operator {
+            Operator::Call { function_index } => (*function_index, false),
+            Operator::ReturnCall { function_index } => (*function_index, true),
+            _ => return,
+        };
+        if let (true, Some(drawing), Some(linked)) = (live, self.drawing, self.added.protocol)
+            && let Some(function) = linked.instead(&self.survey.protocol, callee)
+        {
+            self.edit(Change::Call { function, site: drawing.site(self.at), tail });
+        }
     }
 
     /// Plans how the current operator's flows are counted; the first of them is `flow`.

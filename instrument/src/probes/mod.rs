@@ -7,6 +7,7 @@
 mod comparers;
 mod compares;
 mod copies;
+mod draw_spans;
 mod frames;
 mod fuel;
 mod low_stores;
@@ -24,6 +25,7 @@ use crate::added::Added;
 use crate::code::Code;
 use crate::instrument::Options;
 use crate::plan::Draft;
+use crate::protocol::Drawing;
 use crate::survey::Survey;
 use crate::types::{Signature, Values, encoded};
 
@@ -44,6 +46,11 @@ pub(crate) trait Probe: Send {
 
     /// After an operator that could be reached; what is written is reached if the operator goes on to the next.
     fn after(&mut self, _operator: &Operator<'_>, _site: &mut Site<'_, '_>) -> Result<()> {
+        Ok(())
+    }
+
+    /// After the end of a block, if what follows can be reached in whatever way; not after that of the function.
+    fn joined(&mut self, _site: &mut Site<'_, '_>) -> Result<()> {
         Ok(())
     }
 
@@ -77,7 +84,12 @@ pub(crate) struct Probes {
 
 impl Probes {
     /// Those which the options ask for, in the order in which they write.
-    pub(crate) fn new(survey: &Survey<'_>, options: &Options, function: &Function<'_, '_>) -> Probes {
+    pub(crate) fn new(
+        survey: &Survey<'_>,
+        options: &Options,
+        drawing: Option<&Drawing>,
+        function: &Function<'_, '_>,
+    ) -> Probes {
         let added = Added::new(survey, options);
         let mut probes: Vec<Box<dyn Probe>> = vec![Box::new(waits::Waits), Box::new(state::State)];
         if options.hide_lengths {
@@ -86,6 +98,10 @@ impl Probes {
         // A function whose entry takes the last fuel was entered.
         if let (Some(recorders), true) = (added.recorders, options.spans) {
             probes.push(Box::new(spans::Spans::new(recorders)));
+        }
+        if let (Some(linked), Some(drawing)) = (added.protocol, drawing) {
+            let spans = draw_spans::DrawSpans::new(survey, linked, drawing, function);
+            probes.extend(spans.map(|spans| Box::new(spans) as Box<dyn Probe>));
         }
         if let Some(limit) = options.frames {
             probes.push(Box::new(frames::Frames::new(limit, function.body)));
@@ -121,6 +137,10 @@ impl Probes {
 
     pub(crate) fn after(&mut self, operator: &Operator<'_>, site: &mut Site<'_, '_>) -> Result<()> {
         self.probes.iter_mut().try_for_each(|probe| probe.after(operator, site))
+    }
+
+    pub(crate) fn joined(&mut self, site: &mut Site<'_, '_>) -> Result<()> {
+        self.probes.iter_mut().try_for_each(|probe| probe.joined(site))
     }
 
     pub(crate) fn caught(&mut self, site: &mut Site<'_, '_>) -> Result<()> {

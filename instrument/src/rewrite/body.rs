@@ -144,6 +144,15 @@ impl Body<'_> {
             &Change::BrIf { depth, signature, flow } => self.br_if(depth, signature, flow),
             Change::BrTable { number } => self.br_table(&plan.tables[*number as usize])?,
             Change::TryWrapped { number } => self.wrapped(&plan.tries[*number as usize])?,
+            &Change::Call { function, site, tail } => {
+                let mut code = self.sink();
+                code.i32_const(site.cast_signed());
+                if tail {
+                    code.return_call(function)
+                } else {
+                    code.call(function)
+                };
+            }
             Change::Handlers { number } => self.handlers(&plan.tries[*number as usize]),
             Change::BrTableDead { number } => br_table(&mut self.sink(), &plan.tables[*number as usize].depths)?,
             Change::TryTable { number } => {
@@ -304,7 +313,8 @@ impl Change {
             | Change::BrOnNonNull { .. }
             | Change::BrOnCast { .. }
             | Change::TryTable { .. }
-            | Change::TryWrapped { .. } => Place::Instead,
+            | Change::TryWrapped { .. }
+            | Change::Call { .. } => Place::Instead,
             Change::InsertAfter { .. }
             | Change::CountAfter { .. }
             | Change::CountBlock { .. }

@@ -50,7 +50,7 @@ pub(crate) fn assemble(
     injected: &Injected,
     state: &StateExports,
 ) -> Result<(Vec<u8>, OffsetMap)> {
-    code.add(added.bodies(survey, injected.trace.as_ref()).concat());
+    code.add(added.bodies(survey, injected)?.concat());
     let mut old = [const { None }; ORDER.len()];
     for section in sections(survey.wasm)? {
         let section = section?;
@@ -72,7 +72,7 @@ pub(crate) fn assemble(
         }
         let data: Option<Cow<'_, [u8]>> = match id {
             SectionId::Type => extended(old, &added_types(types))?,
-            SectionId::Function => extended(old, &added.function_types())?,
+            SectionId::Function => extended(old, &added.function_types(survey))?,
             SectionId::Table => extended(old, &added.tables())?,
             SectionId::Memory => extended(old, &added_memory(injected))?,
             SectionId::Global => extended(old, &added.saved_globals(survey)?)?,
@@ -95,10 +95,20 @@ impl Injected {
     pub(crate) fn new(survey: &Survey<'_>, added: &Added, options: &Options, counters: u32) -> Result<Injected> {
         let name = |name: &str| format!("{}{name}", survey.export_prefix);
         let trace = added.recorders.map(|_| trace::place(counters, options.trace_bytes)).transpose()?;
-        let end = |trace: &Range<u32>| u64::from(trace.end).div_ceil(layout::PAGE_BYTES);
+        let end = |range: &Range<u32>| u64::from(range.end).div_ceil(layout::PAGE_BYTES);
+        let pages = trace.as_ref().map_or(layout::pages(counters), end);
+        let stream = added.protocol.map(|protocol| {
+            let start = u32::try_from(pages * layout::PAGE_BYTES)?;
+            let bytes = if protocol.recording { layout::stream::BYTES_WITH_RECORDS } else { layout::stream::BYTES };
+            anyhow::Ok(start..start + bytes)
+        });
+        let stream = stream.transpose()?;
+        let exports = added.protocol.iter().flat_map(|protocol| protocol.exports(&survey.protocol));
         Ok(Injected {
             memory_export: name("injected"),
-            pages: trace.as_ref().map_or(layout::pages(counters), end),
+            pages: stream.as_ref().map_or(pages, end),
+            stream,
+            protocol_exports: exports.map(|(import, _)| (import, name(&format!("v1:{import}")))).collect(),
             trap_table_export: added.traps.map(|_| name("traps")),
             trace,
         })
@@ -154,6 +164,10 @@ fn added_exports(survey: &Survey<'_>, added: &Added, injected: &Injected, state:
     }
     if let (Some(traps), Some(name)) = (added.traps, &injected.trap_table_export) {
         section.export(name, ExportKind::Table, traps.table);
+    }
+    let functions = added.protocol.iter().flat_map(|protocol| protocol.exports(&survey.protocol));
+    for ((_, name), (_, function)) in injected.protocol_exports.iter().zip(functions) {
+        section.export(name, ExportKind::Func, function);
     }
     section.export(&injected.memory_export, ExportKind::Memory, survey.memories);
     section

@@ -198,18 +198,20 @@ impl Region {
         self.tracking.get().is_some_and(|tracking| tracking.pages.was_opened())
     }
 
-    /// Takes the present contents as the snapshot and begins to track writes. `image` holds the present contents.
+    /// Takes the present contents as the snapshot and begins to track writes. `image` holds the present contents. What is from `scratch` on, which starts
+    /// a page, is not restored: for what is always written before it is read.
     ///
     /// # Safety
     ///
     /// As for [`Region::bytes`]; and from now on the store's fault handler must know this region.
-    pub(super) unsafe fn track(&self, image: Arc<Image>) -> io::Result<()> {
+    pub(super) unsafe fn track(&self, image: Arc<Image>, scratch: Option<usize>) -> io::Result<()> {
         assert_eq!(image.len(), self.size());
         let forbidden = Some(self.forbidden.load(Relaxed)).filter(|&offset| offset != NOWHERE);
+        let page = |offset| offset / *PAGE_BYTES;
         // There is a guard at least.
         self.mapping.make_joinable(round_up(image.len()))?;
         let grown = Grown::new(round_up(image.len()), self.capacity, self.pool);
-        let pages = Pages::new(&self.mapping, image, forbidden.map(|offset| offset / *PAGE_BYTES), self.pool)?;
+        let pages = Pages::new(&self.mapping, image, forbidden.map(page), scratch.map(page), self.pool)?;
         self.tracking.set(Tracking { pages, grown }).expect("a region is tracked once");
         Ok(())
     }

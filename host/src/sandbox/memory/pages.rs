@@ -22,6 +22,8 @@ pub(super) struct Pages {
     changed: AtomicBool,
     /// All pages are writable: the budget of mappings is spent.
     all: AtomicBool,
+    /// Pages from here on are always writable and never restored.
+    scratch: usize,
     /// A page that nobody may touch.
     forbidden: Option<usize>,
     /// Somebody did, whom a fault would have killed.
@@ -36,16 +38,22 @@ pub(super) struct Pages {
 unsafe impl Sync for Pages {}
 
 impl Pages {
-    /// No page is hot. `image` is what `mapping` holds now; the forbidden page holds zeros.
+    /// No page is hot. `image` is what `mapping` holds now; the forbidden page holds zeros. Nobody minds what pages from `scratch` on hold.
     pub(super) fn new(
         mapping: &Mapping,
         image: Arc<Image>,
         forbidden: Option<usize>,
+        scratch: Option<usize>,
         pool: &'static Pool,
     ) -> io::Result<Self> {
         let count = image.padded().len() / *PAGE_BYTES;
         mapping.protect(0, image.padded().len(), Access::Read)?;
         let budget = Budget::new(pool);
+        let scratch = scratch.unwrap_or(count);
+        if scratch < count {
+            budget.take(1);
+            protect(mapping, scratch..count, Access::Write)?;
+        }
         if let Some(page) = forbidden {
             budget.take(2);
             mapping.protect(page * *PAGE_BYTES, *PAGE_BYTES, Access::None)?;
@@ -53,6 +61,7 @@ impl Pages {
         Ok(Self {
             image,
             hot: Marks::new(count),
+            scratch,
             changed: AtomicBool::new(false),
             all: AtomicBool::new(false),
             forbidden,
@@ -103,7 +112,7 @@ impl Pages {
 
     /// Makes a page writable and hot; returns `false` if it was. Not for the forbidden page. Async-signal-safe.
     pub(super) fn make_hot(&self, mapping: &Mapping, page: usize) -> bool {
-        if self.all.load(Relaxed) || self.hot.contains(page) {
+        if page >= self.scratch || self.all.load(Relaxed) || self.hot.contains(page) {
             return false;
         }
         let pages = page..page + 1;
@@ -160,7 +169,8 @@ impl Pages {
                 protect(mapping, run, Access::Write)?;
             }
         }
-        Ok(())
+        let scratch = self.scratch.max(first)..self.hot.pages();
+        if scratch.is_empty() { Ok(()) } else { protect(mapping, scratch, Access::Write) }
     }
 
     /// Calls `visit` with the ranges of pages that can differ from the image, in ascending order, without the forbidden page.

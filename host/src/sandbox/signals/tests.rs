@@ -74,7 +74,7 @@ impl Guest {
         // SAFETY: no guest runs.
         assert!(unsafe { memory.forbid(FORBIDDEN as usize) });
         let injected = region(&target, &mut store, &instance, &target.injected.memory_export).unwrap();
-        let injected = Injected::new(injected, target.counters());
+        let injected = Injected::new(injected, target.counters(), &target.injected);
         let gate = Arc::default();
         let snapshot = Snapshot::take(&target, &mut store, &instance, &injected, &gate).unwrap();
         store.data_mut().wasi.snapshot();

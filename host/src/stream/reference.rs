@@ -1,0 +1,190 @@
+//! The guest protocol as plain functions, one for each import: what the guest's wasm functions do, said a second time.
+//!
+//! For modules that are not rewritten, and for tests to compare with.
+
+mod blobs;
+mod draws;
+mod random;
+mod told;
+
+use super::given::limited;
+use super::recorded::Spans;
+use super::rule::{Rule, Tail};
+use super::{Choice, Draw, DrawKind, Item, Told, Trace};
+use fuzzbox_instrument::layout::stream as layout;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// Why a call of the protocol ends the execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// By `assume` or `reject`.
+    Rejected,
+    /// By `fail`.
+    Failed,
+    /// The guest drew too much, or opened too many spans.
+    Overrun,
+    /// The stream was used up, and its tail is [`Tail::Stop`].
+    Stopped,
+    /// The guest asked for what there can't be.
+    Misused,
+    /// A pointer of the guest's leads out of its memory: the trap `out of bounds memory access`.
+    OutOfBounds,
+}
+
+impl std::fmt::Display for Ended {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Rejected => "the guest rejected the stream",
+            Self::Failed => "the guest failed",
+            Self::Overrun => "the guest drew too much",
+            Self::Stopped => "the stream was used up",
+            Self::Misused => "the guest asked for what there can't be",
+            Self::OutOfBounds => "out of bounds memory access",
+        })
+    }
+}
+
+impl std::error::Error for Ended {}
+
+/// What a call gives.
+pub type Drawn<T> = Result<T, Ended>;
+
+/// One execution's side of the protocol. Pointers are offsets in the guest's memory, which is passed to each function that takes
+/// one.
+#[derive(Debug)]
+pub struct Reference {
+    given: Vec<Choice>,
+    rule: Rule,
+    rng: Xoshiro256PlusPlus,
+    choices: Vec<Choice>,
+    draws: Vec<Draw>,
+    misaligned: Option<usize>,
+    overrun: bool,
+    blob_bytes: u32,
+    /// Elements of the collections of the spans that are open, that of no span first.
+    counts: Vec<u32>,
+    spans: Spans,
+    told: Told,
+    entry_bytes: u32,
+}
+
+/// Where the index of a draw comes from.
+enum Source {
+    Given(Choice),
+    Random,
+    Zero,
+}
+
+impl Reference {
+    /// At the beginning of a stream.
+    pub fn new(bytes: &[u8], rule: Rule) -> Self {
+        let given = limited(bytes).map(|item| match item {
+            Item::Index(index) => Choice::Index(index),
+            Item::Blob(blob) => Choice::Blob(blob.to_vec()),
+        });
+        Self {
+            given: given.collect(),
+            rule,
+            rng: Tail::random(if let Tail::Random { seed, .. } = rule.tail { seed } else { 0 }),
+            choices: Vec::new(),
+            draws: Vec::new(),
+            misaligned: None,
+            overrun: false,
+            blob_bytes: 0,
+            counts: vec![0],
+            spans: Spans::default(),
+            told: Told::default(),
+            entry_bytes: 0,
+        }
+    }
+
+    /// What was drawn, with the spans that the guest told.
+    pub fn trace(self) -> (Trace, Told) {
+        let given = self.given.len().min(self.draws.len());
+        let spans = self.spans.finish(self.draws.len() as u32);
+        let Self { choices, draws, misaligned, overrun, told, .. } = self;
+        (Trace { choices, draws, spans, given, misaligned, overrun }, told)
+    }
+
+    /// Where the next choice comes from, if the execution goes on.
+    fn source(&mut self) -> Drawn<Source> {
+        let at = self.draws.len();
+        if let Some(choice) = self.given.get(at) {
+            return Ok(Source::Given(choice.clone()));
+        }
+        if at >= layout::CHOICES_MAX as usize {
+            return self.overrun();
+        }
+        match self.rule.tail {
+            Tail::Random { choices, .. } if at < choices as usize => Ok(Source::Random),
+            Tail::Stop => Err(Ended::Stopped),
+            _ => Ok(Source::Zero),
+        }
+    }
+
+    fn overrun<T>(&mut self) -> Drawn<T> {
+        self.overrun = true;
+        Err(Ended::Overrun)
+    }
+
+    fn misaligned(&mut self) {
+        self.misaligned.get_or_insert(self.draws.len());
+    }
+
+    /// The index of the next draw, at most `max`; `random` makes one.
+    fn index(&mut self, max: u64, random: impl FnOnce(&mut Self) -> u64) -> Drawn<u64> {
+        Ok(match self.source()? {
+            Source::Given(Choice::Index(index)) if index <= max => index,
+            Source::Given(choice) => {
+                self.misaligned();
+                match choice {
+                    Choice::Index(index) if self.rule.wrap => index % (max + 1),
+                    _ => 0,
+                }
+            }
+            Source::Random => random(self),
+            Source::Zero => 0,
+        })
+    }
+
+    fn drew(&mut self, choice: Choice, draw: Draw) {
+        self.choices.push(choice);
+        self.draws.push(draw);
+    }
+
+    /// How many draws there are left in the stream and its random part.
+    pub fn remaining(&self) -> u32 {
+        let random =
+            if let Tail::Random { choices, .. } = self.rule.tail { choices.min(layout::CHOICES_MAX) } else { 0 };
+        (self.given.len() as u32).max(random).saturating_sub(self.draws.len() as u32)
+    }
+
+    /// Begins a span.
+    pub fn span_begin(&mut self, label: u32) -> Drawn<()> {
+        if self.counts.len() == layout::DEPTHS as usize {
+            return self.overrun();
+        }
+        self.counts.push(0);
+        self.spans.begin(self.draws.len() as u32, label.into(), None);
+        Ok(())
+    }
+
+    /// Ends the innermost span; without one nothing happens.
+    pub fn span_end(&mut self, flags: u32) {
+        if self.counts.len() > 1 {
+            self.counts.pop();
+            self.spans.end(self.draws.len() as u32, flags & 1 == 1);
+        }
+    }
+}
+
+/// A draw of an index without bounds of its own.
+fn draw(kind: DrawKind, max: u64) -> Draw {
+    let hi = max.cast_signed();
+    Draw { kind, site: 0, max, forced: max == 0, payload: kind == DrawKind::Payload, lo: 0, hi, towards: 0 }
+}
+
+/// The guest's bytes from `at` on; the trap that reading them is if some are not in its memory.
+fn slice(memory: &[u8], at: u32, len: u32) -> Drawn<&[u8]> {
+    memory.get(at as usize..at as usize + len as usize).ok_or(Ended::OutOfBounds)
+}

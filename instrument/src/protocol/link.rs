@@ -1,0 +1,265 @@
+//! Appends the bodies that a module needs: those of its imports, whom they call, and what they need of the guest.
+
+use anyhow::{Result, anyhow, bail};
+use wasm_encoder::reencode::{Reencode, utils};
+use wasm_encoder::{BlockType, Encode, MemArg};
+use wasmparser::{FuncType, Operator};
+
+use super::{Assembled, Imports, OWN};
+use crate::added::Added;
+use crate::code::Code;
+use crate::survey::Survey;
+
+/// Where the protocol's functions are among those that are appended.
+#[derive(Clone, Copy)]
+pub(crate) struct Linked {
+    /// The index of the first.
+    first: u32,
+    /// Whether draws are recorded.
+    pub(crate) recording: bool,
+}
+
+impl Linked {
+    pub(crate) fn new(first: u32, recording: bool) -> Linked {
+        Linked { first, recording }
+    }
+
+    /// How many functions there are: the bodies, then one to be exported for each import.
+    pub(crate) fn count(self, imports: &Imports) -> u32 {
+        (self.bodies(imports).len() + imports.all().len()) as u32
+    }
+
+    /// Which of the assembled functions are there, ascending.
+    fn bodies(self, imports: &Imports) -> &[u32] {
+        if self.recording { &imports.recording } else { &imports.reading }
+    }
+
+    /// The function index of an assembled function, which is there.
+    fn index(self, imports: &Imports, body: u32) -> u32 {
+        self.first + self.bodies(imports).binary_search(&body).expect("all that is called was put in") as u32
+    }
+
+    /// The function to call instead of an imported one, with the call site after its parameters.
+    pub(crate) fn instead(self, imports: &Imports, function: u32) -> Option<u32> {
+        Some(self.index(imports, imports.body(function)?))
+    }
+
+    /// One of the functions that probes call.
+    pub(crate) fn own(self, imports: &Imports, name: &str) -> u32 {
+        self.index(imports, Assembled::get().export(name).expect("it is one of them"))
+    }
+
+    /// The imports' names, and the functions to export for them.
+    pub(crate) fn exports(self, imports: &Imports) -> impl Iterator<Item = (&'static str, u32)> {
+        let first = self.first + self.bodies(imports).len() as u32;
+        (first..).zip(imports.all()).map(|(index, &(_, body))| (Assembled::get().name(body), index))
+    }
+
+    /// The functions' types, in order.
+    pub(crate) fn types(self, imports: &Imports) -> Vec<crate::trace::Types> {
+        let all = Assembled::get();
+        let bodies = self.bodies(imports).iter().map(|&body| parts(all.ty(body)));
+        let exported = imports.all().iter().map(|&(_, body)| {
+            let (params, results) = parts(all.ty(body));
+            (&params[..params.len() - 1], results)
+        });
+        bodies.chain(exported).collect()
+    }
+
+    /// The functions' bodies, in order, each with its size before it. The stream's area begins at `start`.
+    pub(crate) fn code(self, survey: &Survey<'_>, added: &Added, start: u32) -> Result<Vec<Vec<u8>>> {
+        let imports = &survey.protocol;
+        let all = Assembled::get();
+        let mut bodies = Vec::new();
+        for &body in self.bodies(imports) {
+            let code = match all.imports.get(body as usize) {
+                Some((name, _)) => helper(name, survey, added)?,
+                None => Link { all, imports, linked: self, memory: survey.memories, start }
+                    .body(body as usize - all.imports.len())?,
+            };
+            bodies.push(code);
+        }
+        for &(_, body) in imports.all() {
+            let mut code = vec![0]; // no locals
+            let mut sink = Code::new(&mut code, survey.memories);
+            for param in 0..all.ty(body).params().len() as u32 - 1 {
+                sink.local_get(param);
+            }
+            sink.i32_const(0).call(self.index(imports, body)).end();
+            bodies.push(code);
+        }
+        let sized = |code: Vec<u8>| {
+            let mut sized = Vec::with_capacity(code.len() + 5);
+            code.encode(&mut sized); // with its length
+            sized
+        };
+        Ok(bodies.into_iter().map(sized).collect())
+    }
+}
+
+impl Imports {
+    /// Finds out which bodies are needed.
+    pub(super) fn close(&mut self) {
+        let own: Vec<u32> = if self.draw {
+            OWN.map(|name| Assembled::get().export(name).expect("it is there")).into()
+        } else {
+            Vec::new()
+        };
+        let imported = self.functions.iter().map(|&(_, body)| body);
+        self.reading = closure(imported.clone().collect());
+        self.recording = closure(imported.chain(own).collect());
+    }
+}
+
+/// These functions and all that they reach, ascending.
+fn closure(mut todo: Vec<u32>) -> Vec<u32> {
+    let all = Assembled::get();
+    let mut found = std::collections::BTreeSet::new();
+    while let Some(body) = todo.pop() {
+        if found.insert(body) {
+            todo.extend(all.callees(body));
+        }
+    }
+    found.into_iter().collect()
+}
+
+fn parts(ty: &'static FuncType) -> crate::trace::Types {
+    (ty.params(), ty.results())
+}
+
+/// One of the functions that are about the guest: by what its memory and the host are like.
+fn helper(name: &str, survey: &Survey<'_>, added: &Added) -> Result<Vec<u8>> {
+    let mut bytes = vec![0]; // no locals
+    let injected = survey.memories;
+    let guest = survey.memory_types.first();
+    let wide = guest.is_some_and(|guest| guest.memory64);
+    let mut code = Code::new(&mut bytes, injected);
+    let beyond = code.cell(0, 0);
+    let cell = MemArg { target: wasm_encoder::MemArgTarget::Memory(0), ..beyond };
+    let address = |code: &mut Code<'_>, param| {
+        code.local_get(param);
+        if wide {
+            code.i64_extend_i32_u();
+        }
+    };
+    match (name, guest) {
+        ("stop", _) => {
+            if let Some(traps) = added.traps {
+                code.i32_const(0).call_indirect(traps.table, added.plain_type);
+            }
+            code.unreachable();
+        }
+        ("size", None) => _ = code.i64_const(0),
+        ("size", Some(guest)) => {
+            code.memory_size(0);
+            if !wide {
+                code.i64_extend_i32_u();
+            }
+            code.i64_const(guest.page_size_log2.unwrap_or(16).into()).i64_shl();
+        }
+        ("copy_out", None) => {
+            // Nothing can be copied to address 0; all else is out of bounds.
+            code.local_get(0).local_get(2).i32_or().if_(BlockType::Empty);
+            code.i32_const(-1).i64_load(beyond).drop().end();
+        }
+        // Bounds were checked before.
+        (_, None) => _ = code.unreachable(),
+        ("load", _) => {
+            address(&mut code, 0);
+            code.i32_load(cell);
+        }
+        ("store", _) => {
+            address(&mut code, 0);
+            code.local_get(1).i32_store8(cell);
+        }
+        ("copy_in", _) => {
+            code.local_get(0);
+            address(&mut code, 1);
+            code.local_get(2).memory_copy(injected, 0);
+        }
+        ("copy_out", _) => {
+            address(&mut code, 0);
+            code.local_get(1).local_get(2).memory_copy(0, injected);
+        }
+        _ => bail!("needs the unknown function {name}"),
+    }
+    code.end();
+    Ok(bytes)
+}
+
+/// What an assembled function becomes in a module.
+struct Link<'a> {
+    all: &'static Assembled,
+    imports: &'a Imports,
+    linked: Linked,
+    /// The injected memory.
+    memory: u32,
+    /// Where the stream's area begins.
+    start: u32,
+}
+
+impl Reencode for Link<'_> {
+    type Error = std::convert::Infallible;
+
+    fn function_index(&mut self, function: u32) -> Result<u32, wasm_encoder::reencode::Error> {
+        Ok(self.linked.index(self.imports, function))
+    }
+
+    fn memory_index(&mut self, _: u32) -> Result<u32, wasm_encoder::reencode::Error> {
+        Ok(self.memory)
+    }
+
+    fn mem_arg(&mut self, arg: wasmparser::MemArg) -> Result<MemArg, wasm_encoder::reencode::Error> {
+        let arg = utils::mem_arg(self, arg)?;
+        Ok(MemArg { offset: arg.offset + u64::from(self.start), ..arg })
+    }
+}
+
+impl Link<'_> {
+    /// The body of the function with this place among the bodies.
+    fn body(&mut self, place: usize) -> Result<Vec<u8>> {
+        let body = &self.all.functions[place].body;
+        let mut bytes = Vec::new();
+        let locals: Vec<_> = body.get_locals_reader()?.into_iter().collect::<wasmparser::Result<_>>()?;
+        locals.len().encode(&mut bytes);
+        for (count, ty) in locals {
+            count.encode(&mut bytes);
+            crate::types::encoded(ty)?.encode(&mut bytes);
+        }
+        let mut operators = body.get_operators_reader()?;
+        while !operators.eof() {
+            match operators.read()? {
+                Operator::GlobalGet { global_index } if global_index == self.all.recording => {
+                    // What follows is an `if` without `else`, out of which nothing branches.
+                    operators.read()?;
+                    if self.linked.recording {
+                        wasm_encoder::Instruction::Block(BlockType::Empty).encode(&mut bytes);
+                    } else {
+                        skip_block(&mut operators)?;
+                    }
+                }
+                Operator::GlobalGet { .. } => {
+                    wasm_encoder::Instruction::I32Const(self.start.cast_signed()).encode(&mut bytes);
+                }
+                operator => {
+                    let instruction = self.instruction(operator);
+                    instruction.map_err(|error| anyhow!("failed to link a body: {error}"))?.encode(&mut bytes);
+                }
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+/// Skips to behind the end of a block that was just opened.
+fn skip_block(operators: &mut wasmparser::OperatorsReader<'_>) -> Result<()> {
+    let mut open = 1;
+    while open > 0 {
+        match operators.read()? {
+            Operator::Block { .. } | Operator::Loop { .. } | Operator::If { .. } => open += 1,
+            Operator::End => open -= 1,
+            _ => {}
+        }
+    }
+    Ok(())
+}
