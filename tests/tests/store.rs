@@ -28,6 +28,7 @@ fn record(signature: &str, input: &[u8]) -> FindingRecord {
         found_at_execs: 1,
         seed: 1,
         engine: "0.1.0".into(),
+        former: Vec::new(),
     }
 }
 

@@ -54,6 +54,8 @@ impl Args {
             dictionary: Dictionary::default(),
             // The seeds are executed in any case; nothing after them is.
             limits: Limits { time: Some(std::time::Duration::ZERO), execs: None, stop_on_first: false },
+            // Importing is to be quick.
+            shrink: false,
             symbols,
         };
         let done = session.run(&inputs, &mut *reporter)?;

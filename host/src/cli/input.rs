@@ -35,6 +35,18 @@ pub(super) fn read(
     Ok(vec![(typed.to_owned(), store.get(object)?)])
 }
 
+/// Refuses an input that is longer than the limit.
+pub(super) fn check_len(name: &str, bytes: &[u8], settings: &Settings) -> Result<(), Fault> {
+    let limit = settings.input_bytes_max as usize;
+    if bytes.len() > limit {
+        let len = bytes.len();
+        let error =
+            anyhow!("input `{name}` has {len} bytes, the limit is {limit}\nhelp: raise it with --input-bytes-max");
+        return Err(error).blame_user();
+    }
+    Ok(())
+}
+
 /// Reads all inputs below `dir` that are not too long, sorted by path; says which were left out.
 pub(super) fn read_dir(dir: &Path, settings: &Settings) -> Result<Vec<(PathBuf, Vec<u8>)>> {
     let imported = crate::store::import_dir(dir, settings.input_bytes_max.into())

@@ -5,6 +5,7 @@ mod cfg;
 mod debug_info;
 mod exit;
 mod export;
+mod findings;
 mod import;
 mod input;
 mod inspect;
@@ -17,6 +18,8 @@ mod repro;
 mod run;
 mod session;
 mod show;
+mod shrink;
+mod shrinking;
 mod store_args;
 mod target_args;
 
@@ -43,6 +46,8 @@ enum Verb {
     Repro(repro::Args),
     /// Execute inputs once each, with a verdict per input
     Replay(replay::Args),
+    /// Find the smallest input that fails in the same way
+    Shrink(shrink::Args),
     /// List targets, their corpora and findings
     Ls(ls::Args),
     /// Show one object: a finding, an input, a module
@@ -92,6 +97,7 @@ fn run(verb: Verb) -> Verdict {
         Verb::Run(args) => args.run(),
         Verb::Repro(args) => args.run(),
         Verb::Replay(args) => args.run(),
+        Verb::Shrink(args) => args.run(),
         Verb::Ls(args) => args.run(),
         Verb::Show(args) => args.run(),
         Verb::Inspect(args) => args.run(),

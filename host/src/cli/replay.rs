@@ -1,14 +1,14 @@
 //! `fuzzbox replay`: execute inputs once each.
 
 use super::debug_info::Found;
-use super::exit::{Exit, UserError, Verdict};
+use super::exit::{Exit, Verdict};
 use super::input;
 use super::session::symbols;
 use super::store_args::StoreArgs;
 use super::target_args::TargetArgs;
 use crate::report::{self, Symbols};
 use crate::sandbox::Executor;
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
@@ -63,15 +63,8 @@ impl Args {
         if inputs.is_empty() {
             return Ok(Exit::NothingExecuted);
         }
-        let limit = target.settings.input_bytes_max as usize;
         for (name, bytes) in &inputs {
-            if bytes.len() > limit {
-                let error = anyhow!(
-                    "input `{name}` has {} bytes, the limit is {limit}\nhelp: raise it with --input-bytes-max",
-                    bytes.len()
-                );
-                return Err(error).blame_user();
-            }
+            input::check_len(name, bytes, &target.settings)?;
         }
         // Signatures have names only.
         let symbols = symbols(&target, Found::default());

@@ -49,6 +49,9 @@ pub(super) struct Args {
     /// When to stop early
     #[arg(long, value_enum, default_value_t = StopOn::Never)]
     stop_on: StopOn,
+    /// Keep the inputs of findings as they were found, and don't look for smaller ones
+    #[arg(long)]
+    no_shrink: bool,
     #[command(flatten)]
     target: TargetArgs,
     #[command(flatten)]
@@ -81,7 +84,7 @@ const JOBS_MAX: usize = 1024;
 impl Args {
     pub(super) fn run(self) -> Verdict {
         let Strategy::Auto = self.strategy;
-        let jobs = self.jobs()?;
+        let jobs = jobs(self.jobs)?;
         let dictionary = self.dictionary()?;
         // Everything that can be refused is refused before anything is written.
         let code = self.store.code();
@@ -120,6 +123,7 @@ impl Args {
                 seed,
                 dictionary,
                 limits,
+                shrink: !self.no_shrink,
                 symbols,
             };
             let done = session.run(&seeds, &mut *reporter)?;
@@ -145,20 +149,21 @@ impl Args {
         targets.iter().zip(&self.targets).map(find).collect()
     }
 
-    fn jobs(&self) -> Result<usize, Fault> {
-        let all = || std::thread::available_parallelism().map_or(1, usize::from);
-        let jobs = self.jobs.unwrap_or_else(all);
-        if (1..=JOBS_MAX).contains(&jobs) {
-            Ok(jobs)
-        } else {
-            Err(anyhow::anyhow!("--jobs can be 1 to {JOBS_MAX}")).blame_user()
-        }
-    }
-
     fn dictionary(&self) -> Result<Dictionary, Fault> {
         let Some(path) = &self.dict else { return Ok(Dictionary::default()) };
         let read = || Dictionary::parse(&std::fs::read_to_string(path)?);
         read().with_context(|| format!("failed to read dictionary `{}`", path.display())).blame_user()
+    }
+}
+
+/// The number of threads that `--jobs` means.
+pub(super) fn jobs(typed: Option<usize>) -> Result<usize, Fault> {
+    let all = || std::thread::available_parallelism().map_or(1, usize::from);
+    let jobs = typed.unwrap_or_else(all);
+    if (1..=JOBS_MAX).contains(&jobs) {
+        Ok(jobs)
+    } else {
+        Err(anyhow::anyhow!("--jobs can be 1 to {JOBS_MAX}")).blame_user()
     }
 }
 
@@ -200,7 +205,7 @@ fn random_seed() -> u64 {
 }
 
 /// The first Ctrl-C (or SIGTERM) sets `abort`; the second ends the process with 130.
-fn stop_on_signals(abort: &Arc<AtomicBool>) -> Result<(), Fault> {
+pub(super) fn stop_on_signals(abort: &Arc<AtomicBool>) -> Result<(), Fault> {
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         // The order matters: the second looks at what an earlier signal set.
         signal_hook::flag::register_conditional_shutdown(signal, 130, abort.clone())?;

@@ -2,10 +2,12 @@
 
 use super::debug_info::Found;
 use super::exit::Fault;
+use super::findings::new_record;
+use super::shrinking::{Shrinking, limits_in_campaign};
 use crate::engine::{Campaign, Dictionary, Failure, Mutator, Round, Workers};
 use crate::report::{self, AdviceFacts, Advisor, Event, Reporter, StatsFiles, Symbols};
 use crate::sandbox::{Outcome, Target};
-use crate::store::{FindingRecord, InputId, Store};
+use crate::store::{FindingId, FindingRecord, InputId, Store};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::sync::{Arc, mpsc};
@@ -36,6 +38,8 @@ pub(super) struct Session<'a> {
     pub(super) seed: u64,
     pub(super) dictionary: Dictionary,
     pub(super) limits: Limits,
+    /// Look for a smaller input of each finding.
+    pub(super) shrink: bool,
     /// Where lines are looked up.
     pub(super) symbols: Symbols,
 }
@@ -196,9 +200,7 @@ impl<'a> View<'a> {
             self.tell(&Event::NewEdge(event))?;
         }
         for failure in &round.failures {
-            let finding = self.store_failure(failure)?;
-            self.tell(&Event::Finding(finding.clone()))?;
-            self.findings.insert(failure.signature.clone(), finding);
+            self.failure(failure)?;
         }
         if self.last_status.is_none_or(|last| elapsed - last >= STATUS_EVERY) {
             self.last_status = Some(elapsed);
@@ -209,30 +211,41 @@ impl<'a> View<'a> {
         Ok(())
     }
 
-    /// Stores a failure; the finding that is told is the one that the store keeps for this signature.
-    fn store_failure(&self, failure: &Failure) -> Result<report::Finding> {
-        let Session { name, target, store, seed, .. } = self.session;
-        let trap = failure.outcome.trap().expect("a failure has a trap");
-        let input = InputId::of(&failure.input);
-        let module_object = store.add_module(name, target.id, &target.file).context("failed to store the module")?;
+    /// Stores a failure and what is seen while it is shrunk, and tells it.
+    fn failure(&mut self, failure: &Failure) -> Result<()> {
+        let Session { name, target, store, seed, workers, shrink, .. } = self.session;
         let record = FindingRecord {
-            v: FindingRecord::VERSION,
-            id: target.result_id(input),
-            target: name.clone(),
-            module: target.id,
-            module_object,
-            input,
-            input_bytes: failure.input.len() as u64,
-            kind: failure.outcome.name().to_owned(),
-            signature: failure.signature.clone(),
-            frames: self.symbols.resolve(&trap.frames),
-            settings: serde_json::to_value(&target.settings)?,
             found_at_execs: failure.execs,
             seed: *seed,
-            engine: concat!("fuzzbox ", env!("CARGO_PKG_VERSION")).to_owned(),
+            ..new_record(store, name, target, self.symbols, &failure.outcome, &failure.signature, &failure.input)?
         };
-        let kept = store.add_finding(&record, &failure.input).context("failed to store a finding")?;
-        let record = if kept == record.id { record } else { store.finding(name, kept)? };
+        let mut kept = store.add_finding(&record, &failure.input).context("failed to store a finding")?;
+        let mut others = Vec::new();
+        // What an earlier campaign found and left smaller was shrunk by that.
+        if *shrink && kept == record.id {
+            let shrinking = Shrinking { target, symbols: self.symbols, workers };
+            let limits = limits_in_campaign(&failure.outcome);
+            if let Some(shrunk) = shrinking.shrink(&failure.input, &failure.signature, limits)? {
+                kept = shrinking.store(store, &record, &failure.input, &shrunk.input)?;
+                others = shrinking.store_slips(store, &record, &shrunk.slips)?;
+            }
+        }
+        for id in std::iter::once(kept).chain(others) {
+            let finding = self.stored(id)?;
+            // A failure that was seen while another was shrunk may be found again.
+            let is_new = !self.findings.contains_key(&finding.signature);
+            self.findings.insert(finding.signature.clone(), finding.clone());
+            if is_new {
+                self.tell(&Event::Finding(finding))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A finding in the store, as it is told.
+    fn stored(&self, id: FindingId) -> Result<report::Finding> {
+        let Session { name, store, .. } = self.session;
+        let record = store.finding(name, id)?;
         let bytes = store.finding_input(&record)?;
         Ok(report::Finding {
             target: name.clone(),

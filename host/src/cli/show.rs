@@ -82,6 +82,9 @@ fn print(found: &Match, finding: Option<&FindingRecord>, bytes: &[u8]) -> std::i
         say!("module {}", finding.module);
         say!("input  {}", finding.input);
         say!("settings {}", finding.settings);
+        for former in &finding.former {
+            say!("shrunk from input {} ({} bytes)", former.input, former.input_bytes);
+        }
     }
     say!("{}", report::preview(bytes, report::PREVIEW_COLUMNS));
     if let Some(finding) = finding {

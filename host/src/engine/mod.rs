@@ -10,6 +10,7 @@ mod dictionary;
 mod mutate;
 mod rng;
 mod scheduler;
+pub mod shrink;
 mod trim;
 mod variants;
 mod worker;

@@ -3,7 +3,7 @@
 use super::trim::{Trimmed, trim};
 use crate::coverage::{Added, Judge, Profile, Seen};
 use crate::sandbox::{Executor, Outcome, THREAD_STACK_BYTES, Target, Variant, Watchdog};
-use crate::stream::{Node, Rule, encode};
+use crate::stream::{Node, Rule, Trace, encode};
 use anyhow::{Context, Result};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
@@ -145,6 +145,35 @@ impl Workers {
             task(index, slot.insert(worker)).map(Some)
         };
         self.pool.install(|| (0..count).into_par_iter().map(run).collect())
+    }
+
+    /// Executes `inputs` in the variant that decides, and returns how each ended, in order; `None` if that was aborted.
+    ///
+    /// # Errors
+    ///
+    /// If the host fails.
+    pub fn outcomes(&self, target: &Arc<Target>, inputs: &[Vec<u8>]) -> Result<Option<Vec<Outcome>>> {
+        let variants = Variants::of(target.clone());
+        self.run(&variants, inputs.len() as u64, |task, worker| worker.quick.run(&inputs[usize::try_from(task)?]))
+    }
+
+    /// As [`Workers::outcomes`] for a target that draws its input: executes streams by their rules, and gives what was drawn as well.
+    ///
+    /// # Errors
+    ///
+    /// If the host fails.
+    pub fn drawn(&self, target: &Arc<Target>, streams: &[(Vec<u8>, Rule)]) -> Result<Option<Vec<(Outcome, Trace)>>> {
+        let variants = Variants::of(target.clone());
+        self.run(&variants, streams.len() as u64, |task, worker| {
+            let (stream, rule) = &streams[usize::try_from(task)?];
+            let outcome = worker.quick.run_stream(stream, rule)?;
+            Ok((outcome, worker.quick.observation().draws()))
+        })
+    }
+
+    /// How many threads there are.
+    pub fn jobs(&self) -> usize {
+        self.workers.len()
     }
 
     /// Whether `abort` was set.

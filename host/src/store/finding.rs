@@ -1,16 +1,16 @@
 //! Findings: one directory each, for people and for `fuzzbox repro`.
 //!
 //! Within one target and module one finding per signature is kept: the one with the shorter input, and of equally long
-//! inputs the one whose bytes are smaller. So many processes that find the same bug over and over leave the same store
+//! inputs the simpler one ([`Taste::Readable`]). So many processes that find the same bug over and over leave the same store
 //! as one that found only the best.
 
 use super::corpus::check_input;
 use super::scratch::{Durability, Scratch};
 use super::{FindingId, INPUT_BYTES_MAX, InputId, ModuleId, ObjectId, Store, StoreError, file, seal};
 use crate::report::ResolvedFrame;
+use crate::stream::Taste;
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
-use std::cmp::Ordering;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -48,6 +48,20 @@ pub struct FindingRecord {
     pub seed: u64,
     /// Version of the fuzzbox that found it.
     pub engine: String,
+    /// Findings that this one was shrunk from, the first one first. Their inputs are objects.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub former: Vec<Former>,
+}
+
+/// A finding whose place was taken by a simpler one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Former {
+    /// What its id was; it means the simpler one now.
+    pub id: FindingId,
+    /// The input that showed it.
+    pub input: InputId,
+    /// That input's length.
+    pub input_bytes: u64,
 }
 
 impl FindingRecord {
@@ -80,10 +94,10 @@ impl Store {
         let rivals = self.rivals(finding)?;
         let best = rivals.iter().filter_map(|(id, input)| Some((*id, input.as_deref()?))).min_by(|a, b| {
             // Ids last: two equal inputs differ in settings, and each process must choose the same.
-            shortlex(a.1, b.1).then(a.0.cmp(&b.0))
+            Taste::Readable.compare(a.1, b.1).then(a.0.cmp(&b.0))
         });
         let kept = match best {
-            Some((id, there)) if shortlex(there, input).is_le() => id,
+            Some((id, there)) if Taste::Readable.compare(there, input).is_le() => id,
             _ => {
                 let readme = readme(finding);
                 let files = [("input", input), ("README.md", readme.as_bytes()), ("finding.json", record.as_bytes())];
@@ -198,11 +212,6 @@ impl Store {
     }
 }
 
-/// Shorter is smaller; equally long inputs compare by bytes.
-fn shortlex(a: &[u8], b: &[u8]) -> Ordering {
-    a.len().cmp(&b.len()).then_with(|| a.cmp(b))
-}
-
 /// Writes a finding's files, the record last.
 ///
 /// A directory of that name holds the same input, since its name is a hash over it: it is damaged, or its outcome was
@@ -246,6 +255,10 @@ fn readme(finding: &FindingRecord) -> String {
         "\nThe file `input` is what shows it: {} bytes, blake3 {}.\n`finding.json` has the module and the settings.\n",
         finding.input_bytes, finding.input
     ));
+    for former in &finding.former {
+        let Former { input, input_bytes, .. } = former;
+        text.push_str(&format!("It was shrunk from an input of {input_bytes} bytes: `fuzzbox show --raw {input}`.\n"));
+    }
     text
 }
 

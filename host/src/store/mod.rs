@@ -37,7 +37,7 @@ mod target;
 pub use corpus::{CorpusEntry, LoadedCorpus, ModuleEntry};
 pub use error::StoreError;
 pub use export::Exported;
-pub use finding::FindingRecord;
+pub use finding::{FindingRecord, Former};
 pub use id::{FindingId, InputId, ModuleId, ObjectId};
 pub use import::{Imported, Skipped, import_dir};
 pub use resolve::Match;

@@ -11,7 +11,7 @@ const DIGITS_MIN: usize = 4;
 /// Something in the store that a prefix names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Match {
-    /// A finding, by its own id or by that of its input.
+    /// A finding, by its own id, by that of its input, or by that of a finding that it was shrunk from.
     Finding {
         /// The target's name.
         target: String,
@@ -73,7 +73,8 @@ impl Store {
 
         for target in self.target_names()? {
             for finding in self.scan_findings(&target)?.0 {
-                if begins(finding.id.0) || begins(finding.input.0) {
+                let was = finding.former.iter().any(|former| begins(former.id.0));
+                if was || begins(finding.id.0) || begins(finding.input.0) {
                     told.insert(finding.input.0);
                     matches.insert(Match::Finding { target: target.clone(), id: finding.id });
                 }

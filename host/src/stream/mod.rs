@@ -17,6 +17,7 @@ pub mod recorded;
 pub mod reference;
 pub mod rule;
 pub mod sample;
+pub mod taste;
 pub mod told;
 pub mod trace;
 
@@ -24,5 +25,6 @@ pub use choice::{Choice, Item, decode, encode, encode_into, items, shortlex};
 pub use reference::Reference;
 pub use rule::{Rule, Tail};
 pub use sample::Node;
+pub use taste::Taste;
 pub use told::Told;
 pub use trace::{Draw, DrawKind, Span, Trace};

@@ -29,6 +29,7 @@ fn record(signature: &str, input: &[u8]) -> FindingRecord {
         found_at_execs: 9,
         seed: u64::MAX,
         engine: "0.1.0".into(),
+        former: Vec::new(),
     }
 }
 

@@ -1,0 +1,269 @@
+//! `fuzzbox shrink`: the smallest input that fails in the same way.
+
+use super::debug_info::DebugInfoArgs;
+use super::exit::{Exit, Fault, UserError, Verdict};
+use super::findings::new_record;
+use super::input::{self, one_match};
+use super::output::{self, say};
+use super::session::symbols;
+use super::shrinking::Shrinking;
+use super::store_args::StoreArgs;
+use super::target_args::{TargetArgs, load, target_name};
+use crate::engine::Workers;
+use crate::engine::shrink::{Certificate, Limits, PassCount, ShrinkReport, ShrunkInput};
+use crate::report::{self, Symbols};
+use crate::sandbox::{CodeCache, Outcome, Settings, Target};
+use crate::store::{FindingId, FindingRecord, InputId, Match, Store};
+use anyhow::{Context, anyhow};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Flags of `shrink`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// First digits of a finding's hash, or of its input's; or a module and an input: a file, or a hash
+    #[arg(required = true, num_args = 1..=2, value_names = ["HASH | WASM", "INPUT"])]
+    what: Vec<String>,
+    /// Worker threads; the result is the same for any number [default: all cores]
+    #[arg(short, long, value_name = "N")]
+    jobs: Option<usize>,
+    /// Stop after this many executions [default: 200000, for hangs 2000]
+    #[arg(short = 'n', long, value_name = "N")]
+    execs: Option<u64>,
+    /// Write the smallest input to this file (of a module and an input, nothing goes to the store then)
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// One JSON object instead of text
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    flags: TargetArgs,
+    #[command(flatten)]
+    debug_info: DebugInfoArgs,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// What is shrunk.
+struct Subject {
+    target: Arc<Target>,
+    symbols: Symbols,
+    name: String,
+    input: Vec<u8>,
+    /// The finding that it is, if it is one.
+    finding: Option<FindingRecord>,
+}
+
+/// What came of it.
+#[derive(Debug, Serialize)]
+struct Summary {
+    target: String,
+    /// The finding in the store; absent if it was not stored.
+    finding: Option<FindingId>,
+    kind: String,
+    signature: String,
+    /// The input that it was shrunk from.
+    from: InputId,
+    from_bytes: u64,
+    input: InputId,
+    input_bytes: u64,
+    /// Executions of the passes, the same for any number of jobs.
+    executions: u64,
+    /// Executions of the finish that tries all that is left to try.
+    exhaustive: u64,
+    /// Executions to find out which bytes matter.
+    explained: u64,
+    /// Nothing that is known makes it smaller; not so if `--execs` ended it.
+    fixed_point: bool,
+    /// It is proven that there is nothing simpler.
+    minimal: bool,
+    /// Ranges of bytes, or of choices if the target draws its input, `[start, end]`, that don't matter each.
+    free: Vec<[usize; 2]>,
+    /// Other failures that were seen: their signatures.
+    slips: Vec<String>,
+    /// Executions and successes by pass.
+    passes: BTreeMap<&'static str, PassCount>,
+}
+
+impl Args {
+    pub(super) fn run(self) -> Verdict {
+        let workers = Workers::new(super::run::jobs(self.jobs)?, self.abort()?)?;
+        let Subject { target, symbols, name, input, finding } = self.subject()?;
+        let shrinking = Shrinking { target: &target, symbols: &symbols, workers: &workers };
+        let outcome = shrinking.outcome(&input)?;
+        let Some(trap) = outcome.trap() else {
+            let error = anyhow!("the input does not fail ({}), so there is nothing to shrink", outcome.name());
+            return Err(error).blame_user();
+        };
+        let signature = report::signature(outcome.name(), trap, &symbols);
+        let mut limits = Limits::default();
+        if matches!(outcome, Outcome::Hang(_)) {
+            limits = super::shrinking::limits_of_hangs();
+        }
+        limits.execs_max = self.execs.unwrap_or(limits.execs_max);
+        let shrunk = shrinking.shrink(&input, &signature, limits)?.context("it did not fail twice in the same way")?;
+        if let Some(path) = &self.output {
+            let write = std::fs::write(path, &shrunk.input);
+            write.with_context(|| format!("failed to write `{}`", path.display())).blame_user()?;
+        }
+        // A finding of another build of fuzzbox may have had another signature.
+        let finding = finding.filter(|finding| finding.signature == signature);
+        let stored = match (&finding, &self.output) {
+            (None, Some(_)) => None,
+            (Some(_), _) => Some(self.store.open_existing()?),
+            (None, None) => Some(self.store.open_or_create()?),
+        };
+        let finding = match stored {
+            Some(store) => {
+                let first = match finding {
+                    Some(finding) => finding,
+                    None => first_record(&store, &name, &target, &symbols, &outcome, &signature, &input)?,
+                };
+                let id = shrinking.store(&store, &first, &input, &shrunk.input)?;
+                shrinking.store_slips(&store, &first, &shrunk.slips)?;
+                Some(id)
+            }
+            None => None,
+        };
+        let kind = outcome.name().to_owned();
+        let summary = Summary::new(name, finding, kind, signature, &input, &shrunk);
+        if self.json {
+            say!("{}", serde_json::to_string(&summary).context("failed to write JSON")?);
+        } else {
+            let part = if target.takes_choices() { "choice" } else { "byte" };
+            summary.print(&shrunk.input, part, self.output.as_deref())?;
+        }
+        Ok(Exit::Clean)
+    }
+
+    /// Ctrl-C ends the shrink, and what was found until then is kept.
+    fn abort(&self) -> Result<Arc<AtomicBool>, Fault> {
+        let abort = Arc::new(AtomicBool::new(false));
+        super::run::stop_on_signals(&abort)?;
+        Ok(abort)
+    }
+
+    fn subject(&self) -> Result<Subject, Fault> {
+        match &*self.what {
+            [hash] => self.finding(hash),
+            [module, input] => self.input(Path::new(module), input),
+            _ => unreachable!("clap lets one or two through"),
+        }
+    }
+
+    fn finding(&self, hash: &str) -> Result<Subject, Fault> {
+        if Path::new(hash).is_file() {
+            return Err(anyhow!(
+                "`{hash}` is a file: which module does it make fail?\nhelp: `fuzzbox shrink WASM {hash}`"
+            ))
+            .blame_user();
+        }
+        let store = self.store.open_existing()?;
+        let record = match one_match(&store, hash)? {
+            Match::Finding { target, id } => store.finding(&target, id)?,
+            other => {
+                let error = anyhow!("`{hash}` is not a finding, it is {other}\nhelp: `fuzzbox shrink WASM {hash}`");
+                return Err(error).blame_user();
+            }
+        };
+        let input = store.finding_input(&record).context("failed to read the finding's input")?;
+        let settings: Settings = serde_json::from_value(record.settings.clone())
+            .with_context(|| format!("failed to read the settings of finding {}", record.id))?;
+        let bytes = store.get(record.module_object).context("failed to read the finding's module")?;
+        let target = Target::load_cached(&bytes, settings, &CodeCache::new(&store))
+            .context("failed to load the finding's module")?;
+        let symbols = symbols(&target, self.debug_info.find(&target.bytes, None)?);
+        Ok(Subject { target: Arc::new(target), symbols, name: record.target.clone(), input, finding: Some(record) })
+    }
+
+    fn input(&self, module: &Path, typed: &str) -> Result<Subject, Fault> {
+        let target = load(module, self.flags.settings()?, &self.store.code())?;
+        let mut inputs = input::read(typed, &target.settings, || self.store.open_existing())?;
+        if inputs.len() != 1 {
+            return Err(anyhow!("`{typed}` holds {} inputs; one is shrunk at a time", inputs.len())).blame_user();
+        }
+        let input = inputs.remove(0).1;
+        input::check_len(typed, &input, &target.settings)?;
+        let symbols = symbols(&target, self.debug_info.find(&target.bytes, Some(module))?);
+        Ok(Subject { target: Arc::new(target), symbols, name: target_name(module), input, finding: None })
+    }
+}
+
+/// The record of an input that was typed, which becomes a finding.
+fn first_record(
+    store: &Store,
+    name: &str,
+    target: &Target,
+    symbols: &Symbols,
+    outcome: &Outcome,
+    signature: &str,
+    input: &[u8],
+) -> anyhow::Result<FindingRecord> {
+    let record = new_record(store, name, target, symbols, outcome, signature, input)?;
+    let kept = store.add_finding(&record, input).context("failed to store the finding")?;
+    if kept == record.id { Ok(record) } else { store.finding(name, kept) }
+}
+
+impl Summary {
+    fn new(
+        target: String,
+        finding: Option<FindingId>,
+        kind: String,
+        signature: String,
+        from: &[u8],
+        shrunk: &ShrunkInput,
+    ) -> Self {
+        let ShrunkInput { input, report, slips } = shrunk;
+        let ShrinkReport { evaluations, exhaustive, explained, is_fixed_point, certificate, free, passes } = report;
+        Self {
+            target,
+            finding,
+            kind,
+            signature,
+            from: InputId::of(from),
+            from_bytes: from.len() as u64,
+            input: InputId::of(input),
+            input_bytes: input.len() as u64,
+            executions: *evaluations,
+            exhaustive: *exhaustive,
+            explained: *explained,
+            fixed_point: *is_fixed_point,
+            minimal: *certificate == Certificate::Minimal,
+            free: free.iter().map(|range| [range.start, range.end]).collect(),
+            slips: slips.keys().cloned().collect(),
+            passes: passes.clone(),
+        }
+    }
+
+    fn print(&self, input: &[u8], part: &str, output: Option<&Path>) -> std::io::Result<()> {
+        let executions = self.executions + self.exhaustive + self.explained;
+        say!("{} of {} bytes are left, after {executions} executions", self.input_bytes, self.from_bytes);
+        say!("{}", output::failure(&self.kind, &self.signature));
+        say!("input {}: {}", self.input, report::preview(input, report::PREVIEW_COLUMNS));
+        if self.minimal {
+            say!("there is no simpler input that fails so");
+        } else if !self.fixed_point {
+            say!("it may become smaller yet: it was stopped early");
+        }
+        for [start, end] in &self.free {
+            if *end == start + 1 {
+                say!("{part} {start} can be any");
+            } else {
+                say!("{part}s {start} to {} can be any", end - 1);
+            }
+        }
+        for slip in &self.slips {
+            say!("another failure on the way: {slip}");
+        }
+        if let Some(path) = output {
+            say!("written to {}", path.display());
+        }
+        if let Some(finding) = &self.finding {
+            say!("fuzzbox repro {}", &finding.to_string()[..8]);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,151 @@
+//! The finish: executes every simpler stream there is, if they are few enough.
+//!
+//! Streams are the paths of a tree: a node is what was drawn so far, and what is drawn next depends on nothing else.
+//! One execution with a tail of zeros shows all nodes on its way. A subtree whose streams would all be longer than
+//! the current one, or as long and not simpler, is left out. Draws with many values make the tree too wide, so it is
+//! searched with the first 1, 3, 7, ... of them until nothing is left out or the limit is reached: what is wrong with
+//! a small result is most often a small change away.
+
+use super::report::Certificate;
+use super::shrinker::{Shrinker, Step, Stop};
+use super::subject::Verdict;
+use crate::stream::{Choice, Trace};
+use std::cmp::Ordering;
+
+/// Streams with more choices are not finished so.
+const CHOICES_MAX: usize = 16;
+/// Blobs with more bytes are not finished.
+const BYTES_MAX: usize = 12;
+/// Nodes that are visited with one number of values.
+const VISITS_MAX: u64 = 200_000;
+
+/// Searches, and says what is proven; `None` if something simpler was found.
+pub(super) fn finish(s: &mut Shrinker<'_>) -> Step<Option<Certificate>> {
+    let base = s.current();
+    let limit = s.limits().exhaustive_max;
+    if let ([Choice::Blob(blob)], true) = (&*base.trace.choices, limit > 0) {
+        return finish_blob(s, blob);
+    }
+    if base.trace.choices.len() > CHOICES_MAX || limit == 0 {
+        return Ok(Some(Certificate::None));
+    }
+    let mut proven = Certificate::None;
+    let limit = s.report.exhaustive.saturating_add(limit);
+    let mut values: u64 = 1;
+    loop {
+        let mut search = Search { current: &base.trace, values, limit, visits: VISITS_MAX, all: true, shape: true };
+        match search.visit(s, &mut Vec::new(), true) {
+            Ok(true) => return Ok(None),
+            Ok(false) if search.all => return Ok(Some(Certificate::Minimal)),
+            Ok(false) if search.shape => proven = Certificate::MinimalInShape,
+            Ok(false) => {}
+            Err(Stop::Spent) => return Ok(Some(proven)),
+            Err(host) => return Err(host),
+        }
+        if values == u64::MAX {
+            return Ok(Some(proven));
+        }
+        values = values.saturating_mul(2).saturating_add(1);
+    }
+}
+
+/// As [`finish`], for a stream of one blob: all that is left when bytes are deleted, if they are few, and all lower
+/// values of each byte.
+fn finish_blob(s: &mut Shrinker<'_>, blob: &[u8]) -> Step<Option<Certificate>> {
+    let len = blob.len();
+    let with = |blob: Vec<u8>| Some(vec![Choice::Blob(blob)]);
+    if len <= BYTES_MAX {
+        let mut kept: Vec<usize> = (0..(1 << len) - 1).collect();
+        kept.sort_by_key(|kept| kept.count_ones());
+        let rest = |kept: usize| (0..len).filter(|at| kept >> at & 1 == 1).map(|at| blob[at]).collect();
+        if s.first(0, kept.len(), |_, at| with(rest(kept[at])))?.is_some() {
+            return Ok(None);
+        }
+        let lower: Vec<_> = (0..len).flat_map(|at| (0..blob[at]).map(move |rank| (at, rank))).collect();
+        let lowered = |(at, rank): (usize, u8)| {
+            let mut blob = blob.to_vec();
+            blob[at] = rank;
+            blob
+        };
+        if s.first(0, lower.len(), |_, at| with(lowered(lower[at])))?.is_some() {
+            return Ok(None);
+        }
+    }
+    Ok(Some(if len < 2 { Certificate::Minimal } else { Certificate::None }))
+}
+
+struct Search<'a> {
+    current: &'a Trace,
+    /// Values of a draw that are tried, beside 0.
+    values: u64,
+    /// Executions at which to stop.
+    limit: u64,
+    /// Nodes that may still be visited; most are known.
+    visits: u64,
+    /// Nothing was left out.
+    all: bool,
+    /// Nothing was left out of those that draw what the current stream does.
+    shape: bool,
+}
+
+impl Search<'_> {
+    /// Visits all that begins with `begin`, whose draws are the current one's if `in_shape`. True if something
+    /// simpler was found.
+    fn visit(&mut self, s: &mut Shrinker<'_>, begin: &mut Vec<Choice>, in_shape: bool) -> Step<bool> {
+        let len = self.current.choices.len();
+        let order = begin.as_slice().cmp(&self.current.choices[..begin.len().min(len)]);
+        // Behind the current one only shorter streams are simpler.
+        let room = if order == Ordering::Greater { len - 1 } else { len };
+        if begin.len() > room {
+            return Ok(false);
+        }
+        if s.report.exhaustive >= self.limit || self.visits == 0 {
+            return Err(Stop::Spent);
+        }
+        self.visits -= 1;
+        let looked = s.look(begin.clone(), super::subject::Tail::Zero)?;
+        if looked.improved {
+            return Ok(true);
+        }
+        let trace = &looked.attempt.trace;
+        let at = begin.len();
+        if trace.choices.len() <= at {
+            // An overrun may have gone on.
+            self.all &= looked.attempt.verdict != Verdict::Overrun;
+            return Ok(false);
+        }
+        if at + 1 > room {
+            return Ok(false);
+        }
+        let draw = trace.draws[at];
+        if draw.kind.is_blob() {
+            self.all = false;
+            self.shape &= !in_shape;
+            begin.push(trace.choices[at].clone());
+            let found = self.visit(s, begin, false)?;
+            begin.pop();
+            return Ok(found);
+        }
+        let in_shape = in_shape
+            && self.current.draws.get(at).is_some_and(|other| (other.kind, other.max) == (draw.kind, draw.max));
+        // Of those that are as long, none is simpler that has a larger index here. Is there room for shorter ones?
+        let tight = self.current.choices.get(at).and_then(Choice::index).unwrap_or(u64::MAX).min(draw.max);
+        let (needed, needed_in_shape) = match order {
+            Ordering::Equal if at + 2 > len => (tight, tight),
+            Ordering::Equal => (draw.max, tight),
+            _ => (draw.max, draw.max),
+        };
+        let values = self.values.min(needed);
+        self.all &= values == needed;
+        self.shape &= !in_shape || values >= needed_in_shape;
+        for index in 0..=values {
+            begin.push(Choice::Index(index));
+            let found = self.visit(s, begin, in_shape && order != Ordering::Greater)?;
+            begin.pop();
+            if found {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}

@@ -1,0 +1,71 @@
+//! Lowers draws with equal values together, which one by one they resist.
+
+use crate::engine::shrink::edit::index_at;
+use crate::engine::shrink::search::lowest;
+use crate::engine::shrink::shrinker::{Shrinker, Step};
+use crate::engine::shrink::value::{index_of, is_number, simplest_value, value_of};
+use crate::stream::{Choice, DrawKind, Trace};
+use std::collections::{BTreeMap, BTreeSet};
+
+pub(super) fn run(s: &mut Shrinker<'_>) -> Step<()> {
+    let mut done = BTreeSet::new();
+    loop {
+        let groups = groups(&s.current().trace);
+        let Some((key, group)) = groups.into_iter().find(|(key, _)| !done.contains(key)) else { return Ok(()) };
+        done.insert(key);
+        if !lower(s, &group)? && group.len() > 2 {
+            for pair in group.windows(2) {
+                // A success may have changed what the other places mean.
+                if groups_pair(&s.current().trace, pair) {
+                    lower(s, pair)?;
+                }
+            }
+        }
+    }
+}
+
+/// Whether the two places still have equal values.
+fn groups_pair(trace: &Trace, pair: &[usize]) -> bool {
+    pair.iter().all(|at| *at < trace.choices.len()) && trace.choices[pair[0]] == trace.choices[pair[1]]
+}
+
+/// Places with equal values, by kind and value; the largest values first.
+fn groups(trace: &Trace) -> Vec<((DrawKind, u64), Vec<usize>)> {
+    let mut groups: BTreeMap<(DrawKind, u64), Vec<usize>> = BTreeMap::new();
+    for (at, draw) in trace.draws.iter().enumerate() {
+        let index = index_at(trace, at);
+        if index > 0 && !draw.forced && draw.kind != DrawKind::More {
+            groups.entry((draw.kind, index)).or_default().push(at);
+        }
+    }
+    groups.into_iter().filter(|(_, group)| group.len() > 1).rev().collect()
+}
+
+fn lower(s: &mut Shrinker<'_>, group: &[usize]) -> Step<bool> {
+    let base = s.current();
+    let before = base.trace.choices.clone();
+    let draw = &base.trace.draws[group[0]];
+    let index = index_at(&base.trace, group[0]);
+    let all = |index: u64| {
+        let mut choices = base.trace.choices.clone();
+        group.iter().for_each(|at| choices[*at] = Choice::Index(index));
+        choices
+    };
+    if is_number(draw) {
+        let (simplest, value) = (simplest_value(draw), value_of(draw, index));
+        let Ok(distance) = u64::try_from((value - simplest).abs()) else { return Ok(false) };
+        let signed = |distance: u64, sign: i128| index_of(draw, simplest + sign * i128::from(distance));
+        let sign = (value - simplest).signum();
+        let distance = lowest(s, distance, |s, distance| {
+            signed(distance, sign).map_or(Ok(false), |index| s.consider(all(index)))
+        })?;
+        if sign < 0
+            && let Some(index) = signed(distance, 1)
+        {
+            s.consider(all(index))?;
+        }
+    } else {
+        lowest(s, index, |s, index| s.consider(all(index)))?;
+    }
+    Ok(s.current().trace.choices != before)
+}
