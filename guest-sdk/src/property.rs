@@ -51,6 +51,7 @@ macro_rules! property {
         check($checked:pat_param) $check:block
     ) => {
         #[allow(dead_code)]
+        #[doc = concat!("The property `", stringify!($name), "`, with what it draws from.")]
         $visibility fn $name($source: &mut $crate::Source) {
             $name::check($crate::__private::give($source, $name::generate));
         }
@@ -81,6 +82,7 @@ macro_rules! property {
         $visibility:vis fn $name:ident($source:ident $(: &mut Source)?) $body:block
     ) => {
         #[allow(dead_code)]
+        #[doc = concat!("The property `", stringify!($name), "`, with what it draws from.")]
         $visibility fn $name($source: &mut $crate::Source) $body
 
         $crate::property!(@module $name, [$(#[$attribute])*]);
@@ -90,6 +92,7 @@ macro_rules! property {
         $visibility:vis fn $name:ident($($argument:ident: $type:ty),+ $(,)?) $body:block
     ) => {
         #[allow(dead_code)]
+        #[doc = concat!("The property `", stringify!($name), "`, with what it draws from.")]
         $visibility fn $name(source: &mut $crate::Source) {
             $(let $argument: $type = $crate::__private::draw_noted(source, stringify!($argument));)+
             $body

@@ -205,19 +205,29 @@ impl Source {
 
     /// Draws what belongs together; see [`crate::label()`].
     pub fn span<T>(&mut self, label: u32, draws: impl FnOnce(&mut Self) -> T) -> T {
-        self.backend.span_begin(label);
+        self.begin(label);
         let value = draws(self);
-        self.backend.span_end(0);
+        self.end(false);
         value
+    }
+
+    /// Begins a span that doesn't end with a function; [`Source::span`] can't be forgotten to end.
+    pub fn begin(&mut self, label: u32) {
+        self.backend.span_begin(label);
+    }
+
+    /// Ends the innermost span. One that is discarded was an attempt that the guest has thrown away.
+    pub fn end(&mut self, is_discarded: bool) {
+        self.backend.span_end(is_discarded.into());
     }
 
     /// Draws until the function gives a value, three times at most; then the execution is rejected. What is thrown away is
     /// marked so that it is deleted first.
     pub fn retry<T>(&mut self, label: u32, mut draws: impl FnMut(&mut Self) -> Option<T>) -> T {
         for _ in 0..3 {
-            self.backend.span_begin(label);
+            self.begin(label);
             let value = draws(self);
-            self.backend.span_end(u32::from(value.is_none()));
+            self.end(value.is_none());
             if let Some(value) = value {
                 return value;
             }

@@ -17,13 +17,14 @@ mod debian;
 mod module;
 mod recipe;
 mod recompile;
+mod rust;
 mod sources;
 pub(crate) mod tool;
 pub(crate) mod wheel;
 
 pub(crate) use clang::{PACKAGES, missing};
 pub use module::code_sections;
-pub use recipe::{EXAMPLES, MEASURED, OUTSIDE};
+pub use recipe::{EXAMPLES, MEASURED, OUTSIDE, PROPERTIES};
 pub use recompile::recompile;
 pub(crate) use sources::{Sources, sources};
 
@@ -77,6 +78,11 @@ fn make(recipe: &Recipe, built: &Path) -> Result<()> {
             }
             write_whole(built, &clang::build(recipe.name, c, package.as_ref())?)?;
             write_whole(&from_file, from.as_bytes())
+        }
+        Source::Rust(package) => {
+            // Cargo knows what is current.
+            let module = rust::build(package)?;
+            if fs::read(built).is_ok_and(|old| old == module) { Ok(()) } else { write_whole(built, &module) }
         }
         Source::Wheel(w) => {
             let from = format!("{} {}\nblake3 {}\n", w.requirement, w.file, w.blake3);

@@ -11,6 +11,9 @@ pub const OUTSIDE: &[&str] = &["cjson", "expat", "icepack"];
 /// Further programs of other people whose speed is measured; built when asked for by name.
 pub const MEASURED: &[&str] = &["md4c", "sqlite3", "zlib"];
 
+/// Guests that draw what they check, by the protocol `fuzzbox_v1`; built when asked for by name.
+pub const PROPERTIES: &[&str] = &["challenges"];
+
 pub(super) struct Recipe {
     pub(super) name: &'static str,
     pub(super) source: Source,
@@ -18,6 +21,8 @@ pub(super) struct Recipe {
 
 pub(super) enum Source {
     C(C),
+    /// A package of this workspace.
+    Rust(&'static str),
     Wheel(Wheel),
 }
 
@@ -247,6 +252,7 @@ static RECIPES: &[Recipe] = &[
             slim: false,
         }),
     },
+    Recipe { name: "challenges", source: Source::Rust("challenges") },
 ];
 
 #[cfg(test)]
@@ -255,7 +261,7 @@ mod tests {
 
     #[test]
     fn every_named_guest_has_a_recipe_and_no_other_does() {
-        let named: Vec<_> = EXAMPLES.iter().chain(OUTSIDE).chain(MEASURED).copied().collect();
+        let named: Vec<_> = EXAMPLES.iter().chain(OUTSIDE).chain(MEASURED).chain(PROPERTIES).copied().collect();
         let made: Vec<_> = RECIPES.iter().map(|r| r.name).collect();
         assert_eq!(named, made);
     }
