@@ -343,6 +343,9 @@ impl Source {
 
     /// About how many draws are still given or random; 0 when only simplest values follow. For what has to happen once there is
     /// no more randomness: faults cease, and a system must come to rest.
+    ///
+    /// A stream that is replayed ends with the last draw that was made, however much was left then. So ask before a draw
+    /// whether it is to be made, not after it what is to be done.
     pub fn remaining(&mut self) -> u32 {
         self.backend.remaining()
     }

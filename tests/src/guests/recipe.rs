@@ -12,7 +12,7 @@ pub const OUTSIDE: &[&str] = &["cjson", "expat", "icepack"];
 pub const MEASURED: &[&str] = &["md4c", "sqlite3", "zlib"];
 
 /// Guests that draw what they check, by the protocol `fuzzbox_v1`; built when asked for by name.
-pub const PROPERTIES: &[&str] = &["challenges"];
+pub const PROPERTIES: &[&str] = &["btree-map", "challenges", "draws", "lossy-network", "optimiser", "round-trip"];
 
 pub(super) struct Recipe {
     pub(super) name: &'static str,
@@ -70,6 +70,8 @@ pub(super) struct Preparation {
 pub(super) enum Entry {
     /// `_start`.
     Command,
+    /// What `fuzzbox.h` exports: properties.
+    Properties,
     /// `LLVMFuzzerTestOneInput`, `LLVMFuzzerInitialize` if there is one, `malloc` and `free`.
     LibFuzzer,
 }
@@ -252,8 +254,26 @@ static RECIPES: &[Recipe] = &[
             slim: false,
         }),
     },
+    Recipe { name: "btree-map", source: Source::Rust("btree-map") },
     Recipe { name: "challenges", source: Source::Rust("challenges") },
+    Recipe { name: "draws", source: Source::C(properties_in_c("tests/guests/draws")) },
+    Recipe { name: "lossy-network", source: Source::Rust("lossy-network") },
+    Recipe { name: "optimiser", source: Source::C(properties_in_c("examples/optimiser")) },
+    Recipe { name: "round-trip", source: Source::Rust("round-trip") },
 ];
+
+/// Properties in the C files of a folder.
+const fn properties_in_c(home: &'static str) -> C {
+    C {
+        home,
+        package: None,
+        entry: Entry::Properties,
+        flags: &["-O1", "-g"],
+        libraries: &[],
+        stack_bytes: MIB,
+        slim: true,
+    }
+}
 
 #[cfg(test)]
 mod tests {
