@@ -59,7 +59,7 @@ FBX_IMPORT(draw_uint) uint64_t fbx_uint(uint64_t lo, uint64_t hi, uint64_t towar
 FBX_IMPORT(draw_bool) int32_t fbx_bool(uint32_t p_true);
 /* One of n, the first the simplest; weights are n numbers, or NULL. */
 FBX_IMPORT(draw_choice) uint32_t fbx_choice(uint32_t n, const uint32_t *weights);
-/* Small integers first, then fractions. */
+/* Integers first, by their distance from 0, then fractions, those with few binary places first; then what flags permit. */
 FBX_IMPORT(draw_f64) double fbx_f64(double lo, double hi, uint32_t flags);
 #define FBX_NAN 1u
 #define FBX_INFINITE 2u
@@ -68,11 +68,11 @@ FBX_IMPORT(draw_f64) double fbx_f64(double lo, double hi, uint32_t flags);
 /* Writes min to max bytes, returns how many. */
 FBX_IMPORT(draw_bytes) uint32_t fbx_bytes(void *to, uint32_t min, uint32_t max);
 /* Writes min to max characters as UTF-8, at most cap bytes, returns how many bytes. The alphabet is ranges, each a first
- * and a last character; `ranges` is their number. */
+ * and a last character; `ranges` is their number. NULL is all of Unicode: small letters, capitals, digits, the rest. */
 FBX_IMPORT(draw_str) uint32_t fbx_str(char *to, uint32_t cap, uint32_t min, uint32_t max, const uint32_t *alphabet, uint32_t ranges);
 /* Whether a collection in the innermost span goes on: `while (fbx_more(0, 10, 4 * 256)) ...`. Index 0 ends it. */
 FBX_IMPORT(draw_more) int32_t fbx_more(uint32_t min, uint32_t max, uint32_t average_q8);
-/* Bits that must not influence control flow. */
+/* 1 to 64 bits that must not influence control flow. */
 FBX_IMPORT(draw_payload) uint64_t fbx_payload(uint32_t bits);
 
 /* Draws that belong together; the label says what kind of thing they make. */
@@ -173,19 +173,30 @@ static uint64_t fbx_index(uint64_t max) {
     return value <= max ? value : 0;
 }
 
-static uint64_t fbx_zigzag(uint64_t below, uint64_t above, uint64_t towards) {
-    uint64_t index = fbx_index(below + above), both = below < above ? below : above;
+static void fbx_misused(const char *what) {
+    fprintf(stderr, "the guest asked for %s\n", what);
+    exit(3);
+}
+
+static uint64_t fbx_zigzag_value(uint64_t index, uint64_t below, uint64_t above, uint64_t towards) {
+    uint64_t both = below < above ? below : above;
     uint64_t step = index / 2 + index % 2;
     if (step > both) return below > above ? towards - (index - both) : towards + (index - both);
     return index % 2 ? towards + step : towards - step;
 }
 
+static uint64_t fbx_zigzag(uint64_t below, uint64_t above, uint64_t towards) {
+    return fbx_zigzag_value(fbx_index(below + above), below, above, towards);
+}
+
 int64_t fbx_int(int64_t lo, int64_t hi, int64_t towards) {
+    if (lo > hi) fbx_misused("an integer from an empty range");
     towards = towards < lo ? lo : towards > hi ? hi : towards;
     return (int64_t)fbx_zigzag((uint64_t)towards - (uint64_t)lo, (uint64_t)hi - (uint64_t)towards, (uint64_t)towards);
 }
 
 uint64_t fbx_uint(uint64_t lo, uint64_t hi, uint64_t towards) {
+    if (lo > hi) fbx_misused("an integer from an empty range");
     towards = towards < lo ? lo : towards > hi ? hi : towards;
     return fbx_zigzag(towards - lo, hi - towards, towards);
 }
@@ -198,55 +209,93 @@ int32_t fbx_bool(uint32_t p_true) {
 
 uint32_t fbx_choice(uint32_t n, const uint32_t *weights) {
     (void)weights;
+    if (n == 0) fbx_misused("a choice among nothing");
     return (uint32_t)fbx_index((uint64_t)n - 1);
 }
 
-/* The number for an index: rank * 2 + sign, and ranks as guest-sdk/src/float.rs has them. */
-static double fbx_number(uint64_t index) {
-    const uint64_t integers = 1ull << 51, mantissa = (1ull << 52) - 1, infinity = integers + (2047ull << 52);
-    uint64_t rank = index / 2;
-    double magnitude;
-    if (rank < integers) {
-        magnitude = (double)rank;
-    } else if (rank > infinity) {
-        return NAN;
-    } else if (rank == infinity) {
-        magnitude = INFINITY;
-    } else {
-        uint64_t k = (rank - integers) >> 52, m = (rank - integers) & mantissa;
-        uint64_t bits = k <= 1023 ? k + 1023 : 2046 - k;
-        int fraction_bits = k <= 51 ? 52 - (int)k : k <= 1023 ? 0 : 52;
-        uint64_t reversed = 0;
-        for (int at = 0; at < fraction_bits; at++) reversed |= (m >> at & 1) << (fraction_bits - 1 - at);
-        bits = bits << 52 | (m >> fraction_bits << fraction_bits) | reversed;
-        memcpy(&magnitude, &bits, sizeof magnitude);
+static double fbx_power(int n) { return ldexp(1.0, n); }
+
+static int64_t fbx_ceil(double x) { return x > 0x1p53 ? INT64_MAX : (int64_t)ceil(x < -0x1p53 ? -0x1p53 : x); }
+
+static int64_t fbx_floor(double x) { return x < -0x1p53 ? -INT64_MAX : (int64_t)floor(x > 0x1p53 ? 0x1p53 : x); }
+
+/* Numbers from 0 to x; without subnormal ones, those below 2^-970 have 1022 binary places at most. */
+static uint64_t fbx_numbers(double x, uint32_t flags) {
+    const uint64_t few_places = 0x0350000000000000u;
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    if (flags & FBX_SUBNORMAL) return bits + 1;
+    uint64_t tiny = bits < few_places ? bits : few_places - 1;
+    double least;
+    memcpy(&least, &tiny, sizeof least);
+    return bits - tiny + (uint64_t)floor(least * fbx_power(1022)) + 1;
+}
+
+/* How many numbers from first to last there are, or odd ones. */
+static uint64_t fbx_count(int64_t first, int64_t last, int64_t by) {
+    return first > last ? 0 : ((uint64_t)last - (uint64_t)first) / (uint64_t)by + 1;
+}
+
+/* The integer with this index from first to last, in the order of the distance from 0. */
+static int64_t fbx_around_zero(uint64_t index, int64_t first, int64_t last) {
+    int64_t towards = first > 0 ? first : last < 0 ? last : 0;
+    uint64_t below = (uint64_t)(towards - first), above = (uint64_t)(last - towards);
+    return (int64_t)fbx_zigzag_value(index, below, above, (uint64_t)towards);
+}
+
+/* The finite number with this index: integers, then fractions by their number of binary places, then what is beyond 2^53. */
+static double fbx_finite(uint64_t index, double lo, double hi, uint32_t flags) {
+    double least = lo, most = hi;
+    for (int places = 0; places <= (flags & FBX_SUBNORMAL ? 1074 : 1022); places++, least += least, most += most) {
+        int64_t first = fbx_ceil(least), last = fbx_floor(most);
+        if (places == 0) {
+            if (index < fbx_count(first, last, 1)) return (double)fbx_around_zero(index, first, last);
+            index -= fbx_count(first, last, 1);
+            continue;
+        }
+        first |= 1, last = (last - 1) | 1;
+        uint64_t count = fbx_count(first, last, 2);
+        if (index < count) {
+            int64_t number = 1 - 2 * fbx_around_zero(index, (1 - last) / 2, (1 - first) / 2);
+            return (double)number * fbx_power(-places);
+        }
+        index -= count;
     }
-    return index & 1 ? -magnitude : magnitude;
+    for (int power = 1; power <= 1023; power++) {
+        double unit = fbx_power(power);
+        int64_t beyond = (int64_t)(0x1p53 / unit) + 1;
+        for (int is_negative = 0; is_negative < 2; is_negative++) {
+            int64_t first = is_negative ? fbx_ceil(-hi / unit) : fbx_ceil(lo / unit);
+            int64_t last = is_negative ? fbx_floor(-lo / unit) : fbx_floor(hi / unit);
+            first = (first > beyond ? first : beyond) | 1, last = (last - 1) | 1;
+            uint64_t count = fbx_count(first, last, 2);
+            if (index < count) {
+                double magnitude = (double)(first + 2 * (int64_t)index) * unit;
+                return is_negative ? -magnitude : magnitude;
+            }
+            index -= count;
+        }
+    }
+    return NAN;
 }
 
 double fbx_f64(double lo, double hi, uint32_t flags) {
-    if (lo == hi) {
-        fbx_index(0);
-        return lo;
+    double specials[4];
+    uint64_t others = 0, finite = 0;
+    if (flags & FBX_NEGATIVE_ZERO && lo <= 0 && hi >= 0) specials[others++] = -0.0;
+    if (flags & FBX_INFINITE && hi == INFINITY) specials[others++] = INFINITY;
+    if (flags & FBX_INFINITE && lo == -INFINITY) specials[others++] = -INFINITY;
+    if (flags & FBX_NAN) specials[others++] = NAN;
+    lo = (lo < -0x1.fffffffffffffp1023 ? -0x1.fffffffffffffp1023 : lo) + 0.0;
+    hi = (hi > 0x1.fffffffffffffp1023 ? 0x1.fffffffffffffp1023 : hi) + 0.0;
+    if (lo <= hi) {
+        if (lo > 0) finite = fbx_numbers(hi, flags) - fbx_numbers(nextafter(lo, 0), flags);
+        else if (hi < 0) finite = fbx_numbers(-lo, flags) - fbx_numbers(nextafter(-hi, 0), flags);
+        else finite = fbx_numbers(hi, flags) + fbx_numbers(fabs(lo), flags) - 1;
     }
-    double value = fbx_number(fbx_index((1ull << 52) + (2047ull << 53) + 3));
-    int is_subnormal = value != 0 && fabs(value) < 2.2250738585072014e-308;
-    int is_negative_zero = value == 0 && signbit(value);
-    if (isnan(value) ? flags & FBX_NAN
-                     : lo <= value && value <= hi && (!isinf(value) || flags & FBX_INFINITE) &&
-                           (!is_negative_zero || flags & FBX_NEGATIVE_ZERO) && (!is_subnormal || flags & FBX_SUBNORMAL))
-        return value;
-    int has_zero = lo <= 0 && 0 <= hi;
-    if (has_zero && (value == 0 || is_subnormal)) return 0;
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    double fraction = (double)(bits & ((1ull << 52) - 1)) / (double)(1ull << 52);
-    lo = lo < -1.7976931348623157e308 ? -1.7976931348623157e308 : lo;
-    hi = hi > 1.7976931348623157e308 ? 1.7976931348623157e308 : hi;
-    double moved = lo * (1 - fraction) + hi * fraction;
-    moved = moved < lo ? lo : moved > hi ? hi : moved;
-    is_subnormal = fabs(moved) < 2.2250738585072014e-308;
-    return moved == 0 || (has_zero && is_subnormal && !(flags & FBX_SUBNORMAL)) ? 0 : moved;
+    if (finite + others == 0) fbx_misused("a number from a range without numbers");
+    uint64_t index = fbx_index(finite + others - 1);
+    return index < finite ? fbx_finite(index, lo, hi, flags) : specials[index - finite];
 }
 
 uint32_t fbx_bytes(void *to, uint32_t min, uint32_t max) {
@@ -267,10 +316,19 @@ static uint32_t fbx_character(const uint32_t *alphabet, uint32_t ranges, uint32_
     return alphabet[0];
 }
 
+static uint32_t fbx_utf8(uint32_t c, uint8_t *utf8) {
+    uint32_t bytes = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    for (uint32_t at = bytes; at-- > 1; c >>= 6) utf8[at] = (uint8_t)(0x80 | (c & 0x3f));
+    utf8[0] = (uint8_t)(bytes == 1 ? c : (0xf00u >> bytes & 0xffu) | c);
+    return bytes;
+}
+
 uint32_t fbx_str(char *to, uint32_t cap, uint32_t min, uint32_t max, const uint32_t *alphabet, uint32_t ranges) {
     uint64_t len;
     const uint8_t *blob = fbx_read_blob(&len), *end = blob + len;
+    static const uint32_t usual[] = {'a', 'z', 'A', 'Z', '0', '9', ' ', '/', ':', '@', '[', '`', '{', '~', 0, 0x1f, 0x7f, 0xd7ff, 0xe000, 0x10ffff};
     uint32_t written = 0;
+    if (!alphabet) alphabet = usual, ranges = sizeof usual / sizeof *usual / 2;
     for (uint32_t characters = 0; characters < max && (blob < end || characters < min); characters++) {
         uint64_t index = 0;
         for (int at = 0; at < 5 && blob < end; at++) {
@@ -278,11 +336,9 @@ uint32_t fbx_str(char *to, uint32_t cap, uint32_t min, uint32_t max, const uint3
             index |= (uint64_t)(byte & 0x7f) << (7 * at);
             if (!(byte & 0x80)) break;
         }
-        uint32_t c = fbx_character(alphabet, ranges, (uint32_t)index);
         uint8_t utf8[4];
-        uint32_t bytes = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-        for (uint32_t at = bytes; at-- > 1; c >>= 6) utf8[at] = (uint8_t)(0x80 | (c & 0x3f));
-        utf8[0] = (uint8_t)(bytes == 1 ? c : (0xf00u >> bytes & 0xffu) | c);
+        uint32_t bytes = fbx_utf8(fbx_character(alphabet, ranges, (uint32_t)index), utf8);
+        if (written + bytes > cap) bytes = fbx_utf8(fbx_character(alphabet, ranges, 0), utf8);
         if (written + bytes > cap) break;
         memcpy(to + written, utf8, bytes);
         written += bytes;
@@ -296,11 +352,14 @@ int32_t fbx_more(uint32_t min, uint32_t max, uint32_t average_q8) {
     int is_forced = *len < min || *len >= max;
     uint64_t index = fbx_index(!is_forced);
     int32_t more = is_forced ? *len < min : index != 0;
-    *len += (uint32_t)more;
+    *len = more ? *len + 1 : 0;
     return more;
 }
 
-uint64_t fbx_payload(uint32_t bits) { return fbx_index(bits ? UINT64_MAX >> (64 - bits) : 0); }
+uint64_t fbx_payload(uint32_t bits) {
+    if (bits < 1 || bits > 64) fbx_misused("a payload of no bits, or too many");
+    return fbx_index(UINT64_MAX >> (64 - bits));
+}
 
 void fbx_span_begin(uint32_t label) {
     (void)label;

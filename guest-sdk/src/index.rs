@@ -8,7 +8,7 @@
 //! | `draw_int`, `draw_uint` | zigzag distance from `towards`, see [`Zigzag`] | `hi - lo + 1` |
 //! | `draw_bool` | 0 false, 1 true; 0 alone where only one is possible | 2; 1 if `p_true` is 0 or 2^32 - 1 |
 //! | `draw_choice` | the alternative, whatever its weight | `n` |
-//! | `draw_f64` | see [`crate::float`] | 1 if `lo` is `hi`, else [`crate::float::COUNT`] |
+//! | `draw_f64` | see [`crate::float`] | numbers between the bounds |
 //! | `draw_more` | 0 ends, 1 goes on; 0 alone where only one is possible | 2; 1 below `min` and at `max` |
 //! | `draw_payload` | the value | 2^bits |
 //! | `draw_bytes` | a blob: the bytes | |

@@ -85,9 +85,9 @@ impl Source {
         self.backend.choice(n as u32, None) as usize
     }
 
-    /// One of several alternatives, as likely as their weights say; the order of simplicity is theirs.
+    /// One of at most 4096 alternatives, as likely as their weights say; the order of simplicity is theirs.
     pub fn weighted(&mut self, weights: &[u32]) -> usize {
-        assert!(!weights.is_empty(), "a choice among 0");
+        assert!((1..=4096).contains(&weights.len()), "a choice among {} with weights", weights.len());
         self.backend.choice(weights.len() as u32, Some(weights)) as usize
     }
 
@@ -104,7 +104,7 @@ impl Source {
     /// A finite number in a range, both bounds included.
     pub fn f64_in(&mut self, range: core::ops::RangeInclusive<f64>) -> f64 {
         let (lo, hi) = range.into_inner();
-        assert!(lo <= hi, "a number from {lo} to {hi}");
+        assert!(lo <= hi && lo.is_finite() && hi.is_finite(), "a number from {lo} to {hi}");
         self.backend.f64(lo, hi, float::SUBNORMAL)
     }
 
@@ -142,14 +142,15 @@ impl Source {
         self.backend.text(min, max.min(min.max(REST_LEN_MAX)), alphabet)
     }
 
-    /// A character; `'0'` is the simplest.
+    /// A character; `'a'` is the simplest.
     pub fn char(&mut self) -> char {
         let last = text::count(text::UNICODE) - 1;
-        text::character(text::UNICODE, self.int(0..=last)).unwrap_or('0')
+        text::character(text::UNICODE, self.int(0..=last)).unwrap_or('a')
     }
 
     /// Whether a collection goes on: asked before each element. It is about the innermost span, which should have begun
-    /// with the collection; elements that were granted in it are counted. [`Source::vec`] does all that.
+    /// with the collection; elements that were granted in it are counted, and counting begins anew when it has ended.
+    /// [`Source::vec`] does all that.
     pub fn more(&mut self, len: impl Into<Lengths>) -> bool {
         let Lengths { min, max } = len.into();
         self.backend.more(min, max, index::average_q8(min, max))
@@ -161,9 +162,9 @@ impl Source {
         self.backend.more(min, max, ((average * 256.0) as u32).min(i32::MAX as u32))
     }
 
-    /// Up to 64 bits that must not influence what the guest does next: the search treats all their values as one.
+    /// 1 to 64 bits that must not influence what the guest does next: the search treats all their values as one.
     pub fn payload(&mut self, bits: u32) -> u64 {
-        assert!(bits <= 64, "a payload of {bits} bits");
+        assert!((1..=64).contains(&bits), "a payload of {bits} bits");
         self.backend.payload(bits)
     }
 

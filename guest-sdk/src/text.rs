@@ -7,15 +7,15 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// Digits, letters, the rest of printable ASCII with the space first, then everything else: what a string is made of if
-/// nothing is said. The number of characters is 1,112,064.
+/// Small letters, capital letters, digits, the rest of printable ASCII with the space first, then everything else: what a
+/// string is made of if nothing is said. The number of characters is 1,112,064.
+#[rustfmt::skip]
 pub const UNICODE: &[u32] = &[
-    0x30, 0x39, 0x41, 0x5a, 0x61, 0x7a, 0x20, 0x2f, 0x3a, 0x40, 0x5b, 0x60, 0x7b, 0x7e, 0x00, 0x1f, 0x7f, 0xd7ff,
-    0xe000, 0x10_ffff,
+    0x61, 0x7a, 0x41, 0x5a, 0x30, 0x39, 0x20, 0x2f, 0x3a, 0x40, 0x5b, 0x60, 0x7b, 0x7e, 0, 0x1f, 0x7f, 0xd7ff, 0xe000, 0x10_ffff,
 ];
 
 /// Printable ASCII in the same order.
-pub const ASCII: &[u32] = &[0x30, 0x39, 0x41, 0x5a, 0x61, 0x7a, 0x20, 0x2f, 0x3a, 0x40, 0x5b, 0x60, 0x7b, 0x7e];
+pub const ASCII: &[u32] = &[0x61, 0x7a, 0x41, 0x5a, 0x30, 0x39, 0x20, 0x2f, 0x3a, 0x40, 0x5b, 0x60, 0x7b, 0x7e];
 
 /// `a` to `z`.
 pub const LOWER: &[u32] = &[0x61, 0x7a];
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn alphabets_hold_what_they_say() {
         assert_eq!([count(UNICODE), count(ASCII), count(LOWER), count(DIGITS)], [1_112_064, 95, 26, 10]);
-        assert_eq!([0, 10, 36, 62].map(|index| character(UNICODE, index)), ['0', 'A', 'a', ' '].map(Some));
+        assert_eq!([0, 26, 52, 62].map(|index| character(UNICODE, index)), ['a', 'A', '0', ' '].map(Some));
         assert_eq!(character(UNICODE, 1_112_063), Some('\u{10ffff}'));
         assert_eq!(character(UNICODE, 1_112_064), None);
     }

@@ -25,6 +25,7 @@ mod case;
 mod catch;
 mod choice;
 mod entropy;
+mod floats;
 mod search;
 mod tape;
 

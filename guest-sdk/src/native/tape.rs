@@ -2,7 +2,7 @@
 
 use super::choice::Choice;
 use super::entropy::{Entropy, Seed};
-use crate::float::{self, Bounds};
+use super::floats::Floats;
 use crate::index::{self, Zigzag};
 use crate::text;
 use std::string::{String, ToString as _};
@@ -190,13 +190,9 @@ impl Backend {
     }
 
     pub(crate) fn f64(&mut self, lo: f64, hi: f64, flags: u32) -> f64 {
-        let bounds = Bounds { lo, hi, flags };
-        if bounds.is_forced() {
-            self.index(0, |_| 0);
-            return lo;
-        }
-        let index = self.index(float::COUNT - 1, |entropy| float::index_of(bounds.fit(fresh_float(entropy, bounds))));
-        bounds.fit(float::value_at(index))
+        let floats = Floats::new(lo, hi, flags).expect("there is a number between the bounds");
+        let max = floats.index_max();
+        floats.value(self.index(max, |entropy| fresh_float(entropy, &floats, lo, hi)))
     }
 
     pub(crate) fn bytes(&mut self, min: u32, max: u32) -> Vec<u8> {
@@ -254,12 +250,13 @@ impl Backend {
             }
             None => self.index(1, |entropy| entropy.chance(chance_of_more(min, average_q8)).into()) == 1,
         };
-        *self.lens.last_mut().expect("the outermost is always there") += u32::from(more);
+        // The next collection in the same span begins anew.
+        *self.lens.last_mut().expect("the outermost is always there") = if more { len + 1 } else { 0 };
         more
     }
 
     pub(crate) fn payload(&mut self, bits: u32) -> u64 {
-        let max = if bits == 0 { 0 } else { u64::MAX >> (64 - bits) };
+        let max = u64::MAX >> (64 - bits);
         self.index(max, |entropy| entropy.up_to(max))
     }
 
@@ -343,22 +340,23 @@ fn fresh_integer(entropy: &mut Entropy, max: u64, zigzag: Zigzag) -> u64 {
     if distance == 0 { 0 } else { zigzag.index(distance.min(most), is_less) as u64 }
 }
 
-/// A small integer, any bits, or evenly between finite bounds.
-fn fresh_float(entropy: &mut Entropy, bounds: Bounds) -> f64 {
-    let is_bounded = bounds.lo.is_finite() && bounds.hi.is_finite();
-    match entropy.up_to(3) {
-        0 => float::value_at(entropy.any_magnitude(1 << 52)),
-        1 if is_bounded => {
+/// A simple number, one evenly between the bounds, a special one or any bits.
+fn fresh_float(entropy: &mut Entropy, floats: &Floats, lo: f64, hi: f64) -> u64 {
+    let max = floats.index_max();
+    let value = match entropy.up_to(3) {
+        0 => return entropy.any_magnitude(max),
+        1 => {
             let part = entropy.up_to((1 << 53) - 1) as f64 / (1_u64 << 53) as f64;
-            bounds.lo * (1.0 - part) + bounds.hi * part
+            lo.max(f64::MIN) * (1.0 - part) + hi.min(f64::MAX) * part
         }
-        1 => float::value_at(entropy.up_to(float::COUNT - 1)),
         2 => {
-            let special = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 0.5, f64::MAX, f64::MIN_POSITIVE, 5e-324];
+            let special =
+                [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, f64::MAX, f64::MIN, f64::MIN_POSITIVE, 5e-324];
             special[entropy.up_to(special.len() as u64 - 1) as usize]
         }
         _ => f64::from_bits(entropy.up_to(u64::MAX)),
-    }
+    };
+    floats.index(value).unwrap_or_else(|| entropy.up_to(max))
 }
 
 /// As many bytes or characters as there may be, but not more than there is entropy for.

@@ -26,7 +26,7 @@ static void draw(void) {
     static const uint32_t weights[] = {1, 0, 5};
     char text[64];
     uint32_t len;
-    switch (fbx_choice(17, NULL)) {
+    switch (fbx_choice(21, NULL)) {
     case 0: note_bits("int", (uint64_t)fbx_int(INT64_MIN, INT64_MAX, 0)); break;
     case 1: note_bits("int -9 to 3 towards 7", (uint64_t)fbx_int(-9, 3, 7)); break;
     case 2: note_bits("uint", fbx_uint(0, UINT64_MAX, 0)); break;
@@ -46,6 +46,10 @@ static void draw(void) {
         len = fbx_str(text, sizeof text, 1, 10, letters, 4);
         fbx_note_text(text, len);
         break;
+    case 20:
+        len = fbx_str(text, sizeof text, 0, 15, NULL, 0);
+        for (uint32_t at = 0; at < len; at++) note_bits("byte of a text", (uint8_t)text[at]);
+        break;
     case 13: note_bits("payload", fbx_payload(64)); break;
     case 14: note_bits("payload of 5 bits", fbx_payload(5)); break;
     case 15:
@@ -57,12 +61,23 @@ static void draw(void) {
         }
         fbx_span_end(0);
         break;
+    case 16: note_f64("f64 1e15 to 1e300", fbx_f64(1e15, 1e300, FBX_SUBNORMAL)); break;
+    case 17: note_f64("f64 -1e-300 to 1e-308", fbx_f64(-1e-300, 1e-308, FBX_SUBNORMAL)); break;
+    case 18:
+        /* Two lists in one span. */
+        for (int list = 0; list < 2; list++)
+            while (fbx_more(0, 3, 2 * 256)) note_bits("element", fbx_uint(0, 9, 0));
+        break;
     default: note_bits("remaining", fbx_remaining() != 0); break;
     }
 }
 
 FBX_PROPERTY(draws) {
-    while (fbx_more(0, 1000, 30 * 256)) draw();
+    while (fbx_more(0, 1000, 30 * 256)) {
+        fbx_span_begin(fbx_label("draw"));
+        draw();
+        fbx_span_end(0);
+    }
     fbx_assume(fbx_uint(0, 9, 0) != 9);
     if (fbx_uint(0, 9, 0) == 9) fbx_fail("nine");
 }
