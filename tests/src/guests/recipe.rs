@@ -1,5 +1,6 @@
 //! The table of guests: what each is made of.
 
+use super::languages::Language;
 use anyhow::{Context as _, Result};
 
 /// The examples: their modules are committed.
@@ -14,6 +15,9 @@ pub const MEASURED: &[&str] = &["md4c", "sqlite3", "zlib"];
 /// Guests that draw what they check, by the protocol `fuzzbox_v1`; built when asked for by name.
 pub const PROPERTIES: &[&str] = &["btree-map", "challenges", "draws", "lossy-network", "optimiser", "round-trip"];
 
+/// Examples of the SDK's thin bindings; their toolchains are fetched when asked for by name, 600 MB on disk.
+pub const BINDINGS: &[&str] = &["assemblyscript-sorts", "go-sorts", "zig-sorts"];
+
 pub(super) struct Recipe {
     pub(super) name: &'static str,
     pub(super) source: Source,
@@ -23,6 +27,8 @@ pub(super) enum Source {
     C(C),
     /// A package of this workspace.
     Rust(&'static str),
+    /// The example of a binding.
+    Binding(Language),
     Wheel(Wheel),
 }
 
@@ -260,6 +266,9 @@ static RECIPES: &[Recipe] = &[
     Recipe { name: "lossy-network", source: Source::Rust("lossy-network") },
     Recipe { name: "optimiser", source: Source::C(properties_in_c("examples/optimiser")) },
     Recipe { name: "round-trip", source: Source::Rust("round-trip") },
+    Recipe { name: "assemblyscript-sorts", source: Source::Binding(Language::AssemblyScript) },
+    Recipe { name: "go-sorts", source: Source::Binding(Language::Go) },
+    Recipe { name: "zig-sorts", source: Source::Binding(Language::Zig) },
 ];
 
 /// Properties in the C files of a folder.
@@ -281,7 +290,8 @@ mod tests {
 
     #[test]
     fn every_named_guest_has_a_recipe_and_no_other_does() {
-        let named: Vec<_> = EXAMPLES.iter().chain(OUTSIDE).chain(MEASURED).chain(PROPERTIES).copied().collect();
+        let named: Vec<_> =
+            EXAMPLES.iter().chain(OUTSIDE).chain(MEASURED).chain(PROPERTIES).chain(BINDINGS).copied().collect();
         let made: Vec<_> = RECIPES.iter().map(|r| r.name).collect();
         assert_eq!(named, made);
     }

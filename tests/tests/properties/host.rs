@@ -4,6 +4,8 @@ use anyhow::{Context as _, Result, anyhow};
 use fuzzbox_guest::native::{self, Input, Outcome, Run};
 use fuzzbox_guest::{NameKind, Source, index};
 use wasmtime::{Caller, Engine, Extern, Linker, Memory, Module, Store};
+use wasmtime_wasi::WasiCtxBuilder;
+use wasmtime_wasi::p1::{self, WasiP1Ctx};
 
 /// A compiled module.
 pub(crate) struct Guest {
@@ -11,12 +13,12 @@ pub(crate) struct Guest {
     linker: Linker<State>,
 }
 
-#[derive(Default)]
 struct State {
     source: Source,
+    /// For guests with a runtime of their own.
+    wasi: WasiP1Ctx,
     ended: Option<Outcome>,
     panic: Option<String>,
-    keyframes_named: Vec<(u32, String)>,
 }
 
 /// An import has ended the execution.
@@ -64,9 +66,13 @@ impl Guest {
     ) -> Run {
         let mut outcome = None;
         let mut run = native::run(input, |source| {
-            let state = State { source: std::mem::take(source), ..State::default() };
+            let wasi = WasiCtxBuilder::new().build_p1();
+            let state = State { source: std::mem::take(source), wasi, ended: None, panic: None };
             let mut store = Store::new(self.module.engine(), state);
             let linked = self.linker.instantiate(&mut store, &self.module).expect("all imports are known");
+            if let Ok(initialize) = linked.get_typed_func::<(), ()>(&mut store, "_initialize") {
+                initialize.call(&mut store, ()).expect("the guest's runtime begins");
+            }
             let result = call(&linked, &mut store);
             let state = store.into_data();
             *source = state.source;
@@ -116,6 +122,7 @@ fn end(caller: &mut Caller<'_, State>, outcome: Outcome) -> wasmtime::Result<()>
 
 fn define(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     const V1: &str = "fuzzbox_v1";
+    p1::add_to_linker_sync(linker, |state: &mut State| &mut state.wasi)?;
     type Of<'a> = Caller<'a, State>;
     let range = |min: u32, max: u32| min as usize..=max as usize;
 
@@ -181,9 +188,8 @@ fn define(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     linker.func_wrap(V1, "keyframe", |mut c: Of<'_>, id: u32, arg: i64| c.data_mut().source.keyframe(id, arg))?;
     linker.func_wrap(V1, "name", |mut c: Of<'_>, kind: u32, id: u32, at: u32, len: u32| {
         let name = text(&mut c, at, len);
-        if kind == NameKind::Keyframe as u32 {
-            c.data_mut().keyframes_named.push((id, name));
-        }
+        let kind = if kind == NameKind::Label as u32 { NameKind::Label } else { NameKind::Keyframe };
+        c.data_mut().source.name(kind, id, &name);
     })?;
     linker.func_wrap(V1, "note", |mut c: Of<'_>, at: u32, len: u32| {
         let note = text(&mut c, at, len);

