@@ -24,7 +24,7 @@
 //! an import of the module `fuzzbox_v1`, which fuzzbox puts in as WebAssembly code. Under `cargo test` the same property is
 //! a test ([`native`]). A stream that fails here fails there.
 //!
-//! - [`property!`] defines properties, [`fuzz_target!`] takes what was written for other fuzzers.
+//! - [`property!`] defines properties, `fuzz_target!` (feature `arbitrary`) takes what was written for other fuzzers.
 //! - [`Source`] is what properties draw from; [`Generate`] are types that say how they are drawn, [`generator`] has generators
 //!   as values, to be combined.
 //! - [`Value`] is for properties in two parts, whose values survive a change of the generator.
@@ -96,3 +96,8 @@ pub mod __private {
     #[cfg(feature = "arbitrary")]
     pub use arbitrary;
 }
+
+/// The examples of the manual.
+#[doc = include_str!("../README.md")]
+#[cfg(doctest)]
+mod manual {}

@@ -129,7 +129,7 @@ macro_rules! property {
 
         #[cfg(target_family = "wasm")]
         #[unsafe(export_name = concat!("fbx_check_", stringify!($name)))]
-        extern "C" fn export_check(ptr: *const u8, len: usize) {
+        extern "C" fn export_check(ptr: usize, len: usize) {
             $crate::__private::export_check(ptr, len, check);
         }
     };
@@ -201,10 +201,10 @@ pub fn export(property: impl FnOnce(&mut Source)) {
 /// What an export does that checks a value.
 #[cfg(target_family = "wasm")]
 #[allow(unsafe_code)]
-pub fn export_check<T: Value>(ptr: *const u8, len: usize, check: impl FnOnce(T)) {
+pub fn export_check<T: Value>(ptr: usize, len: usize, check: impl FnOnce(T)) {
     crate::panics::install();
     // SAFETY: only the host calls it, with what it wrote where `fbx_alloc` said.
-    let bytes = unsafe { crate::imports::passed(ptr, len) };
+    let bytes = unsafe { crate::imports::passed(ptr as *const u8, len) };
     match crate::value::from_bytes(bytes) {
         Some(value) => check(value),
         None => Source::default().reject("the bytes are no value of this type"),

@@ -3,7 +3,7 @@
 use super::catch::{Outcome, Run, caught, run};
 use super::choice::{decode, encode};
 use super::entropy::Seed;
-use super::search::Search;
+use super::search::{Failure, Search};
 use super::tape::Input;
 use crate::Source;
 use std::fmt::Write as _;
@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 use std::string::{String, ToString as _};
 use std::vec::Vec;
 use std::{env, format};
+
+/// Checks the bytes of a value; false if they are no value.
+pub type CheckBytes = dyn Fn(&[u8]) -> bool;
 
 /// A property, as [`crate::property!`] tells it.
 #[derive(Clone, Copy)]
@@ -22,8 +25,8 @@ pub struct Property<'a> {
     pub folder: &'a str,
     /// The property.
     pub run: &'a dyn Fn(&mut Source),
-    /// Checks the bytes of a value, for properties in two parts; false if they are no value.
-    pub check: Option<&'a dyn Fn(&[u8]) -> bool>,
+    /// For properties in two parts: checks a value.
+    pub check: Option<&'a CheckBytes>,
 }
 
 impl std::fmt::Debug for Property<'_> {
@@ -46,6 +49,7 @@ impl std::fmt::Debug for Property<'_> {
 /// | `FUZZBOX_STREAM=hex:0204` | only this stream |
 /// | `FUZZBOX_RUNS=10000` | a longer search; 1000 executions if nothing is said |
 /// | `FUZZBOX_SEARCH=1` | another search |
+/// | `FUZZBOX_KEEP=1` | the same; and a failure that is found is kept in `cases/<name>/`: its value if there is one, else its stream |
 ///
 /// # Panics
 ///
@@ -65,9 +69,26 @@ pub fn check(property: &Property<'_>) {
         Search { runs: number("FUZZBOX_RUNS", 1000) as u32, number: number("FUZZBOX_SEARCH", 0), ..Search::default() };
     if let Some(failure) = search.find(property.name, property.run) {
         let found = format!("seed {}, found after {} runs", failure.seed, failure.runs);
-        let again = format!("FUZZBOX_SEED={} cargo test {}", failure.seed, property.name);
+        let mut again = format!("FUZZBOX_SEED={} cargo test {}", failure.seed, property.name);
+        if env::var_os("FUZZBOX_KEEP").is_some() {
+            let path = keep(property, &failure).unwrap_or_else(|error| panic!("failed to keep the failure: {error}"));
+            let _ = write!(again, "\nkept: {}", path.display());
+        }
         panic!("{}", report(property.name, &failure.run, &found, Some(&again)));
     }
+}
+
+/// Writes a failure where it is tested first from now on.
+fn keep(property: &Property<'_>, failure: &Failure) -> std::io::Result<PathBuf> {
+    let folder = Path::new(property.folder).join("cases").join(property.name);
+    fs::create_dir_all(&folder)?;
+    let (name, bytes) = match &failure.run.value {
+        Some(value) => (format!("{}.value", failure.seed), value.bytes.clone()),
+        None => (failure.seed.to_string(), encode(&failure.run.choices)),
+    };
+    let path = folder.join(name);
+    fs::write(&path, bytes)?;
+    Ok(path)
 }
 
 fn number(variable: &str, default: u64) -> u64 {

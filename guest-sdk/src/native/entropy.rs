@@ -97,7 +97,7 @@ impl Entropy {
             _ => 8,
         };
         let number = u128::from(self.number(len)) << (64 - 8 * len);
-        (number * (u128::from(max) + 1) >> 64) as u64
+        ((number * (u128::from(max) + 1)) >> 64) as u64
     }
 
     /// Any number of bits up to that of `max`, equally likely; then a number of that many bits.

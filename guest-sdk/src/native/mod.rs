@@ -29,7 +29,7 @@ mod floats;
 mod search;
 mod tape;
 
-pub use case::{Property, check};
+pub use case::{CheckBytes, Property, check};
 pub use catch::{Outcome, Run, run};
 pub use choice::{Choice, decode, encode};
 pub use entropy::Seed;

@@ -36,7 +36,7 @@ impl std::error::Error for Ended {}
 impl Guest {
     pub(crate) fn load(module: &std::path::Path) -> Result<Self> {
         let engine = Engine::default();
-        let bytes = std::fs::read(module).with_context(|| format!("failed to read `{}`", module.display()))?;
+        let bytes = wat::parse_file(module).with_context(|| format!("failed to read `{}`", module.display()))?;
         let module = Module::new(&engine, bytes).map_err(|error| anyhow!("{error:?}"))?;
         let mut linker = Linker::new(&engine);
         define(&mut linker).map_err(|error| anyhow!("{error:?}"))?;

@@ -23,6 +23,27 @@ fn challenges_do_the_same_in_wasm_as_natively() -> Result<()> {
     Ok(())
 }
 
+/// The challenges that are also written by hand.
+const BY_HAND: [&str; 3] = ["reverse", "length_list", "difference_one"];
+
+#[test]
+fn challenges_by_hand_draw_what_those_in_rust_do() -> Result<()> {
+    for challenge in OPTIMA.iter().filter(|challenge| BY_HAND.contains(&challenge.name)) {
+        let file = format!("tests/guests/challenges/wat/{}.wat", challenge.name);
+        let guest = Guest::load(&fuzzbox_tests::workspace().join(file))?;
+        let export = format!("fbx_{}", challenge.name);
+        let smallest = challenge.choices.iter().map(|&index| Choice::Index(index)).collect::<Vec<_>>();
+        assert!(guest.run(&export, smallest.into()).outcome.is_failure(), "{}", challenge.name);
+        for state in 1..=SEEDS {
+            let seed = Seed::new(4 + state, state.wrapping_mul(0x9e37_79b9));
+            let (by_hand, in_rust) = (guest.run(&export, seed.into()), native::run(seed.into(), challenge.property));
+            assert_eq!(by_hand.choices, in_rust.choices, "{}", challenge.name);
+            assert_eq!(by_hand.outcome.is_failure(), in_rust.outcome.is_failure(), "{}", challenge.name);
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn examples_do_the_same_in_wasm_as_natively() -> Result<()> {
     let examples: [(&str, &str, fn(&mut Source)); 4] = [
