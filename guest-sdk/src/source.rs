@@ -38,6 +38,8 @@ pub struct Source {
     backend: Backend,
     depth: u32,
     depth_max: Option<u32>,
+    /// The host's answer, once it was asked.
+    is_reporting: Option<bool>,
     /// Orders of alternatives that have been worked out, by type.
     orders: Vec<(&'static str, Vec<u32>)>,
 }
@@ -334,7 +336,10 @@ impl Source {
     ///
     /// It asks for the feature `fuzzbox:report`; a host that doesn't know it says yes.
     pub fn is_reporting(&mut self) -> bool {
-        self.feature("fuzzbox:report")
+        if self.is_reporting.is_none() {
+            self.is_reporting = Some(self.feature("fuzzbox:report"));
+        }
+        self.is_reporting == Some(true)
     }
 
     /// The value that the first part of a property gives to its second, encoded.

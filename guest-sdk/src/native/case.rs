@@ -219,3 +219,44 @@ fn beginning_with(folder: &Path, start: &str) -> Vec<PathBuf> {
     paths.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(start)));
     paths
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder with a store: an object, and a finding with an input.
+    fn with_store(name: &str, test: impl FnOnce(&Path)) {
+        let folder = env::temp_dir().join(format!("fuzzbox-{name}-{}", std::process::id()));
+        let store = folder.join(".fuzzbox");
+        let object = store.join("objects/7f");
+        let finding = store.join("targets/my-guest/findings/c0ffee11");
+        fs::create_dir_all(&object).and_then(|()| fs::create_dir_all(&finding)).expect("folders");
+        fs::write(object.join("3a55"), [2]).expect("an object");
+        fs::write(object.join("3a66"), [3]).expect("another one");
+        fs::write(finding.join("input"), [4]).expect("an input");
+        test(&folder.join("package"));
+        fs::remove_dir_all(&folder).expect("it was there");
+    }
+
+    #[test]
+    fn streams_are_found_by_the_beginning_of_their_id() {
+        with_store("ids", |package| {
+            assert_eq!(stream("7f3a5", package), Ok([2].to_vec()));
+            assert_eq!(stream("C0FF", package), Ok([4].to_vec()));
+            assert!(stream("7f3a", package).is_err_and(|error| error.starts_with("2 things in")));
+            assert!(stream("7f99", package).is_err_and(|error| error.starts_with("nothing in")));
+            assert!(stream("7f3", package).is_err_and(|error| error.contains("no id")));
+        });
+    }
+
+    #[test]
+    fn streams_are_read_from_files_and_digits() {
+        with_store("files", |package| {
+            let file = package.parent().expect("a folder").join(".fuzzbox/objects/7f/3a66");
+            assert_eq!(stream(file.to_str().expect("text"), package), Ok([3].to_vec()));
+            assert_eq!(stream("hex:02ff", package), Ok([2, 255].to_vec()));
+            assert!(stream("hex:0", package).is_ok_and(|bytes| bytes == [0]));
+            assert!(stream("hex:zz", package).is_err());
+        });
+    }
+}
