@@ -11,6 +11,8 @@ use host::Guest;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+type Property = fn(&mut Source);
+
 /// Executions of each property.
 const SEEDS: u32 = 300;
 
@@ -46,7 +48,7 @@ fn challenges_by_hand_draw_what_those_in_rust_do() -> Result<()> {
 
 #[test]
 fn examples_do_the_same_in_wasm_as_natively() -> Result<()> {
-    let examples: [(&str, &str, fn(&mut Source)); 4] = [
+    let examples: [(&str, &str, Property); 4] = [
         ("btree-map", "agrees_with_model", btree_map::agrees_with_model),
         ("lossy-network", "elects_a_leader", lossy_network::elects_a_leader),
         ("lossy-network", "elects_a_leader_in_turn", lossy_network::elects_a_leader_in_turn),
@@ -162,7 +164,7 @@ fn native_program(home: &str, to: &Path) -> Result<PathBuf> {
 }
 
 /// Seeds for both give the same execution, and so do the choices of that.
-fn does_the_same(guest: &Guest, name: &str, property: fn(&mut Source)) {
+fn does_the_same(guest: &Guest, name: &str, property: Property) {
     let export = format!("fbx_{name}");
     for state in 1..=SEEDS {
         let seed = Seed::new(16 + state, state.wrapping_mul(0x9e37_79b9));
