@@ -99,7 +99,9 @@ FBX_IMPORT(feature) int32_t fbx_feature_text(const char *name, uint32_t len);
 /* The same with text that ends with a zero. */
 static inline uint32_t fbx_len(const char *text) {
     uint32_t len = 0;
-    while (text[len]) len++;
+    if (__builtin_constant_p(__builtin_strlen(text))) return (uint32_t)__builtin_strlen(text);
+    /* Volatile, so that no compiler makes a call of strlen of it: there may be no C library. */
+    for (const volatile char *at = text; *at; at++) len++;
     return len;
 }
 __attribute__((noreturn)) static inline void fbx_reject(const char *why) { fbx_reject_text(why, fbx_len(why)); }
