@@ -173,21 +173,17 @@ pub(crate) fn note_text(text: &str) {
     unsafe { note(text.as_ptr(), text.len() as u32) }
 }
 
-/// Gives the host room for bytes that it passes to `fbx_check_...`; never freed, since the memory is put back afterwards.
+/// Gives the host room for bytes that it passes to `fbx_check_...`.
 #[unsafe(no_mangle)]
 extern "C" fn fbx_alloc(len: u32) -> *mut u8 {
     let bytes = Vec::<u8>::with_capacity(len.max(1) as usize);
     core::mem::ManuallyDrop::new(bytes).as_mut_ptr()
 }
 
-/// The bytes that the host passes to `fbx_check_...`.
-///
-/// # Safety
-///
-/// `ptr` and `len` are what the host has allocated by [`fbx_alloc`] and filled.
-pub(crate) unsafe fn passed<'a>(ptr: *const u8, len: usize) -> &'a [u8] {
-    // SAFETY: as the caller promises; an empty slice may come with any pointer.
-    if len == 0 { &[] } else { unsafe { core::slice::from_raw_parts(ptr, len) } }
+/// Takes back what [`fbx_alloc`] gave away, with what the host has written there.
+pub(crate) fn taken(at: usize, len: usize) -> Vec<u8> {
+    // SAFETY: only exports call this, with what the host passes: a place it got for just as many bytes, and has filled.
+    unsafe { Vec::from_raw_parts(at as *mut u8, len, len.max(1)) }
 }
 
 /// Ends the execution where it is.

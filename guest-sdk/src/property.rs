@@ -200,12 +200,9 @@ pub fn export(property: impl FnOnce(&mut Source)) {
 
 /// What an export does that checks a value.
 #[cfg(target_family = "wasm")]
-#[allow(unsafe_code)]
 pub fn export_check<T: Value>(ptr: usize, len: usize, check: impl FnOnce(T)) {
     crate::panics::install();
-    // SAFETY: only the host calls it, with what it wrote where `fbx_alloc` said.
-    let bytes = unsafe { crate::imports::passed(ptr as *const u8, len) };
-    match crate::value::from_bytes(bytes) {
+    match crate::value::from_bytes(&crate::imports::taken(ptr, len)) {
         Some(value) => check(value),
         None => Source::default().reject("the bytes are no value of this type"),
     }
