@@ -121,8 +121,10 @@ fn jobs(c: &C, package: Option<&SourcePackage>, out: &Path) -> Result<Vec<Job>> 
 fn link_arguments(c: &C) -> Vec<String> {
     // Without the first, clang passes the module on to whatever `wasm-opt` is installed; it would drop the names.
     let mut arguments = vec!["--no-wasm-opt".to_owned(), format!("-Wl,-z,stack-size={}", c.stack_bytes)];
-    if c.entry == Entry::LibFuzzer {
+    if c.entry != Entry::Command {
         arguments.push("-mexec-model=reactor".into());
+    }
+    if c.entry == Entry::LibFuzzer {
         arguments.extend(["LLVMFuzzerTestOneInput", "malloc", "free"].map(|f| format!("-Wl,--export={f}")));
         arguments.push("-Wl,--export-if-defined=LLVMFuzzerInitialize".into());
     }
@@ -138,6 +140,9 @@ pub(super) fn own_files(c: &C) -> Result<Vec<PathBuf>> {
         if path.extension().is_some_and(|e| e == "c" || e == "h") {
             files.push(path);
         }
+    }
+    if c.entry == Entry::Properties {
+        files.push(workspace().join("guest-sdk/c/fuzzbox.h"));
     }
     files.sort();
     Ok(files)

@@ -14,16 +14,18 @@
 
 mod clang;
 mod debian;
+mod languages;
 mod module;
 mod recipe;
 mod recompile;
+mod rust;
 mod sources;
 pub(crate) mod tool;
 pub(crate) mod wheel;
 
 pub(crate) use clang::{PACKAGES, missing};
 pub use module::code_sections;
-pub use recipe::{EXAMPLES, MEASURED, OUTSIDE};
+pub use recipe::{BINDINGS, EXAMPLES, MEASURED, OUTSIDE, PROPERTIES};
 pub use recompile::recompile;
 pub(crate) use sources::{Sources, sources};
 
@@ -78,6 +80,11 @@ fn make(recipe: &Recipe, built: &Path) -> Result<()> {
             write_whole(built, &clang::build(recipe.name, c, package.as_ref())?)?;
             write_whole(&from_file, from.as_bytes())
         }
+        Source::Rust(package) => {
+            // Cargo knows what is current.
+            replace(built, &rust::build(package)?)
+        }
+        Source::Binding(language) => replace(built, &languages::build(*language)?),
         Source::Wheel(w) => {
             let from = format!("{} {}\nblake3 {}\n", w.requirement, w.file, w.blake3);
             if is_current(built, &from_file, &from) {
@@ -87,6 +94,11 @@ fn make(recipe: &Recipe, built: &Path) -> Result<()> {
             write_whole(&from_file, from.as_bytes())
         }
     }
+}
+
+/// Writes a file unless it is the same already.
+fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    if fs::read(path).is_ok_and(|old| old == bytes) { Ok(()) } else { write_whole(path, bytes) }
 }
 
 fn is_current(built: &Path, from_file: &Path, from: &str) -> bool {

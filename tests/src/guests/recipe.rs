@@ -1,5 +1,6 @@
 //! The table of guests: what each is made of.
 
+use super::languages::Language;
 use anyhow::{Context as _, Result};
 
 /// The examples: their modules are committed.
@@ -11,6 +12,12 @@ pub const OUTSIDE: &[&str] = &["cjson", "expat", "icepack"];
 /// Further programs of other people whose speed is measured; built when asked for by name.
 pub const MEASURED: &[&str] = &["md4c", "sqlite3", "zlib"];
 
+/// Guests that draw what they check, by the protocol `fuzzbox_v1`; built when asked for by name.
+pub const PROPERTIES: &[&str] = &["btree-map", "challenges", "draws", "lossy-network", "optimiser", "round-trip"];
+
+/// Examples of the SDK's thin bindings; their toolchains are fetched when asked for by name, 600 MB on disk.
+pub const BINDINGS: &[&str] = &["assemblyscript-sorts", "go-sorts", "zig-sorts"];
+
 pub(super) struct Recipe {
     pub(super) name: &'static str,
     pub(super) source: Source,
@@ -18,6 +25,10 @@ pub(super) struct Recipe {
 
 pub(super) enum Source {
     C(C),
+    /// A package of this workspace.
+    Rust(&'static str),
+    /// The example of a binding.
+    Binding(Language),
     Wheel(Wheel),
 }
 
@@ -65,6 +76,8 @@ pub(super) struct Preparation {
 pub(super) enum Entry {
     /// `_start`.
     Command,
+    /// What `fuzzbox.h` exports: properties.
+    Properties,
     /// `LLVMFuzzerTestOneInput`, `LLVMFuzzerInitialize` if there is one, `malloc` and `free`.
     LibFuzzer,
 }
@@ -247,7 +260,29 @@ static RECIPES: &[Recipe] = &[
             slim: false,
         }),
     },
+    Recipe { name: "btree-map", source: Source::Rust("btree-map") },
+    Recipe { name: "challenges", source: Source::Rust("challenges") },
+    Recipe { name: "draws", source: Source::C(properties_in_c("tests/guests/draws")) },
+    Recipe { name: "lossy-network", source: Source::Rust("lossy-network") },
+    Recipe { name: "optimiser", source: Source::C(properties_in_c("examples/optimiser")) },
+    Recipe { name: "round-trip", source: Source::Rust("round-trip") },
+    Recipe { name: "assemblyscript-sorts", source: Source::Binding(Language::AssemblyScript) },
+    Recipe { name: "go-sorts", source: Source::Binding(Language::Go) },
+    Recipe { name: "zig-sorts", source: Source::Binding(Language::Zig) },
 ];
+
+/// Properties in the C files of a folder.
+const fn properties_in_c(home: &'static str) -> C {
+    C {
+        home,
+        package: None,
+        entry: Entry::Properties,
+        flags: &["-O1", "-g"],
+        libraries: &[],
+        stack_bytes: MIB,
+        slim: true,
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -255,7 +290,8 @@ mod tests {
 
     #[test]
     fn every_named_guest_has_a_recipe_and_no_other_does() {
-        let named: Vec<_> = EXAMPLES.iter().chain(OUTSIDE).chain(MEASURED).copied().collect();
+        let named: Vec<_> =
+            EXAMPLES.iter().chain(OUTSIDE).chain(MEASURED).chain(PROPERTIES).chain(BINDINGS).copied().collect();
         let made: Vec<_> = RECIPES.iter().map(|r| r.name).collect();
         assert_eq!(named, made);
     }

@@ -12,8 +12,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const RUST_PACKAGES: &[&str] = &["rustc-web", "rust-web-src", "rust-web-llvm", "lld-22"];
-
 /// Builds all modules, puts them where they are committed, and returns the paths of those that are new or different.
 pub fn recompile() -> Result<Vec<PathBuf>> {
     let folder = workspace().join("tests/guests/recompile");
@@ -105,7 +103,7 @@ fn build_c(folder: &Path, flags: &Flags) -> Result<PathBuf> {
 }
 
 fn build_rust(folder: &Path, _: &Flags) -> Result<PathBuf> {
-    let rustc = rustc()?;
+    let rustc = super::rust::debian_rustc()?;
     let asked = tool::run(Command::new(&rustc).args(["--print", "sysroot"]))?;
     let sysroot = PathBuf::from(String::from_utf8_lossy(&asked.stdout).trim());
     let library = sysroot.join("lib/rustlib/src/rust/library");
@@ -129,18 +127,4 @@ fn build_rust(folder: &Path, _: &Flags) -> Result<PathBuf> {
     cargo.args(["build", "--offline", "--release", "-Zbuild-std=core,alloc", "--target", "wasm32-unknown-unknown"]);
     tool::run(cargo.arg("--target-dir").arg(&target))?;
     Ok(target.join("wasm32-unknown-unknown/release/shapes.wasm"))
-}
-
-/// Debian's compiler that knows wasm, whatever other compilers there are; installs it if that is possible.
-fn rustc() -> Result<PathBuf> {
-    let find = || -> Result<Option<PathBuf>> {
-        let output = tool::try_run(Command::new("dpkg").args(["-L", "rustc-web"]))?;
-        let listed = String::from_utf8_lossy(&output.stdout).into_owned();
-        let rustc = listed.lines().find(|line| line.ends_with("/bin/rustc")).map(PathBuf::from);
-        Ok(rustc.filter(|path| path.is_file() && output.status.success()))
-    };
-    if find()?.is_none() {
-        tool::install("rustc of rustc-web", RUST_PACKAGES)?;
-    }
-    find()?.context("`rustc` is missing although rustc-web is installed")
 }

@@ -1,0 +1,3 @@
+module fuzzbox
+
+go 1.24
