@@ -187,10 +187,11 @@ const TEXTS: [(&str, &str); 9] = [
         (local.set $max (select (local.get $lo) (local.get $hi) (i64.lt_u (local.get $lo) (local.get $hi))))
         (if (result i64) (i64.le_u (local.get $index) (i64.shl (local.get $max) (i64.const 1)))
           (then
-            (select
-              (i64.add (local.get $towards) (i64.shr_u (i64.add (local.get $index) (i64.const 1)) (i64.const 1)))
-              (i64.sub (local.get $towards) (i64.shr_u (local.get $index) (i64.const 1)))
-              (i32.wrap_i64 (i64.and (local.get $index) (i64.const 1)))))
+            (i64.sub
+              (local.get $towards)
+              (i64.xor
+                (i64.shr_u (local.get $index) (i64.const 1))
+                (i64.sub (i64.const 0) (i64.and (local.get $index) (i64.const 1))))))
           (else
             (local.set $index (i64.sub (local.get $index) (local.get $max)))
             (select

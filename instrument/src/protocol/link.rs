@@ -49,10 +49,12 @@ impl Linked {
         self.index(imports, Assembled::get().export(name).expect("it is one of them"))
     }
 
-    /// The imports' names, and the functions to export for them.
+    /// The imports' names, each once, and the functions to export for them.
     pub(crate) fn exports(self, imports: &Imports) -> impl Iterator<Item = (&'static str, u32)> {
         let first = self.first + self.bodies(imports).len() as u32;
-        (first..).zip(imports.all()).map(|(index, &(_, body))| (Assembled::get().name(body), index))
+        let mut seen = std::collections::BTreeSet::new();
+        let all = (first..).zip(imports.all()).filter(move |&(_, &(_, body))| seen.insert(body));
+        all.map(|(index, &(_, body))| (Assembled::get().name(body), index))
     }
 
     /// The functions' types, in order.
@@ -73,7 +75,7 @@ impl Linked {
         let mut bodies = Vec::new();
         for &body in self.bodies(imports) {
             let code = match all.imports.get(body as usize) {
-                Some((name, _)) => helper(name, survey, added)?,
+                Some((name, _)) => of_guest(name, survey, added)?,
                 None => Link { all, imports, linked: self, memory: survey.memories, start }
                     .body(body as usize - all.imports.len())?,
             };
@@ -128,7 +130,7 @@ fn parts(ty: &'static FuncType) -> crate::trace::Types {
 }
 
 /// One of the functions that are about the guest: by what its memory and the host are like.
-fn helper(name: &str, survey: &Survey<'_>, added: &Added) -> Result<Vec<u8>> {
+fn of_guest(name: &str, survey: &Survey<'_>, added: &Added) -> Result<Vec<u8>> {
     let mut bytes = vec![0]; // no locals
     let injected = survey.memories;
     let guest = survey.memory_types.first();

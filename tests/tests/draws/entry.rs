@@ -66,6 +66,20 @@ fn imports_can_be_called_by_reference() {
 }
 
 #[test]
+fn imports_may_be_there_twice() {
+    let again = "(import \"fuzzbox_v1\" \"draw_int\" (func $other (param i64 i64 i64) (result i64)))";
+    let wat = format!(
+        "(module {IMPORTS} {again}
+        (func (export \"fbx_any\")
+            (call $keyframe (i32.const 0) (call $draw_int (i64.const 0) (i64.const 100) (i64.const 0)))
+            (call $keyframe (i32.const 1) (call $other (i64.const 0) (i64.const 100) (i64.const 0)))))"
+    );
+    for executor in &mut executors(&wat) {
+        assert_eq!(run(executor, &indices(&[3, 4]), Rule::default()).2.keyframes, [(0, 3), (1, 4)]);
+    }
+}
+
+#[test]
 fn what_the_guest_says_is_the_signature() {
     let wat = module(
         "(data (i32.const 0) \"not sorted\")
