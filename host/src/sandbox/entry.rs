@@ -222,6 +222,11 @@ impl Entry {
         matches!(self, Self::Function { parameters, .. } if parameters.contains(&Parameter::Pointer))
     }
 
+    /// Whether the input is a record of numbers, in which each byte means something by its place.
+    pub(crate) fn takes_numbers(&self) -> bool {
+        matches!(self, Self::Function { .. }) && !self.takes_bytes()
+    }
+
     /// Whether a result of -1 means "do not keep this input", as it does for libFuzzer.
     pub(super) fn rejects(&self) -> bool {
         let Self::Function { export, parameters, .. } = self else { return false };
