@@ -7,7 +7,7 @@ use super::output::{self, say};
 use super::session::symbols;
 use super::store_args::StoreArgs;
 use super::target_args::load;
-use crate::report::{self, ResolvedFrame, Symbols};
+use crate::report::{self, Decoded, ResolvedFrame, Symbols};
 use crate::sandbox::{CodeCache, Executor, Settings, Target};
 use crate::store::{FindingRecord, Match, Store};
 use anyhow::{Context, anyhow};
@@ -49,6 +49,9 @@ struct Reproduction {
     /// It failed with the same signature.
     same: bool,
     frames: Vec<ResolvedFrame>,
+    /// What the guest drew, if it draws.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    drawn: Option<Decoded>,
 }
 
 impl Args {
@@ -100,7 +103,12 @@ fn run(
     input: &[u8],
     lines_are_lost: bool,
 ) -> anyhow::Result<Reproduction> {
-    let outcome = Executor::new(target)?.run(input)?;
+    let mut executor = Executor::new(target)?;
+    let outcome = executor.run(input)?;
+    let observation = executor.observation();
+    let drawn = target
+        .takes_choices()
+        .then(|| Decoded::new(&observation.draws(), &observation.told(), |index| symbols.name(index).into_owned()));
     let signature = outcome.trap().map(|trap| report::signature(outcome.name(), trap, symbols));
     let frames = match outcome.trap() {
         Some(trap) if lines_are_lost && report::unresolved(&record.frames) == trap.frames => record.frames,
@@ -116,6 +124,7 @@ fn run(
         signature,
         expected: record.signature,
         frames,
+        drawn,
     })
 }
 
@@ -128,6 +137,15 @@ fn print(reproduction: &Reproduction, input: &[u8]) -> std::io::Result<()> {
             say!("{}", output::frames(&reproduction.frames));
         }
         None => say!("{}: it does not fail", reproduction.outcome),
+    }
+    if let Some(Decoded { notes, choices }) = &reproduction.drawn {
+        for (title, lines) in [("notes", notes), ("choices", choices)].iter().filter(|(_, lines)| !lines.is_empty()) {
+            say!("{title}");
+            lines
+                .iter()
+                .flat_map(|line| line.lines())
+                .try_for_each(|line| Ok::<_, std::io::Error>(say!("  {line}")))?;
+        }
     }
     match (&reproduction.signature, reproduction.same) {
         (_, true) => say!("reproduced: the signature is the same"),

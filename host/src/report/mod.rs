@@ -16,6 +16,7 @@
 
 mod advice;
 mod color;
+mod decoded;
 mod event;
 #[cfg(test)]
 mod golden;
@@ -32,6 +33,7 @@ pub mod text;
 
 pub use advice::{AdviceFacts, Advisor};
 pub use color::{ColorChoice, is_dumb};
+pub use decoded::Decoded;
 pub use event::{Advice, Done, Event, Finding, NewEdge, ResolvedFrame, Start, Status, unresolved};
 pub use json::{JSON_VERSION, Json};
 pub use lines::Lines;

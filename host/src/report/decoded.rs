@@ -1,0 +1,197 @@
+//! What a guest drew, and what it said of it, for people.
+//!
+//! ```text
+//! notes      action = Remove(8)
+//! choices    actions: more
+//!              action: 2 of 0..=3, 8
+//! ```
+//!
+//! A span is a line with its name and its first draws; what else it holds stands below, one step deeper. Functions that only hand on are left out. The
+//! choices are those of the canonical stream, in order.
+
+use crate::stream::float::{Floats, zigzag};
+use crate::stream::{Choice, Draw, DrawKind, Node, Told, Trace};
+use serde::Serialize;
+
+/// Lines of choices that are shown.
+const LINES_MAX: usize = 60;
+/// Notes that are shown.
+const NOTES_MAX: usize = 40;
+/// Draws in a line.
+const LINE_DRAWS: usize = 12;
+/// Bytes of a blob that are shown.
+const BLOB_BYTES: usize = 24;
+
+/// A decoded stream.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Decoded {
+    /// What the guest noted, in order. The SDK writes values in the syntax of the guest's language.
+    pub notes: Vec<String>,
+    /// The tree of spans, a line each, two blanks deeper for those inside.
+    pub choices: Vec<String>,
+}
+
+impl Decoded {
+    /// Decodes an execution. `function` gives the name of a function by its index, for spans that the guest did not name.
+    pub fn new(trace: &Trace, told: &Told, function: impl Fn(u32) -> String) -> Self {
+        let name = |label: u64| {
+            let told = told.names.iter().find(|(_, id, _)| u64::from(*id) == label);
+            match (told, u32::try_from(label >> 32)) {
+                (Some((_, _, name)), _) => name.clone(),
+                (None, Ok(0)) | (None, Err(_)) => "span".to_owned(),
+                (None, Ok(index)) => match label as u32 {
+                    0 => function(index),
+                    number => format!("loop {number} of {}", function(index)),
+                },
+            }
+        };
+        let mut lines = Vec::new();
+        write(&Node::of(trace), None, 0, &name, &mut lines);
+        fold(&mut lines, LINES_MAX);
+        let mut notes: Vec<String> = told.notes.iter().map(|note| note.text.clone()).collect();
+        fold(&mut notes, NOTES_MAX);
+        Self { notes, choices: lines }
+    }
+}
+
+/// Keeps so many lines, and says how many more there are.
+fn fold(lines: &mut Vec<String>, max: usize) {
+    if lines.len() > max {
+        let more = lines.len() - max;
+        lines.truncate(max);
+        lines.push(format!("... and {more} more"));
+    }
+}
+
+/// Lines for what a span holds. `head` is the name of the span, to be written before the first draws.
+fn write(node: &Node, head: Option<String>, depth: usize, name: &dyn Fn(u64) -> String, lines: &mut Vec<String>) {
+    let mut line = Line { head, draws: Vec::new(), depth };
+    write_inside(node, &mut line, name, lines);
+    line.flush(lines);
+}
+
+fn write_inside(node: &Node, line: &mut Line, name: &dyn Fn(u64) -> String, lines: &mut Vec<String>) {
+    for child in node.children() {
+        match (child.as_draw(), child.label()) {
+            (Some((draw, choice)), _) => line.draws.push(value(draw, choice)),
+            (None, Some(label)) if label > u64::from(u32::MAX) && says_nothing(child) => {
+                write_inside(child, line, name, lines);
+            }
+            (None, label) => {
+                line.flush(lines);
+                write(child, label.map(name), line.depth, name, lines);
+            }
+        }
+    }
+}
+
+/// Whether a span that the guest did not ask for only hands on: a function around one span, or around nothing but draws.
+fn says_nothing(node: &Node) -> bool {
+    let children = node.children();
+    children.len() == 1 || children.iter().all(|child| child.as_draw().is_some())
+}
+
+/// Draws that are written together.
+struct Line {
+    /// The span's name, until it is written.
+    head: Option<String>,
+    draws: Vec<String>,
+    depth: usize,
+}
+
+impl Line {
+    fn flush(&mut self, lines: &mut Vec<String>) {
+        let head = self.head.take().inspect(|_| self.depth += 1);
+        // The name stands where the span's neighbours do, its further lines one step deeper.
+        let indent = "  ".repeat(self.depth - usize::from(head.is_some()));
+        let mut chunks = self.draws.chunks(LINE_DRAWS).map(|draws| draws.join(", "));
+        match (head, chunks.next()) {
+            (Some(head), Some(first)) => lines.push(format!("{indent}{head}: {first}")),
+            (Some(head), None) => lines.push(format!("{indent}{head}")),
+            (None, Some(first)) => lines.push(format!("{indent}{first}")),
+            (None, None) => {}
+        }
+        let inner = "  ".repeat(self.depth);
+        lines.extend(chunks.map(|chunk| format!("{inner}{chunk}")));
+        self.draws.clear();
+    }
+}
+
+/// What a draw gave the guest.
+fn value(draw: &Draw, choice: &Choice) -> String {
+    let index = match choice {
+        Choice::Blob(bytes) => {
+            let shown = bytes[..bytes.len().min(BLOB_BYTES)].escape_ascii();
+            let rest = if bytes.len() > BLOB_BYTES { format!(" ({} bytes)", bytes.len()) } else { String::new() };
+            let prefix = if draw.kind == DrawKind::Str { "characters " } else { "" };
+            return format!("{prefix}\"{shown}\"{rest}");
+        }
+        Choice::Index(index) => *index,
+    };
+    match draw.kind {
+        DrawKind::Int => zigzag(index, draw.lo, draw.hi, draw.towards).to_string(),
+        DrawKind::Uint => zigzag(index, draw.lo, draw.hi, draw.towards).cast_unsigned().to_string(),
+        DrawKind::Bool => (index != 0).to_string(),
+        DrawKind::More => if index == 0 { "end" } else { "more" }.to_owned(),
+        DrawKind::Choice => format!("{index} of 0..={}", draw.max),
+        DrawKind::F64 => {
+            let bound = |bits: i64| f64::from_bits(bits.cast_unsigned());
+            let floats = Floats::new(bound(draw.lo), bound(draw.hi), draw.towards as u32);
+            floats
+                .and_then(|floats| floats.value(index))
+                .map_or_else(|| index.to_string(), |value| format!("{value:?}"))
+        }
+        DrawKind::Payload => format!("{index:#x}"),
+        // Blobs have no index.
+        DrawKind::Bytes | DrawKind::Str => index.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::{Span, told::Note};
+
+    fn draw(kind: DrawKind, max: u64, lo: i64, hi: i64, towards: i64) -> Draw {
+        Draw { kind, site: 0, max, forced: max == 0, payload: false, lo, hi, towards }
+    }
+
+    fn span(label: u64, start: u32, end: u32, depth: u16) -> Span {
+        Span { label, parent: None, start, end, depth, discarded: false, automatic: label > u64::from(u32::MAX) }
+    }
+
+    #[test]
+    fn a_stream_is_shown_as_the_guest_saw_it() {
+        let draws = [
+            (draw(DrawKind::More, 1, 0, 9, 0), Choice::Index(1)),
+            (draw(DrawKind::Int, 200, -100, 100, 0), Choice::Index(2)),
+            (draw(DrawKind::Choice, 3, 0, 3, 0), Choice::Index(2)),
+            (draw(DrawKind::Bool, 1, 0, 1, 0), Choice::Index(1)),
+            (draw(DrawKind::Bytes, 9, 0, 9, 0), Choice::Blob(b"a\0b".to_vec())),
+            (draw(DrawKind::Uint, u64::MAX, 0, -1, 0), Choice::Index(u64::MAX)),
+            (draw(DrawKind::More, 1, 0, 9, 0), Choice::Index(0)),
+        ];
+        let (draws, choices): (Vec<_>, Vec<_>) = draws.into_iter().unzip();
+        let spans = vec![span(7, 0, 7, 0), span(5 << 32, 1, 5, 1), span(5 << 32 | 2, 3, 5, 2)];
+        let trace = Trace { choices, draws, spans, ..Trace::default() };
+        let told = Told {
+            names: vec![(0, 7, "list".to_owned())],
+            notes: vec![Note { text: "list = [-1]".to_owned(), draws: 7 }],
+            ..Told::default()
+        };
+        let decoded = Decoded::new(&trace, &told, |index| format!("function {index}"));
+        assert_eq!(decoded.notes, ["list = [-1]"]);
+        let expected =
+            ["list: more", "  function 5: -1, 2 of 0..=3", "    true, \"a\\x00b\"", "  18446744073709551615, end"];
+        assert_eq!(decoded.choices, expected);
+    }
+
+    #[test]
+    fn what_is_long_is_folded() {
+        let draws = vec![draw(DrawKind::Bool, 1, 0, 1, 0); 3000];
+        let trace = Trace { choices: vec![Choice::ZERO; 3000], draws, ..Trace::default() };
+        let decoded = Decoded::new(&trace, &Told::default(), |_| String::new());
+        assert_eq!(decoded.choices.len(), LINES_MAX + 1);
+        assert_eq!(decoded.choices[LINES_MAX], format!("... and {} more", 3000 / LINE_DRAWS - LINES_MAX));
+    }
+}
