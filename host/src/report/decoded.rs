@@ -37,7 +37,7 @@ impl Decoded {
         let name = |label: u64| {
             let told = told.names.iter().find(|(_, id, _)| u64::from(*id) == label);
             match (told, u32::try_from(label >> 32)) {
-                (Some((_, _, name)), _) => name.clone(),
+                (Some((_, _, name)), _) => printable(name),
                 (None, Ok(0)) | (None, Err(_)) => "span".to_owned(),
                 (None, Ok(index)) => match label as u32 {
                     0 => function(index),
@@ -48,10 +48,15 @@ impl Decoded {
         let mut lines = Vec::new();
         write(&Node::of(trace), None, 0, &name, &mut lines);
         fold(&mut lines, LINES_MAX);
-        let mut notes: Vec<String> = told.notes.iter().map(|note| note.text.clone()).collect();
+        let mut notes: Vec<String> = told.notes.iter().map(|note| printable(&note.text)).collect();
         fold(&mut notes, NOTES_MAX);
         Self { notes, choices: lines }
     }
+}
+
+/// A text of the guest's, which is not trusted: it must not steer the terminal.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
 /// Keeps so many lines, and says how many more there are.
@@ -176,11 +181,11 @@ mod tests {
         let trace = Trace { choices, draws, spans, ..Trace::default() };
         let told = Told {
             names: vec![(0, 7, "list".to_owned())],
-            notes: vec![Note { text: "list = [-1]".to_owned(), draws: 7 }],
+            notes: vec![Note { text: "list = [-1]\x1b[2J".to_owned(), draws: 7 }],
             ..Told::default()
         };
         let decoded = Decoded::new(&trace, &told, |index| format!("function {index}"));
-        assert_eq!(decoded.notes, ["list = [-1]"]);
+        assert_eq!(decoded.notes, ["list = [-1]\u{fffd}[2J"]);
         let expected =
             ["list: more", "  function 5: -1, 2 of 0..=3", "    true, \"a\\x00b\"", "  18446744073709551615, end"];
         assert_eq!(decoded.choices, expected);
