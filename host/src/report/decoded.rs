@@ -186,8 +186,7 @@ mod tests {
         };
         let decoded = Decoded::new(&trace, &told, |index| format!("function {index}"));
         assert_eq!(decoded.notes, ["list = [-1]\u{fffd}[2J"]);
-        let expected =
-            ["list: more", "  function 5: -1, 2 of 0..=3", "    true, \"a\\x00b\"", "  18446744073709551615, end"];
+        let expected = ["list: more", "  function 5: -1, 2 of 0..=3, true, \"a\\x00b\"", "  18446744073709551615, end"];
         assert_eq!(decoded.choices, expected);
     }
 
