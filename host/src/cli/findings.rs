@@ -1,9 +1,32 @@
 //! Records of failures.
 
+use super::exit::{Fault, UserError};
+use super::input::one_match;
 use crate::report::Symbols;
-use crate::sandbox::{Outcome, Target};
-use crate::store::{FindingRecord, InputId, Store};
-use anyhow::{Context, Result};
+use crate::sandbox::{CodeCache, Outcome, Settings, Target};
+use crate::store::{FindingRecord, InputId, Match, Store};
+use anyhow::{Context, Result, anyhow};
+
+/// The finding that `hash` means: its own id, or its input's. `instead` says what to type if it is none.
+pub(super) fn find(store: &Store, hash: &str, instead: &str) -> Result<FindingRecord, Fault> {
+    match one_match(store, hash)? {
+        Match::Finding { target, id } => Ok(store.finding(&target, id)?),
+        other => Err(anyhow!("`{hash}` is not a finding, it is {other}\nhelp: {instead}")).blame_user(),
+    }
+}
+
+/// The settings of the executions in which a finding fails.
+pub(super) fn settings(record: &FindingRecord) -> Result<Settings> {
+    serde_json::from_value(record.settings.clone())
+        .with_context(|| format!("failed to read the settings of finding {}", record.id))
+}
+
+/// The module that a finding was found in.
+pub(super) fn load(store: &Store, record: &FindingRecord) -> Result<Target> {
+    let bytes = store.get(record.module_object).context("failed to read the finding's module")?;
+    Target::load_cached(&bytes, settings(record)?, &CodeCache::new(store))
+        .context("failed to load the finding's module")
+}
 
 /// The record of a failure, as if no campaign had found it.
 pub(super) fn new_record(

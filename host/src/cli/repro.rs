@@ -1,16 +1,16 @@
 //! `fuzzbox repro`: run a finding again.
 
 use super::debug_info::DebugInfoArgs;
-use super::exit::{Exit, Fault, UserError, Verdict};
-use super::input::one_match;
+use super::exit::{Exit, Verdict};
+use super::findings;
 use super::output::{self, say};
 use super::session::symbols;
 use super::store_args::StoreArgs;
 use super::target_args::load;
 use crate::report::{self, Decoded, ResolvedFrame, Symbols};
-use crate::sandbox::{CodeCache, Executor, Settings, Target};
-use crate::store::{FindingRecord, Match, Store};
-use anyhow::{Context, anyhow};
+use crate::sandbox::{CodeCache, Executor, Target};
+use crate::store::FindingRecord;
+use anyhow::Context;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -57,17 +57,12 @@ struct Reproduction {
 impl Args {
     pub(super) fn run(self) -> Verdict {
         let store = self.store.open_existing()?;
-        let record = find(&store, &self.hash)?;
+        let instead = format!("`fuzzbox replay WASM {}` executes an input", self.hash);
+        let record = findings::find(&store, &self.hash, &instead)?;
         let input = store.finding_input(&record).context("failed to read the finding's input")?;
-        let settings: Settings = serde_json::from_value(record.settings.clone())
-            .with_context(|| format!("failed to read the settings of finding {}", record.id))?;
-        let code = CodeCache::new(&store);
         let target = match &self.on {
-            Some(path) => load(path, settings, &code)?,
-            None => {
-                let bytes = store.get(record.module_object).context("failed to read the finding's module")?;
-                Target::load_cached(&bytes, settings, &code).context("failed to load the finding's module")?
-            }
+            Some(path) => load(path, findings::settings(&record)?, &CodeCache::new(&store))?,
+            None => findings::load(&store, &record)?,
         };
         let target = Arc::new(target);
         let debug_info = self.debug_info.find(&target.bytes, self.on.as_deref())?;
@@ -82,17 +77,6 @@ impl Args {
             print(&reproduction, &input)?;
         }
         Ok(if failed { Exit::Findings } else { Exit::Clean })
-    }
-}
-
-/// The finding that `hash` means: its own id, or its input's.
-fn find(store: &Store, hash: &str) -> Result<FindingRecord, Fault> {
-    match one_match(store, hash)? {
-        Match::Finding { target, id } => Ok(store.finding(&target, id)?),
-        other => Err(anyhow!(
-            "`{hash}` is not a finding, it is {other}\nhelp: `fuzzbox replay WASM {hash}` executes an input"
-        ))
-        .blame_user(),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::debug_info::DebugInfoArgs;
 use super::exit::{Exit, Fault, UserError, Verdict};
-use super::findings::new_record;
-use super::input::{self, one_match};
+use super::findings::{self, new_record};
+use super::input;
 use super::output::{self, say};
 use super::session::symbols;
 use super::shrinking::Shrinking;
@@ -12,8 +12,8 @@ use super::target_args::{TargetArgs, load, target_name};
 use crate::engine::Workers;
 use crate::engine::shrink::{Certificate, Limits, PassCount, ShrinkReport, ShrunkInput};
 use crate::report::{self, Symbols};
-use crate::sandbox::{CodeCache, Outcome, Settings, Target};
-use crate::store::{FindingId, FindingRecord, InputId, Match, Store};
+use crate::sandbox::{Outcome, Target};
+use crate::store::{FindingId, FindingRecord, InputId, Store};
 use anyhow::{Context, anyhow};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -162,19 +162,9 @@ impl Args {
             .blame_user();
         }
         let store = self.store.open_existing()?;
-        let record = match one_match(&store, hash)? {
-            Match::Finding { target, id } => store.finding(&target, id)?,
-            other => {
-                let error = anyhow!("`{hash}` is not a finding, it is {other}\nhelp: `fuzzbox shrink WASM {hash}`");
-                return Err(error).blame_user();
-            }
-        };
+        let record = findings::find(&store, hash, &format!("`fuzzbox shrink WASM {hash}`"))?;
         let input = store.finding_input(&record).context("failed to read the finding's input")?;
-        let settings: Settings = serde_json::from_value(record.settings.clone())
-            .with_context(|| format!("failed to read the settings of finding {}", record.id))?;
-        let bytes = store.get(record.module_object).context("failed to read the finding's module")?;
-        let target = Target::load_cached(&bytes, settings, &CodeCache::new(&store))
-            .context("failed to load the finding's module")?;
+        let target = findings::load(&store, &record)?;
         let symbols = symbols(&target, self.debug_info.find(&target.bytes, None)?);
         Ok(Subject { target: Arc::new(target), symbols, name: record.target.clone(), input, finding: Some(record) })
     }

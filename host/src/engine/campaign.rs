@@ -260,8 +260,10 @@ impl Campaign {
         signature: &dyn Fn(&Outcome) -> String,
         round: &mut Round,
     ) -> Result<()> {
+        // Fewer bytes are no simpler in choice streams, nor in records of numbers, whose missing bytes are 0 and hard to put back.
+        let trims = !self.target().takes_choices() && !self.target().entry.takes_numbers() && execs_max > 0;
         let (trimmed, mut admitted): (Vec<_>, Vec<_>) =
-            admitted.into_iter().partition(|admitted| !admitted.new_edges.is_empty());
+            admitted.into_iter().partition(|admitted| trims && !admitted.new_edges.is_empty());
         let share = (execs_max / (trimmed.len() as u64).max(1)).min(TRIM_EXECS_MAX);
         let (corpus, variants) = (&self.corpus, &self.variants);
         let known = Known { seen: corpus.seen(), failures: &self.known };
@@ -279,8 +281,7 @@ impl Campaign {
                 self.totals.fuel += report.execs * self.corpus.testcases()[new.index].fuel;
                 for shorter in std::mem::take(&mut report.testcases) {
                     self.progress.shown(&shorter.profile, self.corpus.seen(), self.totals.execs);
-                    let new_edges = self.corpus.shorten(new.index, shorter);
-                    new.new_edges.extend(new_edges.unwrap_or_default());
+                    new.new_edges.extend(self.corpus.shorten(new.index, shorter));
                 }
                 self.merge(vec![report], signature, round);
             }

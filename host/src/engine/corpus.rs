@@ -95,17 +95,17 @@ impl Corpus {
     }
 
     /// Puts an input that shows the same news at less cost in the place of a testcase that is not settled. Returns the edges that nobody
-    /// reached before it; `None` if it is a testcase already, and nothing changed.
-    pub(super) fn shorten(&mut self, index: usize, shorter: NewTestcase) -> Option<Vec<u32>> {
+    /// reached before it. If it is a testcase already nothing changes.
+    pub(super) fn shorten(&mut self, index: usize, shorter: NewTestcase) -> Vec<u32> {
         let NewTestcase { input, profile, fuel, sample } = shorter;
         let id = InputId::of(&input);
         if !self.ids.insert(id) {
-            return None;
+            return Vec::new();
         }
         self.ids.remove(&self.testcases[index].id);
         let new_edges = self.seen.add(&profile);
         self.testcases[index] = Testcase { id, bytes: input.into(), profile, fuel, picks: 0, sample };
-        Some(new_edges)
+        new_edges
     }
 
     /// Enters a testcase, once, for the features that it shows.

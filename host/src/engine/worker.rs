@@ -248,11 +248,11 @@ impl Worker {
             (metered.run_stream(&self.input, &self.rule)?, &*metered)
         };
         let observation = executor.observation();
-        let mut sample = None;
+        let mut drawn = None;
         if variants.metered.takes_choices() && !matches!(outcome, Outcome::Rejected | Outcome::Overrun) {
             let draws = observation.draws();
             self.input = encode(&draws.choices);
-            sample = Some(Node::of(&draws));
+            drawn = Some(draws);
             if self.input.len() > variants.metered.settings.input_bytes_max as usize {
                 return Ok(());
             }
@@ -262,6 +262,7 @@ impl Worker {
                 let profile = Profile::of(observation);
                 if report.added.add(&profile, known.seen) {
                     let (input, fuel) = (self.input.clone(), observation.fuel());
+                    let sample = drawn.as_ref().map(Node::of);
                     report.testcases.push(NewTestcase { input, profile, fuel, sample });
                 }
             }
@@ -275,8 +276,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Makes `input` shorter as long as it shows all of `news`, in at most `execs_max` executions. `None` if it can't be, and where
-    /// fewer bytes are no simpler: in choice streams, and in records of numbers, whose missing bytes are 0 and hard to put back.
+    /// Makes `input` shorter as long as it shows all of `news`, in at most `execs_max` executions. `None` if it can't be.
     pub(super) fn trim(
         &mut self,
         variants: &Variants,
@@ -285,9 +285,6 @@ impl Worker {
         execs_max: u64,
         report: &mut Report,
     ) -> Result<Option<NewTestcase>> {
-        if variants.metered.takes_choices() || variants.metered.entry.takes_numbers() {
-            return Ok(None);
-        }
         let executor = deciding(&mut self.quick, &mut self.metered, variants)?;
         let mut best = None;
         trim(input, execs_max, |candidate| {

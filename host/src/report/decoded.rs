@@ -9,7 +9,7 @@
 //! A span is a line with its name and its first draws; what else it holds stands below, one step deeper. Functions that only hand on are left out. The
 //! choices are those of the canonical stream, in order.
 
-use crate::stream::float::{Floats, zigzag};
+use crate::stream::float::Floats;
 use crate::stream::{Choice, Draw, DrawKind, Node, Told, Trace};
 use serde::Serialize;
 
@@ -134,8 +134,7 @@ fn value(draw: &Draw, choice: &Choice) -> String {
         Choice::Index(index) => *index,
     };
     match draw.kind {
-        DrawKind::Int => zigzag(index, draw.lo, draw.hi, draw.towards).to_string(),
-        DrawKind::Uint => zigzag(index, draw.lo, draw.hi, draw.towards).cast_unsigned().to_string(),
+        DrawKind::Int | DrawKind::Uint => draw.number(index).to_string(),
         DrawKind::Bool => (index != 0).to_string(),
         DrawKind::More => if index == 0 { "end" } else { "more" }.to_owned(),
         DrawKind::Choice => format!("{index} of 0..={}", draw.max),

@@ -1,6 +1,7 @@
 //! What an execution drew, and how its draws were grouped.
 
 use super::choice::Choice;
+use super::float::zigzag;
 
 /// The draws of one execution and their spans.
 ///
@@ -41,6 +42,27 @@ pub struct Draw {
     pub hi: i64,
     /// For numbers, the value that index 0 stands for.
     pub towards: i64,
+}
+
+impl Draw {
+    /// The smallest and the largest integer that it can give, and the one that index 0 stands for.
+    pub fn bounds(&self) -> (i128, i128, i128) {
+        let (lo, hi) = (self.wide(self.lo), self.wide(self.hi));
+        (lo, hi, self.wide(self.towards).clamp(lo, hi.max(lo)))
+    }
+
+    /// The integer that `index` stands for.
+    ///
+    /// Index 0 is the value that the draw goes towards; then come, in turns, one more and one less, two more and two less, as long as there
+    /// are values on both sides, and then the rest of the longer side.
+    pub fn number(&self, index: u64) -> i128 {
+        let (_, _, towards) = self.bounds();
+        self.wide(zigzag(index, self.lo, self.hi, towards as i64))
+    }
+
+    fn wide(&self, bits: i64) -> i128 {
+        if self.kind == DrawKind::Uint { i128::from(bits.cast_unsigned()) } else { i128::from(bits) }
+    }
 }
 
 /// What a draw asks for.

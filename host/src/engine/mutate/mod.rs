@@ -74,9 +74,7 @@ impl Mutator {
         }
         input.truncate(len_max);
     }
-}
 
-impl Mutator {
     /// Writes a mutant of a choice stream to `input`, which is empty, in at most `len_max` bytes. As [`Mutator::mutate`], it is a function of the
     /// sample, the corpus and `rng`.
     pub(super) fn mutate_sample(

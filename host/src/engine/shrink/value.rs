@@ -1,8 +1,6 @@
-//! Numbers behind indices.
-//!
-//! Index 0 is the value that a draw goes towards; then come, in turns, one more and one less, two more and two less,
-//! as long as there are values on both sides, and then the rest of the longer side.
+//! Indices of numbers, the other way round than [`Draw::number`].
 
+use super::shrinker::{Shrinker, Step};
 use crate::stream::{Choice, Draw, DrawKind};
 
 /// Whether the index stands for an integer that arithmetic makes sense of.
@@ -10,37 +8,37 @@ pub(super) fn is_number(draw: &Draw) -> bool {
     matches!(draw.kind, DrawKind::Int | DrawKind::Uint) && !draw.forced
 }
 
-/// Bounds and the value of index 0.
-fn bounds(draw: &Draw) -> (i128, i128, i128) {
-    let wide = |bits: i64| if draw.kind == DrawKind::Uint { i128::from(bits as u64) } else { i128::from(bits) };
-    let (lo, hi) = (wide(draw.lo), wide(draw.hi));
-    (lo, hi, wide(draw.towards).clamp(lo, hi.max(lo)))
+/// Calls `change` with the places of all pairs of numbers that are so many numbers apart, near ones first. It may change the current stream.
+pub(super) fn for_pairs(
+    s: &mut Shrinker<'_>,
+    apart_max: usize,
+    mut change: impl FnMut(&mut Shrinker<'_>, usize, usize) -> Step<()>,
+) -> Step<()> {
+    for apart in 1..=apart_max {
+        let mut first = 0;
+        loop {
+            let numbers: Vec<_> = {
+                let current = s.current();
+                (0..current.trace.draws.len()).filter(|at| is_number(&current.trace.draws[*at])).collect()
+            };
+            if first + apart >= numbers.len() {
+                break;
+            }
+            change(s, numbers[first], numbers[first + apart])?;
+            first += 1;
+        }
+    }
+    Ok(())
 }
 
 /// The value that index 0 stands for.
 pub(super) fn simplest_value(draw: &Draw) -> i128 {
-    bounds(draw).2
-}
-
-/// The value that `index` stands for.
-pub(super) fn value_of(draw: &Draw, index: u64) -> i128 {
-    let (lo, hi, towards) = bounds(draw);
-    let (below, above) = (towards - lo, hi - towards);
-    let both = below.min(above);
-    let index = i128::from(index);
-    if index <= 2 * both {
-        let distance = (index + 1) / 2;
-        if index % 2 == 1 { towards + distance } else { towards - distance }
-    } else if above > below {
-        towards + (index - both)
-    } else {
-        towards - (index - both)
-    }
+    draw.bounds().2
 }
 
 /// The index of `value`; `None` if it is out of bounds.
 pub(super) fn index_of(draw: &Draw, value: i128) -> Option<u64> {
-    let (lo, hi, towards) = bounds(draw);
+    let (lo, hi, towards) = draw.bounds();
     if !(lo..=hi).contains(&value) {
         return None;
     }
@@ -56,7 +54,7 @@ pub(super) fn index_of(draw: &Draw, value: i128) -> Option<u64> {
 
 /// `value`, if it is out of bounds by less than their width from the other end.
 pub(super) fn wrapped(draw: &Draw, value: i128) -> i128 {
-    let (lo, hi, _) = bounds(draw);
+    let (lo, hi, _) = draw.bounds();
     let width = hi - lo + 1;
     if value > hi {
         value - width
@@ -83,9 +81,9 @@ mod tests {
     #[test]
     fn indices_go_out_from_the_simplest_value() {
         let signed = draw(DrawKind::Int, -3, 5, 0);
-        assert_eq!((0..9).map(|i| value_of(&signed, i)).collect::<Vec<_>>(), [0, 1, -1, 2, -2, 3, -3, 4, 5]);
+        assert_eq!((0..9).map(|i| signed.number(i)).collect::<Vec<_>>(), [0, 1, -1, 2, -2, 3, -3, 4, 5]);
         let clamped = draw(DrawKind::Int, 2, 4, 0);
-        assert_eq!((0..3).map(|i| value_of(&clamped, i)).collect::<Vec<_>>(), [2, 3, 4]);
+        assert_eq!((0..3).map(|i| clamped.number(i)).collect::<Vec<_>>(), [2, 3, 4]);
         assert_eq!(index_of(&draw(DrawKind::Int, -32768, 32767, 0), -32768), Some(65535));
     }
 
@@ -101,7 +99,7 @@ mod tests {
             for index in (0..40)
                 .chain((lo == i64::MIN || hi == -1).then_some([1 << 40, u64::MAX - 1, u64::MAX]).into_iter().flatten())
             {
-                let value = value_of(&draw, index);
+                let value = draw.number(index);
                 if let Some(back) = index_of(&draw, value) {
                     assert_eq!(back, index, "{draw:?}");
                 }

@@ -9,7 +9,7 @@
 
 use crate::engine::shrink::edit::{siblings, with_index, without};
 use crate::engine::shrink::shrinker::{Shrinker, Step};
-use crate::engine::shrink::value::{index_of, is_number, value_of};
+use crate::engine::shrink::value::{index_of, is_number};
 use crate::stream::{Choice, Draw, DrawKind, Trace};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -57,7 +57,7 @@ fn renumber(trace: &Trace, part: Range<usize>, number: u64, simplify: bool) -> O
         let Some(index) = trace.choices[at].index().filter(|_| is_number(draw) && !part.contains(&at)) else {
             continue;
         };
-        let value = value_of(draw, index);
+        let value = draw.number(index);
         if value > i128::from(number) {
             if let Some(lower) = index_of(draw, value - 1) {
                 choices[at] = Choice::Index(lower);

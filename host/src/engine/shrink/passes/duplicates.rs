@@ -3,7 +3,7 @@
 use crate::engine::shrink::edit::index_at;
 use crate::engine::shrink::search::lowest;
 use crate::engine::shrink::shrinker::{Shrinker, Step};
-use crate::engine::shrink::value::{index_of, is_number, simplest_value, value_of};
+use crate::engine::shrink::value::{index_of, is_number, simplest_value};
 use crate::stream::{Choice, DrawKind, Trace};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,7 +52,7 @@ fn lower(s: &mut Shrinker<'_>, group: &[usize]) -> Step<bool> {
         choices
     };
     if is_number(draw) {
-        let (simplest, value) = (simplest_value(draw), value_of(draw, index));
+        let (simplest, value) = (simplest_value(draw), draw.number(index));
         let Ok(distance) = u64::try_from((value - simplest).abs()) else { return Ok(false) };
         let signed = |distance: u64, sign: i128| index_of(draw, simplest + sign * i128::from(distance));
         let sign = (value - simplest).signum();

@@ -4,36 +4,22 @@
 use crate::engine::shrink::edit::index_at;
 use crate::engine::shrink::search::lowest;
 use crate::engine::shrink::shrinker::{Shrinker, Step};
-use crate::engine::shrink::value::{index_of, is_number, simplest_value, value_of};
+use crate::engine::shrink::value::{for_pairs, index_of, simplest_value};
 use crate::stream::Choice;
 
 /// How many numbers further on the other one is, at most.
 const APART_MAX: usize = 3;
 
 pub(super) fn run(s: &mut Shrinker<'_>) -> Step<()> {
-    for apart in 1..=APART_MAX {
-        let mut first = 0;
-        loop {
-            let numbers: Vec<_> = {
-                let current = s.current();
-                (0..current.trace.draws.len()).filter(|at| is_number(&current.trace.draws[*at])).collect()
-            };
-            if first + apart >= numbers.len() {
-                break;
-            }
-            lower(s, numbers[first], numbers[first + apart])?;
-            first += 1;
-        }
-    }
-    Ok(())
+    for_pairs(s, APART_MAX, lower)
 }
 
 fn lower(s: &mut Shrinker<'_>, one: usize, two: usize) -> Step<()> {
     let base = s.current();
     let (draw, other) = (&base.trace.draws[one], &base.trace.draws[two]);
     let (simplest, simplest_other) = (simplest_value(draw), simplest_value(other));
-    let value = value_of(draw, index_at(&base.trace, one));
-    let other_value = value_of(other, index_at(&base.trace, two));
+    let value = draw.number(index_at(&base.trace, one));
+    let other_value = other.number(index_at(&base.trace, two));
     if value == simplest || other_value == simplest_other {
         return Ok(());
     }

@@ -4,36 +4,22 @@
 use crate::engine::shrink::edit::index_at;
 use crate::engine::shrink::search::lowest;
 use crate::engine::shrink::shrinker::{Shrinker, Step};
-use crate::engine::shrink::value::{index_of, is_number, simplest_value, value_of, wrapped};
+use crate::engine::shrink::value::{for_pairs, index_of, simplest_value, wrapped};
 use crate::stream::Choice;
 
 /// How many numbers further on the other one is, at most.
 const APART_MAX: usize = 4;
 
 pub(super) fn run(s: &mut Shrinker<'_>) -> Step<()> {
-    for apart in 1..=APART_MAX {
-        let mut first = 0;
-        loop {
-            let numbers: Vec<_> = {
-                let current = s.current();
-                (0..current.trace.draws.len()).filter(|at| is_number(&current.trace.draws[*at])).collect()
-            };
-            if first + apart >= numbers.len() {
-                break;
-            }
-            redistribute(s, numbers[first], numbers[first + apart])?;
-            first += 1;
-        }
-    }
-    Ok(())
+    for_pairs(s, APART_MAX, redistribute)
 }
 
 fn redistribute(s: &mut Shrinker<'_>, from: usize, to: usize) -> Step<()> {
     let base = s.current();
     let (draw, other) = (&base.trace.draws[from], &base.trace.draws[to]);
     let simplest = simplest_value(draw);
-    let value = value_of(draw, index_at(&base.trace, from));
-    let other_value = value_of(other, index_at(&base.trace, to));
+    let value = draw.number(index_at(&base.trace, from));
+    let other_value = other.number(index_at(&base.trace, to));
     let Ok(distance) = u64::try_from((value - simplest).abs()) else { return Ok(()) };
     let sign = (value - simplest).signum();
     lowest(s, distance, |s, distance| {

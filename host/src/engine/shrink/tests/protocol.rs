@@ -6,7 +6,7 @@
 
 use crate::engine::Rng;
 use crate::engine::shrink::subject::{Attempt, Order, Subject, Tail, Verdict};
-use crate::engine::shrink::value::{index_of, value_of};
+use crate::engine::shrink::value::index_of;
 use crate::stream::{Choice, Draw, DrawKind, Span, Trace};
 use anyhow::Result;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -93,7 +93,7 @@ impl Source {
         let max = hi.wrapping_sub(lo) as u64;
         let draw = Draw { kind: DrawKind::Int, site, max, forced: max == 0, payload: false, lo, hi, towards };
         let index = self.index(draw, |source, rng| source.random_number(&draw, rng))?;
-        Ok(value_of(&draw, index) as i64)
+        Ok(draw.number(index) as i64)
     }
 
     /// Uniform where there are few values; else a random number of bits; and now and then near an earlier number.
@@ -102,7 +102,7 @@ impl Source {
             self.trace.draws.iter().zip(&self.trace.choices).filter(|(draw, _)| draw.kind == DrawKind::Int).collect();
         if !numbers.is_empty() && rng.one_in(6) {
             let (other, choice) = numbers[rng.below(numbers.len())];
-            let value = value_of(other, choice.index().expect("numbers have indices")) + rng.below(7) as i128 - 3;
+            let value = other.number(choice.index().expect("numbers have indices")) + rng.below(7) as i128 - 3;
             if let Some(index) = index_of(draw, value) {
                 return index;
             }
