@@ -121,9 +121,10 @@ impl Upkeep {
         u32::from(self.clean[page]) >= CLEAN_CHECKS << self.patience[page]
     }
 
-    /// Notes that a page is no longer hot.
+    /// Notes that a page is no longer hot. If it becomes hot before the next refresh, that is noticed as well.
     pub(super) fn demoted(&mut self, page: usize) {
         self.demoted[page] = self.checks;
+        self.known.remove(page..page + 1);
     }
 }
 
@@ -185,6 +186,18 @@ mod tests {
                 }
             }
             assert!(demotions <= u32::from(PATIENCE_MAX) + 1, "{demotions} demotions in cycles of {cycle}");
+        }
+    }
+
+    #[test]
+    fn a_page_that_is_written_right_after_it_was_demoted_is_noticed() {
+        let image = Image::of(&[0; 1 << 16]).unwrap();
+        let hot = Marks::new(16);
+        hot.insert(0..1);
+        let mut upkeep = Upkeep::new(16);
+        for doublings in 0..4 {
+            upkeep.refresh(&hot, &image);
+            assert_eq!(patience(&mut upkeep, 0), (CHECK_EVERY * CLEAN_CHECKS) << doublings);
         }
     }
 
