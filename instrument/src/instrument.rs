@@ -418,9 +418,7 @@ fn instrument_current(wasm: &[u8], options: &Options) -> Result<Instrumented> {
             changes_objects |= plan.changes_objects;
         }
         let mut placements: Vec<Placement> = plans.par_iter().map(|plan| place(plan, options)).collect();
-        let each = plans.iter().zip(&mut placements);
-        let first_counters: Vec<u32> =
-            each.map(|(plan, placement)| counters.push(plan, placement, options.lines)).collect();
+        let first_counters = counters.extend(&plans, &mut placements, options.lines);
         code.write(&survey, plans, &placements, &first_counters)
     })?;
     edges.shrink_to_fit();

@@ -207,7 +207,7 @@ fn mask(lines: &[[u32; LINE_COUNTERS]]) -> u64 {
 pub(super) struct Group<'a> {
     pub(super) lines: &'a [[u32; LINE_COUNTERS]],
     pub(super) first_line: usize,
-    /// The place of the first of them in [`CounterMap::functions`].
+    /// The place of the first of them in [`CounterMap::by_counter`].
     pub(super) first: u32,
 }
 
@@ -229,7 +229,7 @@ impl ExecutedGroup {
 /// Which functions' counters are in which line of counters.
 #[derive(Clone, Debug)]
 pub(super) struct Groups {
-    /// By line: the place of the first function that has a counter there, in [`CounterMap::functions`].
+    /// By line: the place of the first function that has a counter there, in [`CounterMap::by_counter`].
     first: Box<[u32]>,
     /// By line: where its group begins, and ends.
     lines: Box<[(u32, u32)]>,
@@ -240,7 +240,8 @@ impl Groups {
         let count = (counters.len() as usize).div_ceil(LINE_COUNTERS);
         let (mut first, mut lines) = (vec![0; count], vec![(0, 0); count]);
         // From behind, so that the first function of a line is the last to enter.
-        for (index, function) in counters.functions().iter().enumerate().rev() {
+        for (index, &place) in counters.by_counter().iter().enumerate().rev() {
+            let function = &counters.functions()[place as usize];
             let start = function.counters.start as usize / LINE_COUNTERS;
             let end = (function.counters.end as usize).div_ceil(LINE_COUNTERS);
             let narrow = |index| u32::try_from(index).expect("functions and counters have 32-bit indices");

@@ -190,10 +190,10 @@ impl<'a> Group<'a> {
         };
         let values = lines.as_flattened();
         let start = start * layout::LINE_COUNTERS as usize;
-        let functions = (first..).zip(&self.target.rewritten.counters.functions()[first..]);
-        functions.map_while(move |(index, function)| {
-            let range = &function.counters;
-            Some((index, values.get((range.start as usize).checked_sub(start)?..range.end as usize - start)?))
+        let counters = &self.target.rewritten.counters;
+        counters.by_counter()[first..].iter().map_while(move |&place| {
+            let range = &counters.functions()[place as usize].counters;
+            Some((place as usize, values.get((range.start as usize).checked_sub(start)?..range.end as usize - start)?))
         })
     }
 }

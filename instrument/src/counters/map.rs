@@ -21,6 +21,8 @@ pub struct Left {
 pub struct CounterMap {
     /// Those of the functions whose counts are known, in the order of the functions.
     functions: Vec<FunctionCounters>,
+    /// The same in the order of their counters: places in `functions`.
+    by_counter: Vec<u32>,
     len: u32,
 }
 
@@ -48,29 +50,41 @@ enum Way {
 }
 
 impl CounterMap {
-    /// Adds a function's counters, whose numbers follow those that are there, and takes away what is needed to recover. Returns
-    /// the first one's number. With `lines`, counters that fit into a line are in one, and others have theirs alone.
-    pub(crate) fn push(&mut self, function: &FunctionPlan, placement: &mut Placement, lines: bool) -> u32 {
-        // Some functions have edges that only lead to traps: then there is nothing to count but the frames that are left.
-        if placement.len == 0 && placement.recovery.is_none() {
-            return self.len;
+    /// Adds counters of functions, whose numbers follow those that are there, and takes away what is needed to recover. Returns
+    /// each one's first number. With `lines`, counters that fit into a line are in one, and others have theirs alone; those
+    /// that will be in use come first, so that these share pages.
+    pub(crate) fn extend(&mut self, plans: &[FunctionPlan], placements: &mut [Placement], lines: bool) -> Vec<u32> {
+        let mut order: Vec<usize> = (0..plans.len()).collect();
+        if lines {
+            order.sort_by_key(|&index| !placements[index].in_use);
         }
-        if lines && self.len % LINE_COUNTERS + placement.len > LINE_COUNTERS {
-            self.len = self.len.next_multiple_of(LINE_COUNTERS);
+        let mut firsts = vec![self.len; plans.len()];
+        for &index in &order {
+            firsts[index] = self.take(placements[index].len, lines);
         }
-        let counters = self.len..self.len + placement.len;
-        self.len = counters.end;
-        if lines && placement.len > LINE_COUNTERS {
-            self.len = self.len.next_multiple_of(LINE_COUNTERS);
+        let mut places = vec![None; plans.len()];
+        for (index, (plan, placement)) in plans.iter().zip(placements).enumerate() {
+            // Some functions have edges that only lead to traps: then there is nothing to count but the frames that are left.
+            if placement.len == 0 && placement.recovery.is_none() {
+                continue;
+            }
+            places[index] = Some(self.functions.len() as u32);
+            self.functions.push(FunctionCounters {
+                function: plan.index,
+                counters: firsts[index]..firsts[index] + placement.len,
+                edges: plan.first_edge..plan.first_edge + plan.edges,
+                way: Way::new(plan, placement),
+            });
         }
-        let first = counters.start;
-        let edges = function.first_edge..function.first_edge + function.edges;
-        self.functions.push(FunctionCounters {
-            function: function.index,
-            counters,
-            edges,
-            way: Way::new(function, placement),
-        });
+        self.by_counter.extend(order.into_iter().filter_map(|index| places[index]));
+        firsts
+    }
+
+    /// Takes so many numbers, and returns the first.
+    fn take(&mut self, count: u32, lines: bool) -> u32 {
+        let end_line = |len: u32, fits: bool| if lines && !fits { len.next_multiple_of(LINE_COUNTERS) } else { len };
+        let first = end_line(self.len, count == 0 || self.len % LINE_COUNTERS + count <= LINE_COUNTERS);
+        self.len = end_line(first + count, count <= LINE_COUNTERS);
         first
     }
 
@@ -85,16 +99,22 @@ impl CounterMap {
         self.len == 0
     }
 
-    /// The functions of whose edges some counts are known, in order: of their indices, of their counters and of their edges.
+    /// The functions of whose edges some counts are known, in order: of their indices and of their edges.
     /// Together they have all counters. Some have none, and all that can be known of them is which of their frames were left.
     pub fn functions(&self) -> &[FunctionCounters] {
         &self.functions
     }
 
+    /// Places in [`CounterMap::functions`], in the order of the counters that these have.
+    pub fn by_counter(&self) -> &[u32] {
+        &self.by_counter
+    }
+
     /// Which of [`CounterMap::functions`] has this counter.
     pub fn of_counter(&self, counter: u32) -> Option<usize> {
-        let index = self.functions.partition_point(|function| function.counters.end <= counter);
-        (index < self.functions.len()).then_some(index)
+        let end = |place: u32| self.functions[place as usize].counters.end;
+        let index = self.by_counter.partition_point(|&place| end(place) <= counter);
+        self.by_counter.get(index).map(|&place| place as usize)
     }
 
     /// Which of [`CounterMap::functions`] is the function with this index, if it is one of them.

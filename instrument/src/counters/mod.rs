@@ -45,10 +45,24 @@ pub(crate) struct Placement {
     pub(crate) len: u32,
     /// How all counts follow from these; without it only those of the counted edges are known.
     recovery: Option<Recovery>,
+    /// What executions of the past did would have been counted here.
+    in_use: bool,
 }
 
 /// Decides for a function whose edges have their numbers.
 pub(crate) fn place(function: &FunctionPlan, options: &Options) -> Placement {
+    let mut placement = choose(function, options);
+    placement.in_use = profile(function, options).is_some_and(|profile| placement.counts_any(function, profile));
+    placement
+}
+
+/// The counts of the function's edges in executions of the past, if these are known.
+fn profile<'a>(function: &FunctionPlan, options: &'a Options) -> Option<&'a [u64]> {
+    let (first, end) = (function.first_edge as usize, (function.first_edge + function.edges) as usize);
+    options.profile.as_deref().map(|profile| profile.get(first..end).unwrap_or_default())
+}
+
+fn choose(function: &FunctionPlan, options: &Options) -> Placement {
     let flows = &function.graph.flows;
     match &options.counters {
         Counters::Every => Placement::direct(flows.iter().map(|flow| flow.counted().is_some())),
@@ -93,11 +107,7 @@ struct Network {
 impl Network {
     fn new(function: &FunctionPlan, options: &Options) -> Network {
         let graph = &function.graph;
-        let profile = options.profile.as_deref().map(|profile| {
-            let (first, end) = (function.first_edge as usize, (function.first_edge + function.edges) as usize);
-            profile.get(first..end).unwrap_or_default()
-        });
-        let costs = weights::costs(graph, profile);
+        let costs = weights::costs(graph, profile(function, options));
         let ways = ways(function, options);
         let split = split(graph, &ways);
         let mut out_nodes: Vec<u32> = (0..graph.blocks.len() as u32).collect();
@@ -141,7 +151,7 @@ impl Network {
         let flows = counters.len() - self.split.len();
         let blocks = self.split.iter().zip(&counters[flows..]).filter(|(_, counter)| **counter != NONE);
         let blocks = blocks.map(|(&block, &counter)| (block, counter)).collect();
-        Placement { flows: counters[..flows].into(), blocks, len, recovery: Some(recovery) }
+        Placement { flows: counters[..flows].into(), blocks, len, recovery: Some(recovery), in_use: false }
     }
 }
 
@@ -204,6 +214,22 @@ impl Placement {
     fn direct(chosen: impl Iterator<Item = bool>) -> Placement {
         let (flows, len) = numbers(chosen);
         Placement { flows: flows.into(), len, ..Placement::default() }
+    }
+
+    /// Whether something has a counter that was, or may have been, executed by what gave `profile`.
+    fn counts_any(&self, function: &FunctionPlan, profile: &[u64]) -> bool {
+        if profile.iter().all(|&count| count == 0) {
+            return false;
+        }
+        let mut edges = profile.iter();
+        let flows = function.graph.flows.iter().zip(&self.flows);
+        // Of what is no edge the profile says nothing.
+        let mut executed = |flow: &PackedFlow| match flow.counted() {
+            Some(_) => edges.next().is_some_and(|&count| count > 0),
+            None => true,
+        };
+        let counted = flows.map(|(flow, &counter)| executed(flow) && counter != NONE);
+        !self.blocks.is_empty() || counted.fold(false, |any, counted| any || counted)
     }
 
     /// The counter of a flow, a number within the function.
