@@ -37,6 +37,22 @@ enum Task {
     /// Wants --release and a quiet machine. Builds what it compares with clang, AFL++ and wasm2c; leaves out those that
     /// are not installed and says what to type
     Bench(Bench),
+    /// Compare campaigns with two workers with those of one, in wall time, on five programs.
+    ///
+    /// Wants --release, a quiet machine and two cores
+    Scale {
+        /// Which; all that have seeds for it if none is named
+        guests: Vec<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+        /// Turns
+        #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
+        rounds: u16,
+        /// Wall time of a campaign, in seconds
+        #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+        seconds: u64,
+    },
     /// Compare the CPU time of rewritten guests with that of the plain ones; all that have seeds for it if none is named
     Cost {
         guests: Vec<String>,
@@ -121,6 +137,17 @@ fn run(task: Task) -> Result<()> {
             Ok(())
         }
         Task::Bench(arguments) => compare(arguments),
+        Task::Scale { guests, json, rounds, seconds } => {
+            let guests = or_all(guests);
+            let time = Duration::from_secs(seconds);
+            let scaled = bench::scale::run(&bench::scale::Settings { guests, rounds: rounds.into(), time })?;
+            if json {
+                println!("{:#}", bench::scale::json(&scaled));
+            } else {
+                print!("{}", bench::scale::table(&scaled));
+            }
+            Ok(())
+        }
         Task::Cost { guests, json, rounds, round_ms } => {
             let round_time = Duration::from_millis(round_ms);
             measure(&guests, json, cost::Settings { rounds: rounds.into(), round_time })
@@ -128,9 +155,13 @@ fn run(task: Task) -> Result<()> {
     }
 }
 
+/// All guests with seeds if none is named.
+fn or_all(guests: Vec<String>) -> Vec<String> {
+    if guests.is_empty() { cost::GUESTS.iter().map(|&name| name.to_owned()).collect() } else { guests }
+}
+
 fn measure(guests: &[String], json: bool, settings: cost::Settings) -> Result<()> {
-    let all = || cost::GUESTS.iter().map(|&name| name.to_owned()).collect();
-    let guests: Vec<String> = if guests.is_empty() { all() } else { guests.to_vec() };
+    let guests = or_all(guests.to_vec());
     let costs = guests.iter().map(|guest| cost::measure(guest, settings)).collect::<Result<Vec<_>>>()?;
     if json {
         println!("{:#}", cost::json(&costs));
@@ -144,9 +175,8 @@ fn compare(arguments: Bench) -> Result<()> {
     if cfg!(debug_assertions) {
         eprintln!("this is a debug build, whose figures mean nothing: cargo build --release --workspace");
     }
-    let all = || cost::GUESTS.iter().map(|&name| name.to_owned()).collect();
     let settings = bench::Settings {
-        guests: if arguments.guests.is_empty() { all() } else { arguments.guests },
+        guests: or_all(arguments.guests),
         rounds: arguments.rounds.into(),
         round_time: Duration::from_millis(arguments.round_ms),
         fuzz_time: Duration::from_secs(arguments.fuzz_seconds),

@@ -127,13 +127,18 @@ impl Way {
     fn new(function: &FunctionPlan, placement: &mut Placement) -> Way {
         let recovery = placement.recovery.take();
         let flows = || function.graph.flows.iter().zip(&placement.flows);
-        let same = flows().all(|(flow, &counter)| flow.counted().is_some() == (counter != NONE));
+        let counters = || placement.flows.iter().filter(|counter| **counter != NONE);
+        let same =
+            flows().all(|(flow, &counter)| flow.counted().is_some() == (counter != NONE)) && counters().is_sorted();
         match recovery {
             _ if same && placement.blocks.is_empty() => Way::Same,
             Some(recovery) => Way::Recovered(Box::new(recovery)),
             None => {
                 let edges = (0..).zip(flows().filter(|(flow, _)| flow.counted().is_some()));
-                Way::Direct(edges.filter(|(_, (_, counter))| **counter != NONE).map(|(edge, _)| edge).collect())
+                let counted = edges.filter(|(_, (_, counter))| **counter != NONE);
+                let mut counted: Vec<(u32, u32)> = counted.map(|(edge, (_, &counter))| (counter, edge)).collect();
+                counted.sort_unstable();
+                Way::Direct(counted.into_iter().map(|(_, edge)| edge).collect())
             }
         }
     }

@@ -49,23 +49,20 @@ pub(crate) struct Placement {
     in_use: bool,
 }
 
-/// Decides for a function whose edges have their numbers.
-pub(crate) fn place(function: &FunctionPlan, options: &Options) -> Placement {
-    let mut placement = choose(function, options);
-    placement.in_use = profile(function, options).is_some_and(|profile| placement.counts_any(function, profile));
-    placement
-}
-
 /// The counts of the function's edges in executions of the past, if these are known.
 fn profile<'a>(function: &FunctionPlan, options: &'a Options) -> Option<&'a [u64]> {
     let (first, end) = (function.first_edge as usize, (function.first_edge + function.edges) as usize);
     options.profile.as_deref().map(|profile| profile.get(first..end).unwrap_or_default())
 }
 
-fn choose(function: &FunctionPlan, options: &Options) -> Placement {
+/// Decides for a function whose edges have their numbers.
+pub(crate) fn place(function: &FunctionPlan, options: &Options) -> Placement {
     let flows = &function.graph.flows;
     match &options.counters {
-        Counters::Every => Placement::direct(flows.iter().map(|flow| flow.counted().is_some())),
+        Counters::Every => {
+            let chosen: Vec<bool> = flows.iter().map(|flow| flow.counted().is_some()).collect();
+            Placement::direct(&chosen, &in_use(function, options))
+        }
         Counters::Enough => Network::new(function, options).placement(function, options),
         Counters::Only(set) => {
             let mut edges = function.first_edge..;
@@ -81,7 +78,7 @@ fn choose(function: &FunctionPlan, options: &Options) -> Placement {
                 links.map(|(link, _)| link.cost).sum()
             };
             if cost(&chosen) <= cost(&network.counted) {
-                Placement::direct(chosen.into_iter())
+                Placement::direct(&chosen, &in_use(function, options))
             } else {
                 network.placement(function, options)
             }
@@ -135,7 +132,7 @@ impl Network {
 
     /// Leaves the links of a maximum spanning tree uncounted.
     fn placement(self, function: &FunctionPlan, options: &Options) -> Placement {
-        let (counters, len) = numbers(self.counted.iter().copied());
+        let Numbers { counters, len, in_use } = Numbers::new(&self.counted, &in_use(function, options));
         let mut edges = 0..;
         let mut edge = |flow: Option<&PackedFlow>| {
             let kind = flow?.counted()?;
@@ -151,7 +148,7 @@ impl Network {
         let flows = counters.len() - self.split.len();
         let blocks = self.split.iter().zip(&counters[flows..]).filter(|(_, counter)| **counter != NONE);
         let blocks = blocks.map(|(&block, &counter)| (block, counter)).collect();
-        Placement { flows: counters[..flows].into(), blocks, len, recovery: Some(recovery), in_use: false }
+        Placement { flows: counters[..flows].into(), blocks, len, recovery: Some(recovery), in_use }
     }
 }
 
@@ -199,37 +196,56 @@ fn complete_tables(function: &FunctionPlan, chosen: &mut [bool]) {
     }
 }
 
-/// Numbers what is chosen; also how many these are.
-fn numbers(chosen: impl Iterator<Item = bool>) -> (Vec<u32>, u32) {
-    let mut len = 0;
-    let number = |chosen| {
-        len += u32::from(chosen);
-        if chosen { len - 1 } else { NONE }
+/// Per flow, whether executions of the past took it, or may have: of what is no edge their profile says nothing.
+fn in_use(function: &FunctionPlan, options: &Options) -> Vec<bool> {
+    let flows = &function.graph.flows;
+    let Some(profile) = profile(function, options).filter(|profile| profile.iter().any(|&count| count > 0)) else {
+        return vec![false; flows.len()];
     };
-    (chosen.map(number).collect(), len)
+    let mut edges = profile.iter();
+    let taken = |flow: &PackedFlow| flow.counted().is_none() || edges.next().is_some_and(|&count| count > 0);
+    let mut in_use: Vec<bool> = flows.iter().map(taken).collect();
+    // Its counters are neighbours.
+    complete_tables(function, &mut in_use);
+    in_use
+}
+
+/// Counters' numbers within a function. Those in use come first, so that they share lines.
+struct Numbers {
+    /// By flow, then by block: its counter, or [`NONE`].
+    counters: Vec<u32>,
+    /// How many counters there are.
+    len: u32,
+    /// Some of them are in use.
+    in_use: bool,
+}
+
+impl Numbers {
+    /// For what is chosen: flows, of which it is known whether they are in use, then blocks.
+    fn new(chosen: &[bool], in_use: &[bool]) -> Numbers {
+        let blocks_are_in_use = in_use.contains(&true);
+        let is_in_use = |index: usize| in_use.get(index).copied().unwrap_or(blocks_are_in_use);
+        let mut counters = vec![NONE; chosen.len()];
+        let mut len = 0;
+        let mut number = |wanted: bool| {
+            for (index, counter) in counters.iter_mut().enumerate() {
+                if chosen[index] && is_in_use(index) == wanted {
+                    *counter = len;
+                    len += 1;
+                }
+            }
+            len
+        };
+        let (first, len) = (number(true), number(false));
+        Numbers { counters, len, in_use: first > 0 }
+    }
 }
 
 impl Placement {
     /// Counters on these flows.
-    fn direct(chosen: impl Iterator<Item = bool>) -> Placement {
-        let (flows, len) = numbers(chosen);
-        Placement { flows: flows.into(), len, ..Placement::default() }
-    }
-
-    /// Whether something has a counter that was, or may have been, executed by what gave `profile`.
-    fn counts_any(&self, function: &FunctionPlan, profile: &[u64]) -> bool {
-        if profile.iter().all(|&count| count == 0) {
-            return false;
-        }
-        let mut edges = profile.iter();
-        let flows = function.graph.flows.iter().zip(&self.flows);
-        // Of what is no edge the profile says nothing.
-        let mut executed = |flow: &PackedFlow| match flow.counted() {
-            Some(_) => edges.next().is_some_and(|&count| count > 0),
-            None => true,
-        };
-        let counted = flows.map(|(flow, &counter)| executed(flow) && counter != NONE);
-        !self.blocks.is_empty() || counted.fold(false, |any, counted| any || counted)
+    fn direct(chosen: &[bool], in_use: &[bool]) -> Placement {
+        let Numbers { counters, len, in_use } = Numbers::new(chosen, in_use);
+        Placement { flows: counters.into(), len, in_use, ..Placement::default() }
     }
 
     /// The counter of a flow, a number within the function.

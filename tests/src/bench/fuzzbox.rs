@@ -78,7 +78,7 @@ fn succeeded(code: i32, stderr: &str) -> Result<()> {
 }
 
 /// Executions, and the mean length of inputs if it is said, of the event that ends a campaign.
-fn parse_done(stdout: &str) -> Result<(u64, Option<f64>)> {
+pub(super) fn parse_done(stdout: &str) -> Result<(u64, Option<f64>)> {
     let mut events = stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let done = events.rfind(|event| event["event"] == "done").context("the campaign did not end")?;
     Ok((done["execs"].as_u64().context("no `execs`")?, done["input_bytes_mean"].as_f64()))

@@ -24,6 +24,7 @@ mod meter;
 mod native;
 mod replay;
 mod report;
+pub mod scale;
 mod table;
 mod tools;
 mod wasm2c;
