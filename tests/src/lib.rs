@@ -21,6 +21,7 @@ pub mod guests;
 pub mod modules;
 pub mod seeds;
 pub mod shown;
+pub mod tmin;
 
 pub use guests::{example, guest};
 pub use seeds::documents;
