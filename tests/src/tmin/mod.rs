@@ -13,7 +13,7 @@
 //! we only the one with the same signature; what crashes elsewhere is no result, and marked.
 //!
 //! Ours are executions of the passes and of the exhaustive finish. Explaining which bytes matter comes after that and is
-//! turned into no smaller input, so it does not count, as it does not exist elsewhere.
+//! makes no input smaller, so it does not count.
 
 mod build;
 mod peers;
