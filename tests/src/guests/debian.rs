@@ -67,7 +67,9 @@ fn patched(package: &Package, version: &str, home: &Path, patch: &Path) -> Resul
             fs::copy(&path, to.join(path.file_name().expect("an entry has a name")))?;
         }
     }
-    tool::run(Command::new("patch").args(["-s", "-p1", "-i"]).arg(patch).current_dir(&folder))?;
+    tool::run(
+        Command::new("patch").args(["-s", "-p1", "--no-backup-if-mismatch", "-i"]).arg(patch).current_dir(&folder),
+    )?;
     super::write_whole(&version_file, version.as_bytes())?;
     Ok(SourcePackage { name: package.name, version, folder })
 }
