@@ -95,7 +95,7 @@ pub fn table(report: &Report) -> String {
     if report.rows.iter().any(|row| row.peers().iter().any(|shrunk| !shrunk.is_same)) {
         text.push_str("* crashes at another place than the input did\n");
     }
-    for (claim, holds) in claims() {
+    for (claim, holds) in CLAIMS {
         let others: Vec<_> = report.rows.iter().filter(|row| !holds(row)).map(|row| row.crash.as_str()).collect();
         let count = report.rows.len() - others.len();
         let others = if others.is_empty() { String::new() } else { format!(", not {}", others.join(", ")) };
@@ -104,13 +104,13 @@ pub fn table(report: &Report) -> String {
     text
 }
 
-/// What is asked of each row.
-fn claims() -> [(&'static str, fn(&Row) -> bool); 2] {
-    [
-        ("no larger than what either of the others reaches", Row::is_smallest),
-        ("no more executions than the mean of the others", Row::is_quick),
-    ]
-}
+/// What is asked of each row, in words.
+type Claim = (&'static str, fn(&Row) -> bool);
+
+const CLAIMS: [Claim; 2] = [
+    ("no larger than what either of the others reaches", Row::is_smallest),
+    ("no more executions than the mean of the others", Row::is_quick),
+];
 
 /// All that is known as one JSON object; inputs as text, escaped where they are none.
 pub fn json(report: &Report) -> Value {

@@ -39,7 +39,8 @@ pub(super) fn change(s: &mut Shrinker<'_>, at: usize) -> Step<()> {
 /// What could be in the place of the first of `pairs`; the pairs inside of it follow.
 fn changed(text: &[u8], pairs: &[Pair], way: usize) -> Option<Vec<u8>> {
     let Pair { opened, range } = &pairs[0];
-    let mut inside = pairs[1..].iter().take_while(|other| other.range.end <= range.end);
+    let overlapping = pairs[1..].iter().take_while(|other| other.range.start < range.end);
+    let mut inside = overlapping.filter(|other| other.range.end <= range.end);
     let text_of = |pair: &Pair| text[pair.range.clone()].to_vec();
     match way {
         0 => Some(Vec::new()),

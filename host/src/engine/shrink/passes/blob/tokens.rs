@@ -58,20 +58,20 @@ fn lines(text: &[u8]) -> Vec<Range<usize>> {
 /// Items of lists, each with the separator behind it, or before it if it is the last of several: what is beside each
 /// other in the same brackets is beside each other here.
 fn items(text: &[u8]) -> Vec<Range<usize>> {
-    let mut lists = vec![0..0];
-    let mut items: Vec<(usize, Range<usize>)> = Vec::new();
+    // Where the brackets around this place opened, and where the item at this place began, the outermost list first.
+    let (mut lists, mut items) = (vec![(0, 0)], Vec::<(usize, Range<usize>)>::new());
     for (at, byte) in text.iter().enumerate() {
         let depth = lists.len();
-        let list = lists.last_mut().expect("the text as a whole is a list");
+        let (opened, item) = lists.last_mut().expect("the text as a whole is a list");
         match byte {
-            b'(' | b'[' | b'{' => lists.push(at + 1..at + 1),
+            b'(' | b'[' | b'{' => lists.push((at + 1, at + 1)),
             b',' | b';' | b'|' => {
-                items.push((depth, list.end..at + 1));
-                list.end = at + 1;
+                items.push((depth, *item..at + 1));
+                *item = at + 1;
             }
             b')' | b']' | b'}' => {
-                if list.start < list.end {
-                    items.push((depth, list.end - 1..at));
+                if *opened < *item {
+                    items.push((depth, *item - 1..at));
                 }
                 if depth > 1 {
                     lists.pop();

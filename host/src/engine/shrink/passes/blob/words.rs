@@ -36,7 +36,7 @@ pub(super) fn run(s: &mut Shrinker<'_>, at: usize) -> Step<()> {
 /// The first letter that is no word; `z` if all are.
 fn unused(bytes: &[u8]) -> u8 {
     let is_used = |letter: &u8| bytes.split(|byte| !is_word(*byte)).any(|word| word == [*letter]);
-    (b'a'..b'z').find(|letter| !is_used(letter)).unwrap_or(b'z')
+    (b'a'..=b'z').find(|letter| !is_used(letter)).unwrap_or(b'z')
 }
 
 fn is_word(byte: u8) -> bool {
