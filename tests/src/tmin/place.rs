@@ -50,9 +50,9 @@ mod tests {
 
     #[test]
     fn the_place_is_below_what_handles_and_raises_signals() {
-        let text = "==7== ERROR: libFuzzer: deadly signal\n    #0 0x55d3  (/work/cjson+0x2d91a4) (BuildId: 43)\n    \
+        let text = "==7== ERROR: libFuzzer: deadly signal\n    #0 0x55d3  (/some/cjson+0x2d91a4) (BuildId: 43)\n    \
                     #1 0x55d2  (/lib/libc.so.6+0x3c04f) (BuildId: 93)\n    #2 0x55d1  (/lib/libc.so.6+0x2) (BuildId: 93)\n    \
-                    #3 0x55d0  (/work/cjson+0x2740b9) (BuildId: 43)\n    #4 0x55cf  (/work/cjson+0x1) (BuildId: 43)\n";
+                    #3 0x55d0  (/some/cjson+0x2740b9) (BuildId: 43)\n    #4 0x55cf  (/some/cjson+0x1) (BuildId: 43)\n";
         assert_eq!(Place::read(text), Some(Place("0x2740b9".into())));
         assert_eq!(Place::read("Executed in 0 ms\n"), None);
     }
