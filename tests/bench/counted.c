@@ -1,7 +1,10 @@
 // Counts executions and the bytes they read, whoever fuzzes: BENCH_COUNTS is a file of two 64-bit numbers that grow, which
-// outlive the process and are shared by all of a campaign's.
+// outlive the process and are shared by all of a campaign's. With AT_CLOSED_PAGE, reading behind an input is a crash.
 
 #include "harness.h"
+#ifdef AT_CLOSED_PAGE
+#include "closed_page.h"
+#endif
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,5 +30,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     counts->executions++;
     counts->bytes += size;
+#ifdef AT_CLOSED_PAGE
+    data = at_closed_page(data, size);
+#endif
     return harness_one_input(data, size);
 }

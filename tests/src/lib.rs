@@ -5,6 +5,8 @@
 //! repository or from a Debian source package by clang, or a module that somebody else built, from a Python wheel.
 //! `cargo run -p fuzzbox-tests --bin xtask -- guests` makes all of them at once.
 //!
+//! [`guests::CRASHES`] are parsers with a bug each and an input that shows it.
+//!
 //! [`modules`] are real ones from npm and PyPI, too many and too large to be fetched for every test run.
 //!
 //! ```no_run
@@ -21,6 +23,7 @@ pub mod guests;
 pub mod modules;
 pub mod seeds;
 pub mod shown;
+pub mod tmin;
 
 pub use guests::{example, guest};
 pub use seeds::documents;

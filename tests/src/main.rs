@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use clap::{Args, Parser, Subcommand};
 use fuzzbox_tests::guests::{self, EXAMPLES, OUTSIDE};
-use fuzzbox_tests::{bench, cost, guest, modules, seeds};
+use fuzzbox_tests::{bench, cost, guest, modules, seeds, tmin};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -52,6 +52,22 @@ enum Task {
         /// Wall time of a campaign, in seconds
         #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
         seconds: u64,
+    },
+    /// Compare how small crashes become, and after how many executions, with afl-tmin and libFuzzer, on ten parsers.
+    ///
+    /// Builds them with clang and AFL++, and says what to type if those are not installed
+    Tmin {
+        /// Which; all if none is named
+        crashes: Vec<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+        /// Executions without a smaller crash after which libFuzzer gives up
+        #[arg(long, default_value_t = 10_000)]
+        libfuzzer_runs: u64,
+        /// Compiler of native code; guests are built with their own
+        #[arg(long, default_value = "clang-22")]
+        clang: String,
     },
     /// Compare the CPU time of rewritten guests with that of the plain ones; all that have seeds for it if none is named
     Cost {
@@ -145,6 +161,17 @@ fn run(task: Task) -> Result<()> {
                 println!("{:#}", bench::scale::json(&scaled));
             } else {
                 print!("{}", bench::scale::table(&scaled));
+            }
+            Ok(())
+        }
+        Task::Tmin { crashes, json, libfuzzer_runs, clang } => {
+            let all = || guests::CRASHES.iter().map(|&name| name.to_owned()).collect();
+            let crashes = if crashes.is_empty() { all() } else { crashes };
+            let report = tmin::run(&tmin::Settings { crashes, libfuzzer_runs, clang })?;
+            if json {
+                println!("{:#}", tmin::json(&report));
+            } else {
+                print!("{}", tmin::table(&report));
             }
             Ok(())
         }

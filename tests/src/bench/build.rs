@@ -9,30 +9,32 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What one program is made of.
-pub(super) struct Program {
+pub(crate) struct Program {
     /// The file that it becomes, in the guest's folder.
-    pub(super) name: &'static str,
-    pub(super) compiler: String,
+    pub(crate) name: &'static str,
+    pub(crate) compiler: String,
     /// C files and the flags of each.
-    pub(super) sources: Vec<(PathBuf, Vec<String>)>,
-    /// For the linker, after all objects.
-    pub(super) link: Vec<String>,
+    pub(crate) sources: Vec<(PathBuf, Vec<String>)>,
+    /// Libraries that were built before.
+    pub(crate) libraries: Vec<PathBuf>,
+    /// For the linker, after all of these.
+    pub(crate) link: Vec<String>,
 }
 
 /// The folder of the drivers, in C.
-pub(super) fn drivers() -> PathBuf {
+pub(crate) fn drivers() -> PathBuf {
     workspace().join("tests/bench")
 }
 
 /// Where programs of peers are built, and where they work: `bench` in cargo's target folder.
-pub(super) fn folder(guest: &str) -> Result<PathBuf> {
+pub(crate) fn folder(guest: &str) -> Result<PathBuf> {
     let folder = crate::cache().with_file_name("bench").join(guest);
     fs::create_dir_all(&folder).with_context(|| format!("failed to create `{}`", folder.display()))?;
     Ok(folder)
 }
 
 /// Gives the program's path, compiling it into `folder` if what is there was made of something else.
-pub(super) fn build(program: &Program, folder: &Path) -> Result<PathBuf> {
+pub(crate) fn build(program: &Program, folder: &Path) -> Result<PathBuf> {
     let (built, from_file) = (folder.join(program.name), folder.join(format!("{}.from", program.name)));
     let from = made_from(program)?;
     if !(built.is_file() && fs::read_to_string(&from_file).is_ok_and(|old| old == from)) {
@@ -52,6 +54,7 @@ fn compile(program: &Program, folder: &Path, built: &Path) -> Result<()> {
         paths.push(object);
     }
     let out = objects.path().join("program");
+    paths.extend(program.libraries.iter().cloned());
     run(Command::new(&program.compiler).args(paths).args(&program.link).arg("-o").arg(&out))?;
     fs::rename(&out, built).with_context(|| format!("failed to write `{}`", built.display()))
 }
@@ -68,7 +71,8 @@ fn made_from(program: &Program) -> Result<String> {
     hash.update(format!("{:?} {:?}", program.link, program.sources).as_bytes());
     let folders: BTreeSet<_> = program.sources.iter().filter_map(|(source, _)| source.parent()).collect();
     let headers = folders.into_iter().map(headers).collect::<Result<Vec<_>>>()?.concat();
-    for file in headers.iter().chain(program.sources.iter().map(|(source, _)| source)) {
+    let sources = program.sources.iter().map(|(source, _)| source);
+    for file in headers.iter().chain(sources).chain(&program.libraries) {
         hash.update(&fs::read(file).with_context(|| format!("failed to read `{}`", file.display()))?);
     }
     Ok(format!("{}\n", hash.finalize()))
@@ -94,7 +98,7 @@ mod tests {
         fs::write(&source, "#include \"a.h\"\n").unwrap();
         let sources = vec![(source, Vec::new())];
         // Any program with a `--version` will do.
-        let program = Program { name: "a", compiler: "cargo".into(), sources, link: Vec::new() };
+        let program = Program { name: "a", compiler: "cargo".into(), sources, libraries: Vec::new(), link: Vec::new() };
         let texts = ["int a;", "int b;"].map(|text| {
             fs::write(&header, text).unwrap();
             made_from(&program).unwrap()

@@ -11,7 +11,7 @@ use std::process::Command;
 use std::time::Duration;
 
 /// The path of the release binary, which lies beside this one.
-pub(super) fn binary() -> Result<PathBuf> {
+pub(crate) fn binary() -> Result<PathBuf> {
     let ours = std::env::current_exe().context("failed to find this program")?;
     let binary = ours.with_file_name(format!("fuzzbox{}", std::env::consts::EXE_SUFFIX));
     ensure!(binary.is_file(), "there is no `{}`: build with `cargo build --release --workspace`", binary.display());

@@ -16,17 +16,17 @@
 //!
 //! Who is not installed, or fails, is left out with a word why.
 
-mod build;
+pub(crate) mod build;
 mod fresh;
 mod fuzz;
-mod fuzzbox;
+pub(crate) mod fuzzbox;
 mod meter;
-mod native;
+pub(crate) mod native;
 mod replay;
 mod report;
 pub mod scale;
 mod table;
-mod tools;
+pub(crate) mod tools;
 mod wasm2c;
 
 pub use fuzz::Fuzzed;

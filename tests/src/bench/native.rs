@@ -67,24 +67,13 @@ impl Build {
     }
 
     fn program(self, sources: &Sources, clang: &str) -> Result<Program> {
-        let mut common: Vec<String> = sources.flags.iter().map(|&flag| flag.to_owned()).collect();
-        // Other people's warnings are not ours to mend, and ours are shown by the build for wasm.
-        common.extend(["-w", "-DLLVMFuzzerTestOneInput=harness_one_input"].map(str::to_owned));
-        common.push("-DLLVMFuzzerInitialize=harness_initialize".into());
-        common.extend(self.instrumentation().iter().map(|&flag| flag.to_owned()));
-        for folder in &sources.header_folders {
-            common.push(format!("-I{}", text(folder)?));
-        }
-        let theirs: Vec<_> =
-            common.iter().cloned().chain(sources.flags_of_theirs.iter().map(|&flag| flag.to_owned())).collect();
-        let mut files: Vec<_> = sources.ours.iter().map(|file| (file.clone(), common.clone())).collect();
-        files.extend(sources.theirs.iter().map(|file| (file.clone(), theirs.clone())));
+        let mut files = guest_files(sources, self.instrumentation())?;
         for driver in self.drivers() {
             files.push((drivers().join(driver), self.driver_flags()));
         }
         let compiler = if self == Self::Afl { "afl-clang-fast" } else { clang };
         let link = self.link().iter().map(|&flag| flag.to_owned()).collect();
-        Ok(Program { name: self.name(), compiler: compiler.to_owned(), sources: files, link })
+        Ok(Program { name: self.name(), compiler: compiler.to_owned(), sources: files, libraries: Vec::new(), link })
     }
 
     fn driver_flags(self) -> Vec<String> {
@@ -98,11 +87,28 @@ impl Build {
     }
 }
 
+/// The guest's files with the flags of each, its two functions called as the drivers want them.
+pub(crate) fn guest_files(sources: &Sources, instrumentation: &[&str]) -> Result<Vec<(PathBuf, Vec<String>)>> {
+    let mut common: Vec<String> = sources.flags.iter().map(|&flag| flag.to_owned()).collect();
+    // Other people's warnings are not ours to mend, and ours are shown by the build for wasm.
+    common.extend(["-w", "-DLLVMFuzzerTestOneInput=harness_one_input"].map(str::to_owned));
+    common.push("-DLLVMFuzzerInitialize=harness_initialize".into());
+    common.extend(instrumentation.iter().map(|&flag| flag.to_owned()));
+    for folder in &sources.header_folders {
+        common.push(format!("-I{}", text(folder)?));
+    }
+    let theirs: Vec<_> =
+        common.iter().cloned().chain(sources.flags_of_theirs.iter().map(|&flag| flag.to_owned())).collect();
+    let mut files: Vec<_> = sources.ours.iter().map(|file| (file.clone(), common.clone())).collect();
+    files.extend(sources.theirs.iter().map(|file| (file.clone(), theirs.clone())));
+    Ok(files)
+}
+
 /// The program that measures how much CPU time another one takes.
 pub(super) fn cpu_meter(clang: &str) -> Result<PathBuf> {
     let flags = ["-O2", "-Wall", "-Wextra"].map(str::to_owned).to_vec();
     let sources = vec![(drivers().join("cpu.c"), flags)];
-    let program = Program { name: "cpu", compiler: clang.to_owned(), sources, link: Vec::new() };
+    let program = Program { name: "cpu", compiler: clang.to_owned(), sources, libraries: Vec::new(), link: Vec::new() };
     build(&program, &super::build::folder("tools")?)
 }
 

@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What can be measured on this machine.
-pub(super) struct Tools {
+pub(crate) struct Tools {
     /// The compiler of all native code but AFL++'s.
-    pub(super) clang: String,
-    pub(super) libfuzzer: bool,
-    pub(super) afl: bool,
+    pub(crate) clang: String,
+    pub(crate) libfuzzer: bool,
+    pub(crate) afl: bool,
     /// Where the C sources lie that wasm2c's output needs.
-    pub(super) wasm2c: Option<PathBuf>,
+    pub(crate) wasm2c: Option<PathBuf>,
     /// Name and version of each that is here.
-    pub(super) versions: Vec<String>,
-    pub(super) missing: Vec<Missing>,
+    pub(crate) versions: Vec<String>,
+    pub(crate) missing: Vec<Missing>,
 }
 
 /// A tool that isn't here.
@@ -31,7 +31,7 @@ const WASM2C_RUNTIME: &str = "/usr/share/wabt/wasm2c";
 
 impl Tools {
     /// Looks for all of them; `clang` is the compiler's name.
-    pub(super) fn find(clang: &str) -> Result<Self> {
+    pub(crate) fn find(clang: &str) -> Result<Self> {
         let mut tools = Self {
             clang: clang.to_owned(),
             libfuzzer: false,
@@ -107,7 +107,7 @@ fn first_line(command: &mut Command) -> Result<String> {
 }
 
 /// A line without the escape sequences that colour it.
-fn plain(line: &str) -> String {
+pub(crate) fn plain(line: &str) -> String {
     let mut parts = line.split("\x1b[");
     let mut plain = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -117,7 +117,7 @@ fn plain(line: &str) -> String {
 }
 
 /// The processor's name and how many there are, as far as Linux tells.
-pub(super) fn machine() -> String {
+pub(crate) fn machine() -> String {
     let information = std::fs::read_to_string(Path::new("/proc/cpuinfo")).unwrap_or_default();
     let name = information.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);

@@ -3,6 +3,7 @@
 
 use super::recipe::{Package, Preparation};
 use super::tool::{self, text};
+use crate::workspace;
 use anyhow::{Context as _, Result, bail};
 use std::collections::BTreeSet;
 use std::fs;
@@ -35,7 +36,42 @@ pub(super) fn source(package: &Package) -> Result<SourcePackage> {
     }
     let version =
         fs::read_to_string(&version_file).with_context(|| format!("failed to read `{}`", version_file.display()))?;
-    Ok(SourcePackage { name, version, folder })
+    match package.patch {
+        None => Ok(SourcePackage { name, version, folder }),
+        Some(patch) => {
+            let patch = workspace().join(patch);
+            patched(package, &version, &home, &patch).with_context(|| format!("failed to apply `{}`", patch.display()))
+        }
+    }
+}
+
+/// Copies the part of a package that is compiled, and edits the copy, unless that was done.
+fn patched(package: &Package, version: &str, home: &Path, patch: &Path) -> Result<SourcePackage> {
+    let edits = fs::read(patch)?;
+    let version = format!("{version}, patched {}", blake3::hash(&edits));
+    let copy = home.join("patched").join(patch.file_stem().context("a patch without a name")?);
+    let (folder, version_file) = (copy.join("source"), copy.join("version"));
+    if fs::read_to_string(&version_file).is_ok_and(|old| old == version) {
+        return Ok(SourcePackage { name: package.name, version, folder });
+    }
+    if copy.exists() {
+        fs::remove_dir_all(&copy)?;
+    }
+    let (from, to) = (home.join("source").join(package.folder), folder.join(package.folder));
+    // Not that of `to` alone, which may end in a dot.
+    fs::create_dir_all(&folder)?;
+    fs::create_dir_all(&to)?;
+    for entry in fs::read_dir(&from)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "c" || extension == "h") {
+            fs::copy(&path, to.join(path.file_name().expect("an entry has a name")))?;
+        }
+    }
+    tool::run(
+        Command::new("patch").args(["-s", "-p1", "--no-backup-if-mismatch", "-i"]).arg(patch).current_dir(&folder),
+    )?;
+    super::write_whole(&version_file, version.as_bytes())?;
+    Ok(SourcePackage { name: package.name, version, folder })
 }
 
 /// Completes the sources in `folder`.

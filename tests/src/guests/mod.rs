@@ -13,6 +13,7 @@
 //! network is needed.
 
 mod clang;
+mod crashes;
 mod debian;
 mod languages;
 mod module;
@@ -24,9 +25,12 @@ pub(crate) mod tool;
 pub(crate) mod wheel;
 
 pub(crate) use clang::{PACKAGES, missing};
+pub(crate) use crashes::is_crash_in_rust;
+pub use crashes::{CRASHES, crashing_input};
 pub use module::code_sections;
 pub use recipe::{BINDINGS, EXAMPLES, MEASURED, OUTSIDE, PROPERTIES};
 pub use recompile::recompile;
+pub(crate) use rust::{Callbacks, native_library};
 pub(crate) use sources::{Sources, sources};
 
 use crate::{cache, workspace};
@@ -82,8 +86,9 @@ fn make(recipe: &Recipe, built: &Path) -> Result<()> {
         }
         Source::Rust(package) => {
             // Cargo knows what is current.
-            replace(built, &rust::build(package)?)
+            replace(built, &rust::build(workspace(), package)?)
         }
+        Source::CrashInRust(package) => replace(built, &rust::build(&crashes::rust_home(), package)?),
         Source::Binding(language) => replace(built, &languages::build(*language)?),
         Source::Wheel(w) => {
             let from = format!("{} {}\nblake3 {}\n", w.requirement, w.file, w.blake3);

@@ -27,6 +27,8 @@ pub(super) enum Source {
     C(C),
     /// A package of this workspace.
     Rust(&'static str),
+    /// A package in `tests/guests/crashes/rust`.
+    CrashInRust(&'static str),
     /// The example of a binding.
     Binding(Language),
     Wheel(Wheel),
@@ -59,6 +61,8 @@ pub(super) struct Package {
     pub(super) flags: &'static [&'static str],
     /// What makes the sources complete, once they are unpacked.
     pub(super) preparation: Option<Preparation>,
+    /// What is changed in a copy of that folder then: a patch, by its path from the top of the repository.
+    pub(super) patch: Option<&'static str>,
 }
 
 /// A script that writes further sources.
@@ -94,13 +98,67 @@ pub(super) struct Wheel {
 }
 
 pub(super) fn find(name: &str) -> Result<&'static Recipe> {
-    RECIPES.iter().find(|r| r.name == name).with_context(|| {
-        let names: Vec<_> = RECIPES.iter().map(|r| r.name).collect();
+    all().find(|r| r.name == name).with_context(|| {
+        let names: Vec<_> = all().map(|r| r.name).collect();
         format!("no guest is called `{name}`; there are {}", names.join(", "))
     })
 }
 
-const MIB: u32 = 1 << 20;
+fn all() -> impl Iterator<Item = &'static Recipe> {
+    RECIPES.iter().chain(super::crashes::RECIPES)
+}
+
+pub(super) const MIB: u32 = 1 << 20;
+
+pub(super) const CJSON: Package =
+    Package { name: "cjson", folder: ".", files: &["cJSON.c"], flags: &[], preparation: None, patch: None };
+
+pub(super) const EXPAT: Package = Package {
+    name: "expat",
+    folder: "expat/lib",
+    files: &["xmlparse.c", "xmlrole.c", "xmltok.c"],
+    flags: &["-D_WASI_EMULATED_GETPID"],
+    preparation: None,
+    patch: None,
+};
+
+pub(super) const MD4C: Package = Package {
+    name: "md4c",
+    folder: "src",
+    files: &["entity.c", "md4c.c", "md4c-html.c"],
+    flags: &[],
+    preparation: None,
+    patch: None,
+};
+
+pub(super) const SQLITE3: Package = Package {
+    name: "sqlite3",
+    folder: "amalgamation",
+    files: &["sqlite3.c"],
+    flags: &[
+        "-DSQLITE_OS_OTHER=1",
+        "-DSQLITE_THREADSAFE=0",
+        "-DSQLITE_TEMP_STORE=3",
+        "-DSQLITE_OMIT_LOAD_EXTENSION",
+        "-DSQLITE_ENABLE_FTS5",
+        "-DSQLITE_ENABLE_RTREE",
+    ],
+    preparation: Some(Preparation {
+        script: "mkdir -p amalgamation; cd amalgamation; ../configure; make sqlite3.c",
+        programs: &["tclsh", "make", "cc"],
+        packages: &["tcl", "make", "gcc", "libc6-dev"],
+    }),
+    patch: None,
+};
+
+pub(super) const ZLIB: Package = Package {
+    name: "zlib",
+    folder: ".",
+    files: &["adler32.c", "crc32.c", "inffast.c", "inflate.c", "inftrees.c", "zutil.c"],
+    flags: &[],
+    preparation: None,
+    patch: None,
+};
 
 static RECIPES: &[Recipe] = &[
     Recipe {
@@ -136,6 +194,7 @@ static RECIPES: &[Recipe] = &[
                 ],
                 flags: &["-DHAVE_CONFIG_H=1"],
                 preparation: None,
+                patch: None,
             }),
             entry: Entry::LibFuzzer,
             flags: &["-O2", "-g1"],
@@ -160,7 +219,7 @@ static RECIPES: &[Recipe] = &[
         name: "cjson",
         source: Source::C(C {
             home: "tests/guests/cjson",
-            package: Some(Package { name: "cjson", folder: ".", files: &["cJSON.c"], flags: &[], preparation: None }),
+            package: Some(CJSON),
             entry: Entry::LibFuzzer,
             flags: &["-O2", "-g"],
             libraries: &[],
@@ -172,13 +231,7 @@ static RECIPES: &[Recipe] = &[
         name: "expat",
         source: Source::C(C {
             home: "tests/guests/expat",
-            package: Some(Package {
-                name: "expat",
-                folder: "expat/lib",
-                files: &["xmlparse.c", "xmlrole.c", "xmltok.c"],
-                flags: &["-D_WASI_EMULATED_GETPID"],
-                preparation: None,
-            }),
+            package: Some(EXPAT),
             entry: Entry::LibFuzzer,
             flags: &["-O2", "-g"],
             libraries: &["-lwasi-emulated-getpid"],
@@ -199,13 +252,7 @@ static RECIPES: &[Recipe] = &[
         name: "md4c",
         source: Source::C(C {
             home: "tests/guests/md4c",
-            package: Some(Package {
-                name: "md4c",
-                folder: "src",
-                files: &["entity.c", "md4c.c", "md4c-html.c"],
-                flags: &[],
-                preparation: None,
-            }),
+            package: Some(MD4C),
             entry: Entry::LibFuzzer,
             flags: &["-O2", "-g"],
             libraries: &[],
@@ -217,24 +264,7 @@ static RECIPES: &[Recipe] = &[
         name: "sqlite3",
         source: Source::C(C {
             home: "tests/guests/sqlite3",
-            package: Some(Package {
-                name: "sqlite3",
-                folder: "amalgamation",
-                files: &["sqlite3.c"],
-                flags: &[
-                    "-DSQLITE_OS_OTHER=1",
-                    "-DSQLITE_THREADSAFE=0",
-                    "-DSQLITE_TEMP_STORE=3",
-                    "-DSQLITE_OMIT_LOAD_EXTENSION",
-                    "-DSQLITE_ENABLE_FTS5",
-                    "-DSQLITE_ENABLE_RTREE",
-                ],
-                preparation: Some(Preparation {
-                    script: "mkdir -p amalgamation; cd amalgamation; ../configure; make sqlite3.c",
-                    programs: &["tclsh", "make", "cc"],
-                    packages: &["tcl", "make", "gcc", "libc6-dev"],
-                }),
-            }),
+            package: Some(SQLITE3),
             entry: Entry::LibFuzzer,
             flags: &["-O2", "-g"],
             libraries: &[],
@@ -246,13 +276,7 @@ static RECIPES: &[Recipe] = &[
         name: "zlib",
         source: Source::C(C {
             home: "tests/guests/zlib",
-            package: Some(Package {
-                name: "zlib",
-                folder: ".",
-                files: &["adler32.c", "crc32.c", "inffast.c", "inflate.c", "inftrees.c", "zutil.c"],
-                flags: &[],
-                preparation: None,
-            }),
+            package: Some(ZLIB),
             entry: Entry::LibFuzzer,
             flags: &["-O2", "-g"],
             libraries: &[],
@@ -286,13 +310,21 @@ const fn properties_in_c(home: &'static str) -> C {
 
 #[cfg(test)]
 mod tests {
+    use super::super::crashes::CRASHES;
     use super::*;
 
     #[test]
     fn every_named_guest_has_a_recipe_and_no_other_does() {
-        let named: Vec<_> =
-            EXAMPLES.iter().chain(OUTSIDE).chain(MEASURED).chain(PROPERTIES).chain(BINDINGS).copied().collect();
-        let made: Vec<_> = RECIPES.iter().map(|r| r.name).collect();
+        let named: Vec<_> = EXAMPLES
+            .iter()
+            .chain(OUTSIDE)
+            .chain(MEASURED)
+            .chain(PROPERTIES)
+            .chain(BINDINGS)
+            .chain(CRASHES)
+            .copied()
+            .collect();
+        let made: Vec<_> = all().map(|r| r.name).collect();
         assert_eq!(named, made);
     }
 

@@ -23,12 +23,11 @@ use std::process::Command;
 const TARGET: &str = "wasm32-unknown-unknown";
 const PACKAGES: &[&str] = &["rustc-web", "rust-web-src", "rust-web-llvm", "lld-22"];
 
-/// Builds the library of a package and gives the module. Cargo knows what has to be compiled.
-pub(super) fn build(package: &str) -> Result<Vec<u8>> {
+/// Builds the library of a package of the workspace in `home` and gives the module. Cargo knows what has to be compiled.
+pub(super) fn build(home: &Path, package: &str) -> Result<Vec<u8>> {
     let compiler = compiler()?;
     let target = cache().join("rust");
-    let mut cargo = tool_without_settings("cargo");
-    cargo.args(["build", "--release", "--lib", "--target", TARGET, "--package", package, "--target-dir"]).arg(&target);
+    let mut cargo = library_build(home, package, TARGET, &target);
     // Nothing in the module says where it was built.
     let remap = format!("--remap-path-prefix={}=", text(workspace())?);
     cargo.env("CARGO_ENCODED_RUSTFLAGS", remap);
@@ -38,6 +37,47 @@ pub(super) fn build(package: &str) -> Result<Vec<u8>> {
     tool::run(&mut cargo)?;
     let module = target.join(TARGET).join("release").join(package.replace('-', "_")).with_extension("wasm");
     fs::read(&module).with_context(|| format!("failed to read `{}`", module.display()))
+}
+
+/// Who counts what is executed, in native code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Callbacks {
+    /// What `-fsanitize=fuzzer-no-link` has clang put in, but for what rustc's LLVM does not know of Rust.
+    LibFuzzer,
+    /// Edges by guards, as `cargo afl` has them.
+    Afl,
+}
+
+/// Builds the package of a crash as a native library for a C linker, and gives its path.
+pub(crate) fn native_library(package: &str, callbacks: Callbacks) -> Result<PathBuf> {
+    let (folder, passes) = match callbacks {
+        Callbacks::LibFuzzer => ("libfuzzer", &["level=4", "inline-8bit-counters", "pc-table", "trace-compares"][..]),
+        Callbacks::Afl => ("afl", &["level=3", "trace-pc-guard"][..]),
+    };
+    let host = host()?;
+    let target = crate::bench::build::folder("rust")?.join(folder);
+    let passes = passes.iter().map(|pass| format!("\x1f-Cllvm-args=-sanitizer-coverage-{pass}")).collect::<String>();
+    let mut cargo = library_build(&super::crashes::rust_home(), package, &host, &target);
+    // Named as a target, the host's flags are not those of build scripts.
+    cargo.env("CARGO_ENCODED_RUSTFLAGS", format!("-Cpasses=sancov-module{passes}"));
+    tool::run(&mut cargo)?;
+    let library = format!("lib{}.a", package.replace('-', "_"));
+    Ok(target.join(host).join("release").join(library))
+}
+
+/// What `rustc` calls this machine.
+fn host() -> Result<String> {
+    let version = tool::run(tool_without_settings("rustc").arg("-vV"))?;
+    let version = String::from_utf8_lossy(&version.stdout);
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    Ok(host.context("`rustc -vV` names no host")?.to_owned())
+}
+
+fn library_build(home: &Path, package: &str, target: &str, folder: &Path) -> Command {
+    let mut cargo = tool_without_settings("cargo");
+    cargo.args(["build", "--release", "--lib", "--target", target, "--package", package, "--target-dir"]);
+    cargo.arg(folder).current_dir(home);
+    cargo
 }
 
 enum Compiler {

@@ -15,7 +15,7 @@ use std::cmp::Ordering;
 /// Streams with more choices are not finished so.
 const CHOICES_MAX: usize = 16;
 /// Blobs with more bytes are not finished.
-const BYTES_MAX: usize = 12;
+const BYTES_MAX: usize = 10;
 /// Nodes that are visited with one number of values.
 const VISITS_MAX: u64 = 200_000;
 
@@ -49,8 +49,8 @@ pub(super) fn finish(s: &mut Shrinker<'_>) -> Step<Option<Certificate>> {
     }
 }
 
-/// As [`finish`], for a stream of one blob: all that is left when bytes are deleted, if they are few, and all lower
-/// values of each byte.
+/// As [`finish`], for a stream of one blob of a few bytes: all that is left when some are deleted, any byte in the place
+/// of two neighbours, and all lower values of each byte.
 fn finish_blob(s: &mut Shrinker<'_>, blob: &[u8]) -> Step<Option<Certificate>> {
     let len = blob.len();
     let with = |blob: Vec<u8>| Some(vec![Choice::Blob(blob)]);
@@ -59,6 +59,11 @@ fn finish_blob(s: &mut Shrinker<'_>, blob: &[u8]) -> Step<Option<Certificate>> {
         kept.sort_by_key(|kept| kept.count_ones());
         let rest = |kept: usize| (0..len).filter(|at| kept >> at & 1 == 1).map(|at| blob[at]).collect();
         if s.first(0, kept.len(), |_, at| with(rest(kept[at])))?.is_some() {
+            return Ok(None);
+        }
+        let merged = |at: usize, byte: u8| [&blob[..at], &[byte], &blob[at + 2..]].concat();
+        let pairs = len.saturating_sub(1) * 256;
+        if s.first(0, pairs, |_, way| with(merged(way / 256, (way % 256) as u8)))?.is_some() {
             return Ok(None);
         }
         let lower: Vec<_> = (0..len).flat_map(|at| (0..blob[at]).map(move |rank| (at, rank))).collect();

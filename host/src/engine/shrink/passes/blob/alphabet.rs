@@ -1,7 +1,7 @@
 //! Replaces all bytes of one value by a simpler one, in all blobs.
 
 use super::blob;
-use crate::engine::shrink::search::lowest;
+use super::simpler::simplest;
 use crate::engine::shrink::shrinker::{Shrinker, Step};
 use crate::stream::{Choice, Trace};
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ pub(super) fn run(s: &mut Shrinker<'_>) -> Step<()> {
     while let Some(rank) = repeated(&s.current().trace).into_iter().rev().find(|rank| usize::from(*rank) < below) {
         below = rank.into();
         let base = s.current();
-        lowest(s, rank.into(), |s, lower| s.consider(replaced(&base.trace, rank, lower as u8)))?;
+        simplest(s, rank, |s, lower| s.consider(replaced(&base.trace, rank, lower)))?;
     }
     Ok(())
 }

@@ -7,15 +7,14 @@ use super::{blob, without};
 use crate::engine::shrink::search::longest;
 use crate::engine::shrink::shrinker::{Shrinker, Step};
 
-/// Chunks up to this size are tried at every place, if the blob is short.
-const ANYWHERE_MAX: usize = 8;
-/// Longer blobs are not short.
-const SHORT_MAX: usize = 96;
+/// Chunks up to this size are tried at every place, in blobs up to this length.
+const ANYWHERE: [(usize, usize); 2] = [(8, 32), (4, 96)];
 
 pub(super) fn run(s: &mut Shrinker<'_>, at: usize) -> Step<()> {
     aligned(s, at)?;
-    let mut size = ANYWHERE_MAX;
-    while size > 1 && blob(&s.current().trace, at).len() <= SHORT_MAX {
+    let size_max = |len: usize| ANYWHERE.iter().find(|(_, len_max)| len <= *len_max).map_or(0, |(size, _)| *size);
+    let mut size = size_max(blob(&s.current().trace, at).len());
+    while size > 1 {
         let mut from = 0;
         let places = |s: &Shrinker<'_>| (blob(&s.current().trace, at).len() + 1).saturating_sub(size);
         while let Some(start) = s.first(from, places(s), |trace, start| without(trace, at, start..start + size))? {

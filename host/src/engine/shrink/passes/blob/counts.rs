@@ -1,7 +1,8 @@
 //! Lowers a byte that may be a length, and deletes as many bytes behind it.
 //!
-//! The byte is a number as it is, or a digit. What it counts begins right behind it or a few bytes later.
+//! The byte is a digit, or a number as it is where there is no text. What it counts begins right behind it or a few bytes later.
 
+use super::tokens::is_text;
 use super::{blob, text, with_text};
 use crate::engine::shrink::search::longest;
 use crate::engine::shrink::shrinker::{Shrinker, Step};
@@ -17,7 +18,11 @@ pub(super) fn run(s: &mut Shrinker<'_>, at: usize) -> Step<()> {
     while place < blob(&s.current().trace, at).len().min(LEN_MAX) {
         let base = s.current();
         let bytes = text(&base.trace, at, taste);
-        let count = bytes.get(place).map_or(0, |byte| if byte.is_ascii_digit() { byte - b'0' } else { *byte });
+        let count = match bytes.get(place) {
+            Some(digit @ b'0'..=b'9') => digit - b'0',
+            Some(byte) if !is_text(&bytes) => *byte,
+            _ => 0,
+        };
         let left = bytes.len().saturating_sub(place + 1);
         if count == 0 || usize::from(count) > left {
             place += 1;

@@ -4,12 +4,14 @@
 //! behind them.
 
 mod alphabet;
+mod brackets;
 mod chunks;
 mod counts;
 mod cut;
 mod elements;
 mod lower;
 mod numbers;
+mod simpler;
 mod simplify;
 mod sort;
 mod tokens;

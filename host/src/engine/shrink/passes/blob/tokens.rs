@@ -1,13 +1,12 @@
-//! Deletes what a reader of text sees as one thing: lines, what is between brackets or quotes, brackets without what
-//! is between them, words.
+//! Deletes what a reader of text sees as one thing: lines, items of lists, what is between brackets, words.
 
-use super::{blob, text, with_blob, without};
+use super::{brackets, text, without};
 use crate::engine::shrink::search::longest;
 use crate::engine::shrink::shrinker::{Shrinker, Step};
 use std::ops::Range;
 
-/// Brackets of one text that are looked at.
-const BRACKETS_MAX: usize = 2000;
+/// Items of lists that are looked at.
+const ITEMS_MAX: usize = 2000;
 /// Texts of which not nearly all is printable are not looked at.
 const PRINTABLE_OF_100: usize = 85;
 
@@ -17,11 +16,13 @@ pub(super) fn run(s: &mut Shrinker<'_>, at: usize) -> Step<()> {
         return Ok(());
     }
     delete_all(s, at, lines)?;
-    brackets(s, at)?;
+    delete_all(s, at, items)?;
+    brackets::change(s, at)?;
+    brackets::begin_later(s, at)?;
     delete_all(s, at, words)
 }
 
-fn is_text(bytes: &[u8]) -> bool {
+pub(super) fn is_text(bytes: &[u8]) -> bool {
     let printable = bytes.iter().filter(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t' | b'\r')).count();
     bytes.len() > 1 && printable * 100 >= bytes.len() * PRINTABLE_OF_100
 }
@@ -54,6 +55,36 @@ fn lines(text: &[u8]) -> Vec<Range<usize>> {
     text.split_inclusive(|byte| *byte == b'\n').map(|line| (start, start += line.len()).0..start).collect()
 }
 
+/// Items of lists, each with the separator behind it, or before it if it is the last of several: what is beside each
+/// other in the same brackets is beside each other here.
+fn items(text: &[u8]) -> Vec<Range<usize>> {
+    // Where the brackets around this place opened, and where the item at this place began, the outermost list first.
+    let (mut lists, mut items) = (vec![(0, 0)], Vec::<(usize, Range<usize>)>::new());
+    for (at, byte) in text.iter().enumerate() {
+        let depth = lists.len();
+        let (opened, item) = lists.last_mut().expect("the text as a whole is a list");
+        match byte {
+            b'(' | b'[' | b'{' => lists.push((at + 1, at + 1)),
+            b',' | b';' | b'|' => {
+                items.push((depth, *item..at + 1));
+                *item = at + 1;
+            }
+            b')' | b']' | b'}' => {
+                if *opened < *item {
+                    items.push((depth, *item - 1..at));
+                }
+                if depth > 1 {
+                    lists.pop();
+                }
+            }
+            _ => {}
+        }
+    }
+    items.sort_by_key(|(depth, item)| (*depth, item.start));
+    items.truncate(ITEMS_MAX);
+    items.into_iter().map(|(_, item)| item).collect()
+}
+
 /// Runs of letters and digits, of spaces, and single other bytes.
 fn words(text: &[u8]) -> Vec<Range<usize>> {
     let mut start = 0;
@@ -64,89 +95,9 @@ fn words(text: &[u8]) -> Vec<Range<usize>> {
     text.chunk_by(is_together).map(|word| (start, start += word.len()).0..start).collect()
 }
 
-/// Deletes pairs of brackets, with and without what is between them; and puts what is in an inner pair of the same
-/// kind in the place of an outer one.
-fn brackets(s: &mut Shrinker<'_>, at: usize) -> Step<()> {
-    let taste = s.taste();
-    let mut from = 0;
-    loop {
-        let base = s.current();
-        let pairs = pairs(&text(&base.trace, at, taste));
-        let inner = |pair: usize| {
-            let Pair { opened, range } = &pairs[pair];
-            let is_inside = |other: &&Pair| {
-                other.opened == *opened && range.start < other.range.start && other.range.end <= range.end
-            };
-            pairs[pair + 1..].iter().take_while(|other| other.range.start < range.end).find(is_inside)
-        };
-        let found = s.first(from, 3 * pairs.len(), |trace, way| {
-            let Range { start, end } = pairs[way / 3].range;
-            let bytes = blob(trace, at);
-            match way % 3 {
-                0 => without(trace, at, start..end),
-                1 => {
-                    let inner = inner(way / 3)?.range.clone();
-                    with_blob(trace, at, [&bytes[..start], &bytes[inner], &bytes[end..]].concat())
-                }
-                _ => with_blob(trace, at, [&bytes[..start], &bytes[start + 1..end - 1], &bytes[end..]].concat()),
-            }
-        })?;
-        match found {
-            Some(way) => from = way / 3 * 3,
-            None => return Ok(()),
-        }
-    }
-}
-
-/// An opening bracket, what it closes with included.
-struct Pair {
-    opened: u8,
-    range: Range<usize>,
-}
-
-/// Pairs of brackets and of quotes, by where they begin.
-fn pairs(text: &[u8]) -> Vec<Pair> {
-    let (mut open, mut pairs) = (Vec::new(), Vec::new());
-    let mut quoted: [Option<usize>; 2] = [None; 2];
-    for (at, byte) in text.iter().enumerate() {
-        match byte {
-            b'(' | b'[' | b'{' | b'<' => open.push((*byte, at)),
-            b')' | b']' | b'}' | b'>' => {
-                let opens = match byte {
-                    b')' => b'(',
-                    other => other - 2,
-                };
-                if let Some(depth) = open.iter().rposition(|(opened, _)| *opened == opens) {
-                    pairs.push(Pair { opened: opens, range: open[depth].1..at + 1 });
-                    open.truncate(depth);
-                }
-            }
-            b'"' | b'\'' => match quoted[usize::from(*byte == b'"')].take() {
-                Some(start) => pairs.push(Pair { opened: *byte, range: start..at + 1 }),
-                None => quoted[usize::from(*byte == b'"')] = Some(at),
-            },
-            _ => {}
-        }
-        if pairs.len() == BRACKETS_MAX {
-            break;
-        }
-    }
-    pairs.sort_by_key(|pair| pair.range.start);
-    pairs
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn brackets_and_quotes_are_found_in_pairs() {
-        let ranges = |text: &[u8]| pairs(text).into_iter().map(|pair| pair.range).collect::<Vec<_>>();
-        assert_eq!(ranges(b"a(b[c])"), [1..7, 3..6]);
-        assert_eq!(ranges(b"{\"a\":<>}"), [0..8, 1..4, 5..7]);
-        assert_eq!(ranges(b"([)](a)"), [0..3, 4..7]);
-        assert_eq!(ranges(b"((("), []);
-    }
 
     #[test]
     fn words_and_lines_are_all_of_the_text() {
@@ -154,6 +105,7 @@ mod tests {
         for parts in [words(text), lines(text)] {
             assert_eq!(parts.iter().map(|part| &text[part.clone()]).collect::<Vec<_>>().concat(), text);
         }
+        assert_eq!(items(b"{a:1,b:[2,3]}"), [1..5, 4..12, 8..10, 9..11]);
         assert_eq!(words(b"a1  +b").len(), 4);
         assert_eq!(lines(b"a\n\nb").len(), 3);
     }

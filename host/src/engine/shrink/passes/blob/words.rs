@@ -14,21 +14,29 @@ pub(super) fn run(s: &mut Shrinker<'_>, at: usize) -> Step<()> {
     loop {
         let bytes = text(&s.current().trace, at, taste);
         let words = repeated(&bytes);
-        let found = s.first(from, 4 * words.len(), |trace, way| {
-            let word = &words[way / 4];
-            let new: &[u8] = match way % 4 {
+        let unused = &[unused(&bytes)];
+        let found = s.first(from, 5 * words.len(), |trace, way| {
+            let word = &words[way / 5];
+            let new: &[u8] = match way % 5 {
                 0 => b"",
                 1 => b"0",
                 2 => &word[..1],
+                3 => unused,
                 _ => &word[..word.len() / 2],
             };
             (new.len() < word.len()).then(|| with_text(trace, at, &replaced(&bytes, word, new), taste)).flatten()
         })?;
         match found {
-            Some(way) => from = way / 4 * 4,
+            Some(way) => from = way / 5 * 5,
             None => return Ok(()),
         }
     }
+}
+
+/// The first letter that is no word; `z` if all are.
+fn unused(bytes: &[u8]) -> u8 {
+    let is_used = |letter: &u8| bytes.split(|byte| !is_word(*byte)).any(|word| word == [*letter]);
+    (b'a'..=b'z').find(|letter| !is_used(letter)).unwrap_or(b'z')
 }
 
 fn is_word(byte: u8) -> bool {
