@@ -8,6 +8,7 @@ mod chunks;
 mod counts;
 mod cut;
 mod elements;
+mod exchange;
 mod lower;
 mod numbers;
 mod simplify;
@@ -33,6 +34,7 @@ pub(super) const ALL: &[Pass] = &[
     ("bytes-simplify", |s| each(s, simplify::run)),
     ("bytes-alphabet", alphabet::run),
     ("bytes-lower", |s| each(s, lower::run)),
+    ("bytes-exchange", |s| each(s, exchange::run)),
     ("bytes-sort", |s| each(s, sort::run)),
 ];
 
