@@ -23,10 +23,12 @@ mod sources;
 pub(crate) mod tool;
 pub(crate) mod wheel;
 
+pub use clang::clang;
 pub(crate) use clang::{PACKAGES, missing};
 pub use module::code_sections;
 pub use recipe::{BINDINGS, EXAMPLES, MEASURED, OUTSIDE, PROPERTIES};
 pub use recompile::recompile;
+pub use rust::rustc;
 pub(crate) use sources::{Sources, sources};
 
 use crate::{cache, workspace};
