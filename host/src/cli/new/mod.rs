@@ -125,7 +125,9 @@ fn find_sdk(given: Option<&Path>) -> Result<PathBuf> {
     let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default();
     if !manifest.lines().any(|line| line == "name = \"fuzzbox-guest\"") {
         let shown = folder.display();
-        bail!("the crate fuzzbox-guest is not in `{shown}`\nhelp: --sdk DIR, the folder `guest-sdk` of fuzzbox's sources");
+        bail!(
+            "the crate fuzzbox-guest is not in `{shown}`\nhelp: --sdk DIR, the folder `guest-sdk` of fuzzbox's sources"
+        );
     }
     fs::canonicalize(folder).with_context(|| format!("failed to find `{}`", folder.display()))
 }

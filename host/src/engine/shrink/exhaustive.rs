@@ -110,8 +110,10 @@ impl Search<'_> {
         let trace = &looked.attempt.trace;
         let at = begin.len();
         if trace.choices.len() <= at {
-            // An overrun may have gone on.
-            self.all &= looked.attempt.verdict != Verdict::Overrun;
+            // An overrun may have gone on, and a guest that knows how long the stream is may do so with a longer one.
+            let is_known = looked.attempt.verdict != Verdict::Overrun && trace.entropy.is_none();
+            self.all &= is_known;
+            self.shape &= is_known || !in_shape;
             return Ok(false);
         }
         if at + 1 > room {
