@@ -1,6 +1,7 @@
 //! Guests made of properties do the same in WebAssembly as natively, on the same choices.
 
 mod canonical;
+mod found;
 
 mod host;
 

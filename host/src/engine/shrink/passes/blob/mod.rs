@@ -13,6 +13,7 @@ mod lower;
 mod numbers;
 mod simplify;
 mod sort;
+mod together;
 mod tokens;
 mod words;
 
@@ -28,6 +29,7 @@ pub(super) const ALL: &[Pass] = &[
     ("bytes-elements", |s| each(s, elements::run)),
     ("bytes-tokens", |s| each(s, tokens::run)),
     ("bytes-chunks", |s| each(s, chunks::run)),
+    ("bytes-together", together::run),
     ("bytes-counts", |s| each(s, counts::run)),
     ("bytes-words", |s| each(s, words::run)),
     ("bytes-numbers", |s| each(s, numbers::run)),
