@@ -29,7 +29,7 @@ fn decodes(name: &str, property: &str) -> Result<()> {
     let mut rng = Tail::random(1);
     let (mut other, mut failed) = (0, 0);
     for number in 0..streams {
-        let mut stream = vec![0; (rng.next_u64() % LEN_MAX >> (rng.next_u32() % 8)) as usize];
+        let mut stream = vec![0; ((rng.next_u64() % LEN_MAX) >> (rng.next_u32() % 8)) as usize];
         rng.fill_bytes(&mut stream);
         if rng.next_u32().is_multiple_of(2) {
             // Small numbers, which more often fit.

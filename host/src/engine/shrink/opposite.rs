@@ -8,7 +8,6 @@ use super::passes::descents;
 use super::shrinker::{Shrinker, Step};
 use super::value::{index_of, is_number};
 use crate::stream::Trace;
-use std::ops::Range;
 
 /// Tries at most so many. True if something simpler was found.
 pub(super) fn opposite(s: &mut Shrinker<'_>, tries: u64) -> Step<bool> {
