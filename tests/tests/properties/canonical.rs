@@ -1,8 +1,10 @@
-//! Every byte string is a stream of every example, and its canonical form does the same.
+//! Every byte string is a stream of every example, and its canonical form does the same. Natively it is the same form.
 
+use super::Property;
 use anyhow::Result;
 use fuzzbox::sandbox::{Executor, Outcome, Settings, Target};
 use fuzzbox::stream::{Rule, Tail, Trace, encode};
+use fuzzbox_guest::native;
 use fuzzbox_tests::guest;
 use rand_core::Rng as _;
 use std::sync::Arc;
@@ -20,8 +22,8 @@ fn run(executor: &mut Executor, stream: &[u8]) -> Result<(Outcome, Trace, u64)> 
     Ok((outcome, observation.draws(), observation.fuel()))
 }
 
-/// Executes random byte strings and their canonical forms.
-fn decodes(name: &str, property: &str) -> Result<()> {
+/// Executes random byte strings and their canonical forms; natively too, what is in Rust.
+fn decodes(name: &str, property: &str, native: Option<Property>) -> Result<()> {
     let streams = std::env::var("FUZZBOX_CANONICAL_STREAMS").map_or(STREAMS, |text| text.parse().expect("a number"));
     let settings = Settings { entry: Some(format!("fbx_{property}")), ..Settings::default() };
     let target = Target::load(&std::fs::read(guest(name)?)?, settings)?;
@@ -43,6 +45,10 @@ fn decodes(name: &str, property: &str) -> Result<()> {
         assert_eq!((&again.choices, &again.spans), (&trace.choices, &trace.spans), "{name} {number}: {stream:?}");
         assert_eq!(again.misaligned, None, "{name} {number}: {stream:?}");
         assert_eq!(encode(&again.canonical().choices), canonical, "{name} {number}: {stream:?}");
+        if let Some(native) = native {
+            let natively = native::run(native::decode(&stream).into(), native);
+            assert_eq!(native::encode(&natively.choices), canonical, "{name} {number}: {stream:?}");
+        }
         other += u32::from(canonical != stream);
         failed += u32::from(outcome.trap().is_some());
     }
@@ -53,21 +59,21 @@ fn decodes(name: &str, property: &str) -> Result<()> {
 
 #[test]
 fn any_bytes_are_actions_on_a_map() -> Result<()> {
-    decodes("btree-map", "agrees_with_model")
+    decodes("btree-map", "agrees_with_model", Some(btree_map::agrees_with_model))
 }
 
 #[test]
 fn any_bytes_are_losses_of_messages() -> Result<()> {
-    decodes("lossy-network", "elects_a_leader")?;
-    decodes("lossy-network", "elects_a_leader_in_turn")
+    decodes("lossy-network", "elects_a_leader", Some(lossy_network::elects_a_leader))?;
+    decodes("lossy-network", "elects_a_leader_in_turn", Some(lossy_network::elects_a_leader_in_turn))
 }
 
 #[test]
 fn any_bytes_are_data() -> Result<()> {
-    decodes("round-trip", "comes_back")
+    decodes("round-trip", "comes_back", Some(round_trip::comes_back))
 }
 
 #[test]
 fn any_bytes_are_an_expression() -> Result<()> {
-    decodes("optimiser", "same_value")
+    decodes("optimiser", "same_value", None)
 }
