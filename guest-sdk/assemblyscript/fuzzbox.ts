@@ -215,7 +215,7 @@ export function value(type_id: i64, encoding: u32, bytes: Uint8Array): void {
   value_(type_id, encoding, bytes.dataStart, bytes.byteLength);
 }
 
-/** About how many draws are still given or random. */
+/** How many draws are still given or random. */
 export function remaining(): u32 {
   return remaining_();
 }

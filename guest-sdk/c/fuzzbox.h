@@ -92,7 +92,7 @@ FBX_IMPORT(keyframe) void fbx_keyframe(uint32_t id, int64_t arg);
 FBX_IMPORT(name) void fbx_name_text(uint32_t kind, uint32_t id, const char *name, uint32_t len);
 FBX_IMPORT(note) void fbx_note_text(const char *text, uint32_t len);
 FBX_IMPORT(value) void fbx_value(uint64_t type_id, uint32_t encoding, const void *bytes, uint32_t len);
-/* About how many draws are still given or random. */
+/* How many draws are still given or random. */
 FBX_IMPORT(remaining) uint32_t fbx_remaining(void);
 FBX_IMPORT(feature) int32_t fbx_feature_text(const char *name, uint32_t len);
 

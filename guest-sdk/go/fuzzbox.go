@@ -215,7 +215,7 @@ func Value(typeID int64, encoding uint32, bytes []byte) {
 	value(typeID, encoding, unsafe.Pointer(unsafe.SliceData(bytes)), uint32(len(bytes)))
 }
 
-// Remaining is about how many draws are still given or random.
+// Remaining is how many draws are still given or random.
 func Remaining() int { return int(remaining()) }
 
 // Feature says whether a feature takes part.

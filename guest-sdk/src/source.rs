@@ -347,11 +347,12 @@ impl Source {
         self.backend.value(type_id, encoding, bytes);
     }
 
-    /// About how many draws are still given or random; 0 when only simplest values follow. For what has to happen once there is
+    /// How many draws are still given or random; 0 when only simplest values follow. For what has to happen once there is
     /// no more randomness: faults cease, and a system must come to rest.
     ///
-    /// A stream that is replayed ends with the last draw that was made, however much was left then. So ask before a draw
-    /// whether it is to be made, not after it what is to be done.
+    /// What a guest that asks was told is part of its stream: that is as long as what it was drawn from, so replaying it gives
+    /// the same answers. Natively, from a seed, the number is an estimate (of bytes, not of draws), but for 0; that
+    /// comes at the same draw when the stream is replayed.
     pub fn remaining(&mut self) -> u32 {
         self.backend.remaining()
     }

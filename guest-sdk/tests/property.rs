@@ -77,6 +77,39 @@ fn remaining_says_when_nothing_random_is_left() {
     assert_eq!(run.outcome, Outcome::Passed);
 }
 
+#[test]
+fn a_stream_of_a_guest_that_asks_what_remains_gives_the_same_answers() {
+    // Draws of one byte or several, some of them behind the end of the entropy, and answers in between.
+    let asking = |source: &mut Source| {
+        let mut answers = Vec::new();
+        for at in 0..source.int(0..=20_u32) {
+            if at % 3 == 0 {
+                answers.push(source.remaining() > 0);
+            }
+            if at % 2 == 0 {
+                source.bool()
+            } else {
+                source.int::<u64>(..) > 9
+            };
+        }
+        answers.push(source.remaining() > 0);
+        source.note(format_args!("{answers:?}"));
+    };
+    let (mut longer, mut shorter) = (0, 0);
+    for state in 1..=500_u32 {
+        let run = native::run(native::Seed::new(state % 50, state.wrapping_mul(0x9e37_79b9)).into(), asking);
+        let drawn = 1 + match run.choices.first() {
+            Some(Choice::Index(index)) => *index as usize,
+            _ => 0,
+        };
+        longer += usize::from(run.choices.len() > drawn);
+        shorter += usize::from(run.choices.len() < drawn);
+        let again = native::run(run.choices.clone().into(), asking);
+        assert_eq!((&again.notes, &again.choices), (&run.notes, &run.choices), "{state}");
+    }
+    assert!(longer > 50 && shorter > 50, "{longer} {shorter}");
+}
+
 /// What the test of a property says when it fails.
 fn complaint(property: &Property<'_>) -> String {
     let error = catch_unwind(std::panic::AssertUnwindSafe(|| native::check(property))).expect_err("it fails");

@@ -188,7 +188,7 @@ pub fn value(type_id: i64, encoding: u32, encoded: []const u8) void {
     imports.value(type_id, encoding, encoded.ptr, @intCast(encoded.len));
 }
 
-/// About how many draws are still given or random.
+/// How many draws are still given or random.
 pub fn remaining() u32 {
     return imports.remaining();
 }

@@ -7,13 +7,13 @@ const ENTRIES_MAX: usize = 3;
 const ENTRIES_MIN: usize = ENTRIES_MAX / 2;
 
 /// A map from small numbers to small numbers.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Map {
     root: Node,
     len: usize,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Node {
     entries: Vec<(u8, u8)>,
     /// One more than there are entries; none in a leaf.
@@ -190,5 +190,37 @@ impl Node {
         if let Some(last) = self.children.get(self.entries.len()) {
             last.append_to(all);
         }
+    }
+}
+
+#[cfg(test)]
+impl Map {
+    /// How deep the tree is, and how many entries each node has, each before its children: all there is but for keys and
+    /// values.
+    pub(crate) fn shape(&self) -> Vec<usize> {
+        fn walk(node: &Node, shape: &mut Vec<usize>) {
+            shape.push(node.entries.len());
+            node.children.iter().for_each(|child| walk(child, shape));
+        }
+        let depth = std::iter::successors(Some(&self.root), |node| node.children.first()).count();
+        let mut shape = vec![depth];
+        walk(&self.root, &mut shape);
+        shape
+    }
+
+    /// Gives each entry the key that belongs to its place.
+    pub(crate) fn renumber(&mut self, key: fn(u8) -> u8) {
+        fn walk(node: &mut Node, place: &mut u8, key: fn(u8) -> u8) {
+            for at in 0..=node.entries.len() {
+                if let Some(child) = node.children.get_mut(at) {
+                    walk(child, place, key);
+                }
+                if let Some(entry) = node.entries.get_mut(at) {
+                    entry.0 = key(*place);
+                    *place += 1;
+                }
+            }
+        }
+        walk(&mut self.root, &mut 0, key);
     }
 }

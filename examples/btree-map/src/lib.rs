@@ -1,6 +1,8 @@
 //! A B-tree map does what the map of the standard library does. Almost.
 
 pub mod btree;
+#[cfg(test)]
+mod minimum;
 
 use btree::Map;
 use fuzzbox_guest::{Generate, property};

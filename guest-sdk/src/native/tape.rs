@@ -99,6 +99,20 @@ pub(crate) struct Backend {
     open: Vec<usize>,
     lens: Vec<u32>,
     notes_len: usize,
+    /// Choices that were given, if nothing else is.
+    given_only: Option<usize>,
+    asked: Asked,
+}
+
+/// What the guest was told of how much is left.
+#[derive(Clone, Copy, Debug)]
+enum Asked {
+    /// Nothing.
+    Never,
+    /// There was something, and with it there were so many choices in all.
+    Some(usize),
+    /// Nothing was left when there were so many.
+    Ended(usize),
 }
 
 /// Nothing given: only simplest values.
@@ -111,6 +125,8 @@ impl Default for Backend {
 impl Backend {
     pub(super) fn new(input: Input) -> Self {
         Self {
+            given_only: input.seed.is_none().then_some(input.stream.len().min(CHOICES_MAX)),
+            asked: Asked::Never,
             given: input.stream.into_iter(),
             entropy: Entropy::new(input.seed.map(Seed::bytes).unwrap_or_default()),
             record: Record::default(),
@@ -124,7 +140,25 @@ impl Backend {
         while !self.open.is_empty() {
             self.span_end(0);
         }
+        self.keep_entropy();
         self.record
+    }
+
+    /// If the guest asked how much is left, the stream is made to say the same again: what was drawn when nothing was left is
+    /// left out, as it is the simplest in any case, and what was left and not drawn is there.
+    fn keep_entropy(&mut self) {
+        let drawn = self.record.choices.len();
+        let len = match (self.asked, self.given_only) {
+            (Asked::Never, _) => return,
+            (_, Some(given)) => given,
+            (Asked::Ended(len), None) => len,
+            (Asked::Some(len), None) => len.max(drawn),
+        };
+        self.record.choices.resize(len, Choice::Index(0));
+        for span in &mut self.record.spans {
+            span.start = span.start.min(len);
+            span.end = span.end.min(len);
+        }
     }
 
     /// The next choice: what is given if it fits, else what `fresh` makes of the entropy.
@@ -317,7 +351,13 @@ impl Backend {
     pub(crate) fn remaining(&mut self) -> u32 {
         let made = self.record.choices.len();
         let random = RANDOM_CHOICES_MAX.saturating_sub(made).min(self.entropy.left());
-        (CHOICES_MAX - made).min(self.given.len() + random) as u32
+        let left = (CHOICES_MAX - made).min(self.given.len() + random);
+        self.asked = match self.asked {
+            Asked::Ended(len) => Asked::Ended(len),
+            _ if left == 0 => Asked::Ended(made),
+            _ => Asked::Some(made + left),
+        };
+        left as u32
     }
 
     pub(crate) fn feature(&mut self, _name: &str) -> bool {

@@ -12,6 +12,7 @@ mod inspect;
 mod instrument;
 mod libfuzzer;
 mod ls;
+mod new;
 mod output;
 mod replay;
 mod repro;
@@ -40,6 +41,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    /// Make a guest to begin with: something to test, and a property that finds the bug in it
+    New(new::Args),
     /// Fuzz one or more targets
     Run(run::Args),
     /// Run a finding again, by a prefix of its hash or of its input's hash
@@ -94,6 +97,7 @@ fn on_large_stack(job: impl FnOnce() -> Verdict + Send) -> Verdict {
 
 fn run(verb: Verb) -> Verdict {
     match verb {
+        Verb::New(args) => args.run(),
         Verb::Run(args) => args.run(),
         Verb::Repro(args) => args.run(),
         Verb::Replay(args) => args.run(),

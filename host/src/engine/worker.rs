@@ -157,7 +157,7 @@ impl Workers {
         self.run(&variants, inputs.len() as u64, |task, worker| worker.quick.run(&inputs[usize::try_from(task)?]))
     }
 
-    /// As [`Workers::outcomes`] for a target that draws its input: executes streams by their rules, and gives what was drawn as well.
+    /// As [`Workers::outcomes`] for a target that draws its input: executes streams by their rules, and gives the canonical traces as well.
     ///
     /// # Errors
     ///
@@ -167,7 +167,7 @@ impl Workers {
         self.run(&variants, streams.len() as u64, |task, worker| {
             let (stream, rule) = &streams[usize::try_from(task)?];
             let outcome = worker.quick.run_stream(stream, rule)?;
-            Ok((outcome, worker.quick.observation().draws()))
+            Ok((outcome, worker.quick.observation().draws().canonical()))
         })
     }
 
@@ -250,7 +250,7 @@ impl Worker {
         let observation = executor.observation();
         let mut drawn = None;
         if variants.metered.takes_choices() && !matches!(outcome, Outcome::Rejected | Outcome::Overrun) {
-            let draws = observation.draws();
+            let draws = observation.draws().canonical();
             self.input = encode(&draws.choices);
             drawn = Some(draws);
             if self.input.len() > variants.metered.settings.input_bytes_max as usize {

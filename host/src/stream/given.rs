@@ -73,7 +73,7 @@ impl Given {
 }
 
 /// As much as the host writes of the control block.
-const CONTROL_BYTES: usize = layout::SPANS_LOST as usize + 4;
+const CONTROL_BYTES: usize = layout::ASKED as usize + 4;
 
 #[cfg(test)]
 mod tests {

@@ -23,6 +23,8 @@ impl Trace {
         trace.given = (control(layout::END) / layout::ITEM_BYTES as usize).min(trace.draws.len());
         trace.misaligned = control(layout::MISALIGNED).checked_sub(1);
         trace.overrun = control(layout::STATUS) == layout::OVERRUN as usize;
+        let entropy = control(layout::END).max(control(layout::RANDOM_END)) / layout::ITEM_BYTES as usize;
+        trace.entropy = (control(layout::ASKED) != 0).then_some(entropy);
         trace
     }
 }

@@ -60,6 +60,8 @@ pub struct Reference {
     draws: Vec<Draw>,
     misaligned: Option<usize>,
     overrun: bool,
+    /// The guest asked how many draws are left.
+    asked: bool,
     blob_bytes: u32,
     /// Elements of the collections of the spans that are open, that of no span first.
     counts: Vec<u32>,
@@ -90,6 +92,7 @@ impl Reference {
             draws: Vec::new(),
             misaligned: None,
             overrun: false,
+            asked: false,
             blob_bytes: 0,
             counts: vec![0],
             spans: Spans::default(),
@@ -101,9 +104,10 @@ impl Reference {
     /// What was drawn, with the spans that the guest told.
     pub fn trace(self) -> (Trace, Told) {
         let given = self.given.len().min(self.draws.len());
+        let entropy = self.asked.then(|| self.entropy());
         let spans = self.spans.finish(self.draws.len() as u32);
         let Self { choices, draws, misaligned, overrun, told, .. } = self;
-        (Trace { choices, draws, spans, given, misaligned, overrun }, told)
+        (Trace { choices, draws, spans, given, misaligned, overrun, entropy }, told)
     }
 
     /// Where the next choice comes from, if the execution goes on.
@@ -153,10 +157,16 @@ impl Reference {
     }
 
     /// How many draws there are left in the stream and its random part.
-    pub fn remaining(&self) -> u32 {
+    pub fn remaining(&mut self) -> u32 {
+        self.asked = true;
+        self.entropy().saturating_sub(self.draws.len()) as u32
+    }
+
+    /// How many choices the stream and its random part have.
+    fn entropy(&self) -> usize {
         let random =
             if let Tail::Random { choices, .. } = self.rule.tail { choices.min(layout::CHOICES_MAX) } else { 0 };
-        (self.given.len() as u32).max(random).saturating_sub(self.draws.len() as u32)
+        self.given.len().max(random as usize)
     }
 
     /// Begins a span.

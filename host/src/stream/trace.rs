@@ -5,10 +5,10 @@ use super::float::zigzag;
 
 /// The draws of one execution and their spans.
 ///
-/// `choices[i]` is what `draws[i]` took: the canonical stream of the execution, whatever stream it was given.
+/// `choices[i]` is what `draws[i]` took, whatever stream the execution was given; [`Trace::canonical`] is the stream that does the same.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
-    /// The canonical stream.
+    /// What was drawn.
     pub choices: Vec<Choice>,
     /// One for each choice.
     pub draws: Vec<Draw>,
@@ -20,6 +20,31 @@ pub struct Trace {
     pub misaligned: Option<usize>,
     /// The execution drew more than the trace can hold, and ended there.
     pub overrun: bool,
+    /// If the guest asked how many draws are left (`remaining`): how many choices the stream and its random part had, read or not.
+    pub entropy: Option<usize>,
+}
+
+impl Trace {
+    /// The same with a stream that does the same: what was drawn, unless the guest asked how much is left. Then the length of
+    /// the stream is part of what it was told, so the stream keeps it: what was drawn behind its end is left out, which is the
+    /// simplest in any case, and what nobody drew is there as draws that leave no choice.
+    ///
+    /// ```text
+    /// given 3 1 4 1, drawn 3 1       3 1            asked: 3 1 0 0
+    /// given 3 1, drawn 3 1 0         3 1 0          asked: 3 1
+    /// ```
+    #[must_use]
+    pub fn canonical(mut self) -> Self {
+        let Some(len) = self.entropy else { return self };
+        self.choices.resize(len, Choice::ZERO);
+        self.draws.resize(len, Draw::UNREAD);
+        for span in &mut self.spans {
+            span.start = span.start.min(len as u32);
+            span.end = span.end.min(len as u32);
+        }
+        self.given = self.given.min(len);
+        self
+    }
 }
 
 /// One draw.
@@ -45,6 +70,10 @@ pub struct Draw {
 }
 
 impl Draw {
+    /// What stands for a choice that is there but was not drawn.
+    const UNREAD: Self =
+        Self { kind: DrawKind::Choice, site: 0, max: 0, forced: true, payload: false, lo: 0, hi: 0, towards: 0 };
+
     /// The smallest and the largest integer that it can give, and the one that index 0 stands for.
     pub fn bounds(&self) -> (i128, i128, i128) {
         let (lo, hi) = (self.wide(self.lo), self.wide(self.hi));

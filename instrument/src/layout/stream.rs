@@ -110,6 +110,9 @@ pub const ENTRIES_LOST: u32 = 76;
 /// Whether a span had no room.
 pub const SPANS_LOST: u32 = 80;
 
+/// Whether the guest asked how many draws are left, a `u32`: then the length of the stream is part of what it was told.
+pub const ASKED: u32 = 84;
+
 /// Where the counts are.
 pub const COUNTS: u32 = 1 << 12;
 

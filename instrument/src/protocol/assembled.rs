@@ -242,7 +242,7 @@ const TEXTS: [(&str, &str); 9] = [
 ];
 
 /// Numbers, by name.
-const NUMBERS: [(&str, u32); 74] = [
+const NUMBERS: [(&str, u32); 75] = [
     ("%STATUS", s::STATUS),
     ("%REJECTED", s::REJECTED),
     ("%FAILED", s::FAILED),
@@ -263,6 +263,7 @@ const NUMBERS: [(&str, u32); 74] = [
     ("%ENTRIES_USED", s::ENTRIES_USED),
     ("%ENTRIES_LOST", s::ENTRIES_LOST),
     ("%SPANS_LOST", s::SPANS_LOST),
+    ("%ASKED", s::ASKED),
     ("%DEPTHS", s::DEPTHS),
     ("%COUNTS", s::COUNTS),
     ("%ITEMS", s::ITEMS),

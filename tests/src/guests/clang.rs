@@ -18,6 +18,15 @@ pub(crate) const PACKAGES: &[&str] = &["clang-22", "lld-22", "wasi-libc", "libcl
 /// Debian's C library lives under this older name of `wasm32-wasip1`, which clang would like to see replaced.
 pub(super) const TARGET: &[&str] = &["--target=wasm32-wasi", "-Wno-deprecated"];
 
+/// The compiler that makes modules of C, after [`provide`].
+///
+/// # Errors
+///
+/// If it isn't there and can't be installed.
+pub fn clang() -> Result<&'static str> {
+    provide().map(|()| CLANG)
+}
+
 /// Makes sure that compiler, linker, C library and compiler support are there; installs them if that is possible.
 pub(super) fn provide() -> Result<()> {
     let Some(missing) = missing()? else { return Ok(()) };

@@ -80,6 +80,22 @@ fn library_build(home: &Path, package: &str, target: &str, folder: &Path) -> Com
     cargo
 }
 
+/// The compiler that makes modules of Rust, a file named `rustc`, with the library that it needs.
+///
+/// # Errors
+///
+/// If there is none and it can't be made.
+pub fn rustc() -> Result<PathBuf> {
+    fs::create_dir_all(cache()).with_context(|| format!("failed to create `{}`", cache().display()))?;
+    match compiler()? {
+        Compiler::Debian(rustc) => Ok(rustc),
+        Compiler::Usual => {
+            let answer = tool::run(tool_without_settings("rustc").args(["--print", "sysroot"]))?;
+            Ok(PathBuf::from(String::from_utf8_lossy(&answer.stdout).trim()).join("bin/rustc"))
+        }
+    }
+}
+
 enum Compiler {
     /// What `rustc` is here.
     Usual,

@@ -1,5 +1,8 @@
 //! Guests made of properties do the same in WebAssembly as natively, on the same choices.
 
+mod canonical;
+mod found;
+
 mod host;
 
 use anyhow::{Context as _, Result, ensure};
@@ -111,8 +114,6 @@ fn programs_in_c_do_the_same_natively() -> Result<()> {
             std::fs::write(&stream, native::encode(&wasm.choices))?;
             let output = Command::new(&program).arg(property).arg(&stream).output()?;
             let said = String::from_utf8(output.stderr)?;
-            // Whether something is left is not the same at the end of a stream that is given and of one that is being made.
-            let lines = |line: &&str| !line.starts_with("  remaining ");
             let notes = wasm.notes.iter().map(|note| format!("  {note}"));
             let end = match &wasm.outcome {
                 Outcome::Passed => "passed".to_owned(),
@@ -121,8 +122,7 @@ fn programs_in_c_do_the_same_natively() -> Result<()> {
                 Outcome::Overrun => unreachable!("{name} draws little"),
             };
             let expected = notes.chain([end]).collect::<Vec<_>>().join("\n");
-            let (said, expected) = (said.lines().filter(lines), expected.lines().filter(lines));
-            assert_eq!(said.collect::<Vec<_>>(), expected.collect::<Vec<_>>(), "{name} {seed}");
+            assert_eq!(said.trim_end(), expected, "{name} {seed}");
         }
     }
     Ok(())

@@ -5,6 +5,9 @@
 //! the current one, or as long and not simpler, is left out. Draws with many values make the tree too wide, so it is
 //! searched with the first 1, 3, 7, ... of them until nothing is left out or the limit is reached: what is wrong with
 //! a small result is most often a small change away.
+//!
+//! Before that, short streams are executed however long the current one is, those first of which there are few: with a
+//! choices of b bits there are 2^(a b). What is simple may be far away from where the passes ended.
 
 use super::report::Certificate;
 use super::shrinker::{Shrinker, Step, Stop};
@@ -16,6 +19,8 @@ use std::cmp::Ordering;
 const CHOICES_MAX: usize = 16;
 /// Blobs with more bytes are not finished.
 const BYTES_MAX: usize = 10;
+/// Bits of a short stream, at most.
+const SHORT_BITS_MAX: usize = 24;
 /// Nodes that are visited with one number of values.
 const VISITS_MAX: u64 = 200_000;
 
@@ -26,14 +31,20 @@ pub(super) fn finish(s: &mut Shrinker<'_>) -> Step<Option<Certificate>> {
     if let ([Choice::Blob(blob)], true) = (&*base.trace.choices, limit > 0) {
         return finish_blob(s, blob);
     }
-    if base.trace.choices.len() > CHOICES_MAX || limit == 0 {
+    if limit == 0 {
+        return Ok(Some(Certificate::None));
+    }
+    if has_short(s, &base.trace, limit / 2)? {
+        return Ok(None);
+    }
+    if base.trace.choices.len() > CHOICES_MAX {
         return Ok(Some(Certificate::None));
     }
     let mut proven = Certificate::None;
     let limit = s.report.exhaustive.saturating_add(limit);
     let mut values: u64 = 1;
     loop {
-        let mut search = Search { current: &base.trace, values, limit, visits: VISITS_MAX, all: true, shape: true };
+        let mut search = Search::new(&base.trace, values, limit);
         match search.visit(s, &mut Vec::new(), true) {
             Ok(true) => return Ok(None),
             Ok(false) if search.all => return Ok(Some(Certificate::Minimal)),
@@ -79,8 +90,31 @@ fn finish_blob(s: &mut Shrinker<'_>, blob: &[u8]) -> Step<Option<Certificate>> {
     Ok(Some(if len < 2 { Certificate::Minimal } else { Certificate::None }))
 }
 
+/// Whether there is a short stream that fails, among the first of so many executions; that is the current one then.
+fn has_short(s: &mut Shrinker<'_>, current: &Trace, execs: u64) -> Step<bool> {
+    let limit = s.report.exhaustive.saturating_add(execs);
+    for total_bits in 1..=SHORT_BITS_MAX {
+        for len in 1..current.choices.len().min(total_bits + 1) {
+            if !total_bits.is_multiple_of(len) {
+                continue;
+            }
+            let values = (1 << (total_bits / len)) - 1;
+            let mut search = Search { len_max: len, ..Search::new(current, values, limit) };
+            match search.visit(s, &mut Vec::new(), true) {
+                Ok(true) => return Ok(true),
+                Ok(false) => {}
+                Err(Stop::Spent) => return Ok(false),
+                Err(host) => return Err(host),
+            }
+        }
+    }
+    Ok(false)
+}
+
 struct Search<'a> {
     current: &'a Trace,
+    /// Choices of what is visited, at most.
+    len_max: usize,
     /// Values of a draw that are tried, beside 0.
     values: u64,
     /// Executions at which to stop.
@@ -93,14 +127,18 @@ struct Search<'a> {
     shape: bool,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    fn new(current: &'a Trace, values: u64, limit: u64) -> Self {
+        Self { current, len_max: usize::MAX, values, limit, visits: VISITS_MAX, all: true, shape: true }
+    }
+
     /// Visits all that begins with `begin`, whose draws are the current one's if `in_shape`. True if something
     /// simpler was found.
     fn visit(&mut self, s: &mut Shrinker<'_>, begin: &mut Vec<Choice>, in_shape: bool) -> Step<bool> {
         let len = self.current.choices.len();
         let order = begin.as_slice().cmp(&self.current.choices[..begin.len().min(len)]);
         // Behind the current one only shorter streams are simpler.
-        let room = if order == Ordering::Greater { len - 1 } else { len };
+        let room = if order == Ordering::Greater { len - 1 } else { len }.min(self.len_max);
         if begin.len() > room {
             return Ok(false);
         }
@@ -112,11 +150,25 @@ impl Search<'_> {
         if looked.improved {
             return Ok(true);
         }
-        let trace = &looked.attempt.trace;
+        let mut attempt = looked.attempt;
         let at = begin.len();
+        if attempt.trace.entropy.is_some() {
+            // What the guest does depends on how long the stream is: nothing is proven.
+            (self.all, self.shape) = (false, false);
+            if at < room {
+                begin.push(Choice::ZERO);
+                let longer = s.look(begin.clone(), super::subject::Tail::Zero)?;
+                begin.pop();
+                if longer.improved {
+                    return Ok(true);
+                }
+                attempt = longer.attempt;
+            }
+        }
+        let trace = &attempt.trace;
         if trace.choices.len() <= at {
             // An overrun may have gone on.
-            self.all &= looked.attempt.verdict != Verdict::Overrun;
+            self.all &= attempt.verdict != Verdict::Overrun;
             return Ok(false);
         }
         if at + 1 > room {

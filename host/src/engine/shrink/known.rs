@@ -1,6 +1,6 @@
 //! Attempts that are known, so that nothing is executed twice.
 //!
-//! An execution that drew exactly `c` is what any stream that begins with `c` gives. And no canonical stream begins
+//! An execution that drew exactly `c`, and did not ask how long its stream is, is what any stream that begins with `c` gives. And no canonical stream begins
 //! with another one, because a guest that has drawn the same so far does the same next. So among the canonical
 //! streams in lexical order, the one that a stream begins with, if there is one, is the greatest that is not greater
 //! than the stream. Bytes of streams compare for this as well as the streams: no choice's bytes begin with another's.
@@ -68,7 +68,8 @@ impl Known {
         }
         self.draws += size;
         self.given.insert(key(&given, order.tail), attempt.clone());
-        if attempt.verdict != Verdict::Overrun && !is_large {
+        // A guest that asked for the length of its stream may do something else with another that begins so.
+        if attempt.verdict != Verdict::Overrun && !is_large && attempt.trace.entropy.is_none() {
             self.canonical_len_max = self.canonical_len_max.max(bytes.len());
             self.canonical.insert(bytes.into(), attempt);
         }

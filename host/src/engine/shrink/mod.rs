@@ -53,6 +53,7 @@
 //!
 //! The exhaustive finish (`exhaustive`) executes every simpler stream if there are few, which gets small results out
 //! of places that no pass knows, and proves that they are the simplest where it gets to its end ([`Certificate`]).
+//! Where it proves nothing, changes in two places at once are tried (`opposite`), and shorter lists in random orders (`shuffle`).
 //! The explanation (`explain`) says which parts don't matter. Failures of another kind that are seen on the way are
 //! *slips*: not followed, but given back, each with what shows it.
 
@@ -60,11 +61,13 @@ mod edit;
 mod exhaustive;
 mod explain;
 mod known;
+mod opposite;
 mod passes;
 mod plain;
 mod report;
 mod search;
 mod shrinker;
+mod shuffle;
 mod subject;
 mod value;
 
@@ -105,6 +108,9 @@ fn finish(s: &mut Shrinker<'_>) -> Step<()> {
         s.charge(Bill::Exhaustive);
         s.enter("exhaustive");
         let Some(certificate) = exhaustive::finish(s)? else { continue };
+        if certificate == Certificate::None && has_other(s)? {
+            continue;
+        }
         s.charge(Bill::Explanation);
         s.enter("explain");
         let Some(free) = explain::explain(s)? else { continue };
@@ -113,6 +119,17 @@ fn finish(s: &mut Shrinker<'_>) -> Step<()> {
         s.report.is_fixed_point = true;
         return Ok(());
     }
+}
+
+/// Tries what is too much for a pass that runs again and again. True if something simpler was found.
+fn has_other(s: &mut Shrinker<'_>) -> Step<bool> {
+    let tries = s.limits().exhaustive_max / 2;
+    s.enter("opposite");
+    if opposite::opposite(s, tries)? {
+        return Ok(true);
+    }
+    s.enter("shuffle");
+    shuffle::shuffle(s, tries)
 }
 
 /// Runs all passes; true if one had a success.

@@ -68,7 +68,7 @@ impl<'a> Shrinker<'a> {
         limits: Limits,
         taste: Taste,
     ) -> anyhow::Result<Option<Self>> {
-        let order = trim(first.to_vec(), Tail::Zero);
+        let order = Order { choices: first.to_vec(), tail: Tail::Zero };
         let attempt = match execute(subject, std::slice::from_ref(&order)) {
             Ok(mut attempts) => attempts.remove(0),
             Err(Stop::Spent) => return Ok(None),
@@ -131,7 +131,7 @@ impl<'a> Shrinker<'a> {
 
     /// As [`Shrinker::consider`], and shows the execution.
     pub(super) fn look(&mut self, choices: Vec<Choice>, tail: Tail) -> Step<Looked> {
-        let order = trim(choices, tail);
+        let order = self.order(choices, tail);
         let attempt = match self.known.get(&order) {
             Some(attempt) => attempt,
             None => self.evaluate(&order)?,
@@ -181,7 +181,7 @@ impl<'a> Shrinker<'a> {
         let mut orders: Vec<Order> = Vec::new();
         let mut at = from;
         while at < to && orders.len() < jobs {
-            let order = make(at).map(|choices| trim(choices, Tail::Zero));
+            let order = make(at).map(|choices| self.order(choices, Tail::Zero));
             orders.extend(order.filter(|order| !self.known.has(order) && !orders.contains(order)));
             at += 1;
         }
@@ -192,6 +192,14 @@ impl<'a> Shrinker<'a> {
             }
         }
         Ok(at)
+    }
+
+    /// Without choices at the end that the tail gives as well, unless the guest knows how many there are.
+    fn order(&self, choices: Vec<Choice>, tail: Tail) -> Order {
+        match self.current.trace.entropy {
+            Some(_) => Order { choices, tail },
+            None => trim(choices, tail),
+        }
     }
 
     fn evaluate(&mut self, order: &Order) -> Step<Arc<Attempt>> {

@@ -60,6 +60,7 @@
 
 (func (export "remaining") (param $site i32) (result i32)
   (local $at i32) (local $end i32) (local $random i32)
+  (i32.store offset=%ASKED (i32.const 0) (i32.const 1))
   (local.set $at (i32.load offset=%POSITION (i32.const 0)))
   (local.set $end (i32.load offset=%END (i32.const 0)))
   (local.set $random (i32.load offset=%RANDOM_END (i32.const 0)))

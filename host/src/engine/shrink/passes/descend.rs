@@ -11,7 +11,7 @@ const DESCENDANTS_MAX: usize = 16;
 pub(super) fn run(s: &mut Shrinker<'_>) -> Step<()> {
     let mut from = 0;
     loop {
-        let pairs = pairs(&s.current().trace);
+        let pairs = descents(&s.current().trace);
         let Some(at) = s.first(from, pairs.len(), |trace, at| {
             let (outer, inner) = pairs[at].clone();
             Some(replaced(&trace.choices, outer, &trace.choices[inner]))
@@ -21,12 +21,12 @@ pub(super) fn run(s: &mut Shrinker<'_>) -> Step<()> {
         };
         // Nothing before this span has changed.
         let start = pairs[at].0.start;
-        from = self::pairs(&s.current().trace).partition_point(|(outer, _)| outer.start < start);
+        from = descents(&s.current().trace).partition_point(|(outer, _)| outer.start < start);
     }
 }
 
 /// Spans and descendants with the same label, by where the outer one begins; for each the shortest descendants first.
-fn pairs(trace: &Trace) -> Vec<(Range<usize>, Range<usize>)> {
+pub(in crate::engine::shrink) fn descents(trace: &Trace) -> Vec<(Range<usize>, Range<usize>)> {
     let mut pairs = Vec::new();
     for (at, outer) in trace.spans.iter().enumerate() {
         let inside = trace.spans[at + 1..].iter().take_while(|span| span.depth > outer.depth);

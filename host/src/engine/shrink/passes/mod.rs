@@ -17,6 +17,8 @@ mod shorten;
 mod sort;
 mod zero_spans;
 
+pub(super) use descend::descents;
+
 use super::shrinker::{Shrinker, Step};
 
 /// A pass and its name in reports.

@@ -9,11 +9,13 @@ mod chunks;
 mod counts;
 mod cut;
 mod elements;
+mod exchange;
 mod lower;
 mod numbers;
 mod simpler;
 mod simplify;
 mod sort;
+mod together;
 mod tokens;
 mod words;
 
@@ -29,12 +31,14 @@ pub(super) const ALL: &[Pass] = &[
     ("bytes-elements", |s| each(s, elements::run)),
     ("bytes-tokens", |s| each(s, tokens::run)),
     ("bytes-chunks", |s| each(s, chunks::run)),
+    ("bytes-together", together::run),
     ("bytes-counts", |s| each(s, counts::run)),
     ("bytes-words", |s| each(s, words::run)),
     ("bytes-numbers", |s| each(s, numbers::run)),
     ("bytes-simplify", |s| each(s, simplify::run)),
     ("bytes-alphabet", alphabet::run),
     ("bytes-lower", |s| each(s, lower::run)),
+    ("bytes-exchange", |s| each(s, exchange::run)),
     ("bytes-sort", |s| each(s, sort::run)),
 ];
 

@@ -1,0 +1,213 @@
+//! A new user's way, from `fuzzbox new` to a shrunk counterexample: what the SDK's README shows is typed and compared.
+
+use anyhow::{Context as _, Result};
+use fuzzbox_tests::command::{Fuzzbox, Ran};
+use fuzzbox_tests::{guests, workspace};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// A command of the transcript, and the lines below it.
+struct Step {
+    command: String,
+    output: Vec<String>,
+}
+
+/// The part of the SDK's README about a new guest.
+fn chapter() -> Result<String> {
+    let readme = fs::read_to_string(workspace().join("guest-sdk/README.md"))?;
+    let (_, rest) = readme.split_once("\n## From an empty folder\n").context("the chapter is there")?;
+    Ok(rest.split("\n## ").next().unwrap_or_default().to_owned())
+}
+
+/// What is in the first block of a language.
+fn block<'a>(chapter: &'a str, language: &str) -> Result<&'a str> {
+    let (_, rest) = chapter.split_once(&format!("```{language}\n")).context("the block is there")?;
+    rest.split("```").next().context("it ends")
+}
+
+fn steps(transcript: &str) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    for line in transcript.lines() {
+        match (line.strip_prefix("$ "), steps.last_mut()) {
+            (Some(command), _) => steps.push(Step { command: command.to_owned(), output: Vec::new() }),
+            (None, Some(step)) => step.output.push(line.to_owned()),
+            (None, None) => panic!("`{line}` is nobody's output"),
+        }
+    }
+    steps
+}
+
+/// The line without what depends on the build: ids, offsets of code and numbers of calls.
+fn masked(line: &str) -> String {
+    let mask = |word: &str| {
+        let is_id = |text: &str| text.len() >= 8 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        match word.split_once("+0x") {
+            _ if is_id(word) || word.starts_with('#') => "_".to_owned(),
+            Some((function, _)) => format!("{function}+_"),
+            None => word.to_owned(),
+        }
+    };
+    line.split_whitespace().map(mask).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether every build prints this line: edges, times and jobs are not the same everywhere.
+fn is_certain(line: &str) -> bool {
+    !line.contains(" edges, ") && !line.contains("Finished ") && line != "..." && !line.is_empty()
+}
+
+/// Checks that what was printed has the lines of the transcript, in their order.
+fn has_lines(printed: &str, expected: &[String]) {
+    let mut printed_lines = printed.lines().map(masked);
+    for line in expected.iter().filter(|line| is_certain(line)).map(|line| masked(line)) {
+        assert!(printed_lines.any(|printed| printed == line), "`{line}` is not, or not there, in:\n{printed}");
+    }
+}
+
+/// The id that a finding is reproduced by.
+fn found(run: &Ran) -> Option<String> {
+    let rest = run.stdout.split_once("fuzzbox repro ")?.1;
+    rest.split_whitespace().next().map(str::to_owned)
+}
+
+/// Types the commands of `transcript` in a new folder, with tools that this machine has.
+fn type_all(fuzzbox: &Fuzzbox, transcript: &[Step]) -> Result<Vec<Ran>> {
+    let mut folder = fuzzbox.dir().to_owned();
+    let (mut id, mut all) = (String::new(), Vec::new());
+    for step in transcript {
+        let words: Vec<&str> = step.command.split(' ').collect();
+        let mut command = match words[..] {
+            ["cd", to] => {
+                folder.push(to);
+                continue;
+            }
+            // It is provided by other means where rustup can't.
+            ["rustup", "target", "add", "wasm32-unknown-unknown"] => {
+                guests::rustc()?;
+                continue;
+            }
+            ["fuzzbox", "repro", _] => fuzzbox.command(&["repro", &id]),
+            // Nobody watches: the terminal's form has to be asked for.
+            ["fuzzbox", "run", ..] => fuzzbox.command(&[&words[1..], &["--reporter", "terminal"]].concat()),
+            ["fuzzbox", ..] => fuzzbox.command(&words[1..]),
+            ["cargo", ..] => {
+                let mut cargo = Command::new("cargo");
+                // All that it needs was fetched to build this test.
+                cargo.args(&words[1..]).env("RUSTC", guests::rustc()?).env("CARGO_NET_OFFLINE", "true");
+                for variable in ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET", "CARGO_ENCODED_RUSTFLAGS", "RUSTFLAGS"] {
+                    cargo.env_remove(variable);
+                }
+                cargo
+            }
+            ["clang", ..] => {
+                let mut clang = Command::new(guests::clang()?);
+                clang.args(&words[1..]);
+                clang
+            }
+            _ => panic!("`{}` is no command of a transcript", step.command),
+        };
+        let output = command.current_dir(&folder).output().with_context(|| format!("`{}`", step.command))?;
+        let ran = Ran {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8(output.stdout)?,
+            stderr: String::from_utf8(output.stderr)?,
+        };
+        let finds = matches!(words[..], ["fuzzbox", "run" | "repro", ..]);
+        assert_eq!(ran.code, i32::from(finds), "`{}`: {ran:?}", step.command);
+        has_lines(&ran.stdout, &step.output);
+        id = found(&ran).unwrap_or(id);
+        all.push(ran);
+    }
+    Ok(all)
+}
+
+#[test]
+fn what_the_readme_shows_is_what_happens() -> Result<()> {
+    let chapter = chapter()?;
+    let transcript = steps(block(&chapter, "text")?);
+    assert!(transcript.len() <= 10);
+    assert!(transcript.iter().any(|step| step.output.iter().any(|line| line.trim() == "list = [0, 1, 0]")));
+    let fuzzbox = Fuzzbox::new();
+    type_all(&fuzzbox, &transcript)?;
+    let source = fs::read_to_string(fuzzbox.dir().join("my-guest/src/lib.rs"))?;
+    assert_eq!(source, block(&chapter, "rust")?);
+    // What `new` said to type next is what was typed.
+    for line in transcript[0].output.iter().filter(|line| line.starts_with("    ")) {
+        assert!(transcript.iter().any(|step| step.command.starts_with(line.trim())), "{line}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_new_guest_in_c_finds_its_bug_by_what_it_says_to_type() -> Result<()> {
+    let fuzzbox = Fuzzbox::new();
+    let new = fuzzbox.run("new", &["--c", "my_guest-2"], &[]);
+    assert_eq!(new.code, 0, "{new:?}");
+    let commands = new.stdout.lines().filter_map(|line| line.strip_prefix("    "));
+    let transcript: Vec<Step> =
+        commands.map(|command| Step { command: command.to_owned(), output: Vec::new() }).collect();
+    let ran = type_all(&fuzzbox, &transcript)?;
+    let run = ran.last().context("a command")?;
+    assert!(run.stdout.contains("failed: a number is there twice"), "{run:?}");
+    assert!(run.stdout.contains("input 07 00 01 00 (4 bytes)"), "{run:?}");
+    let header = fs::read(fuzzbox.dir().join("my_guest-2/fuzzbox.h"))?;
+    assert_eq!(header, fs::read(workspace().join("guest-sdk/c/fuzzbox.h"))?);
+    Ok(())
+}
+
+/// Checks for one error with exit code 2, and that nothing was made or changed.
+#[track_caller]
+fn refused(fuzzbox: &Fuzzbox, operands: &[&str], words: &[&str]) {
+    let files = |folder: &Path| -> Vec<_> {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
+        names.sort();
+        names
+    };
+    let before = (files(fuzzbox.dir()), files(&fuzzbox.dir().join("taken")));
+    let ran = fuzzbox.run("new", operands, &[]);
+    assert_eq!((ran.code, ran.stderr.matches("error: ").count()), (2, 1), "{ran:?}");
+    assert!(ran.stderr.matches("help: ").count() <= 1, "{ran:?}");
+    for word in words {
+        assert!(ran.stderr.contains(word), "`{word}` is not in {ran:?}");
+    }
+    assert_eq!((files(fuzzbox.dir()), files(&fuzzbox.dir().join("taken"))), before);
+}
+
+#[test]
+fn what_is_no_name_and_what_is_there_is_refused() -> Result<()> {
+    let fuzzbox = Fuzzbox::new();
+    for name in ["1st", "a.b", "../up", "a/b", "é", "", "_a", "self"] {
+        refused(&fuzzbox, &[name], &["name"]);
+        if name != "self" {
+            refused(&fuzzbox, &["--c", name], &["name"]);
+        }
+    }
+    fs::create_dir(fuzzbox.dir().join("taken"))?;
+    fs::write(fuzzbox.dir().join("taken/mine"), "")?;
+    fs::write(fuzzbox.dir().join("file"), "")?;
+    for name in ["taken", "file"] {
+        refused(&fuzzbox, &[name], &[&format!("`{name}` exists already")]);
+        refused(&fuzzbox, &["--c", name], &[&format!("`{name}` exists already")]);
+    }
+    refused(&fuzzbox, &["a", "--sdk", "taken"], &["fuzzbox-guest", "`taken`", "--sdk"]);
+    refused(&fuzzbox, &["a", "--rust", "--c"], &["--rust", "--c"]);
+    Ok(())
+}
+
+#[test]
+fn a_guest_is_no_part_of_a_workspace_around_it() -> Result<()> {
+    let fuzzbox = Fuzzbox::new();
+    fs::write(fuzzbox.dir().join("Cargo.toml"), "[workspace]\nmembers = []\n")?;
+    let sdk = workspace().join("guest-sdk");
+    let new = fuzzbox.run("new", &["a-B_2", "--sdk"], &[sdk.to_str().context("text")?]);
+    assert_eq!(new.code, 0, "{new:?}");
+    let mut cargo = Command::new("cargo");
+    cargo.args(["metadata", "--no-deps", "--format-version", "1"]).current_dir(fuzzbox.dir().join("a-B_2"));
+    let output = cargo.output()?;
+    assert!(output.status.success(), "{output:?}");
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+    let targets = metadata["packages"][0]["targets"][0].clone();
+    assert_eq!((targets["name"].as_str(), targets["crate_types"][0].as_str()), (Some("a_B_2"), Some("cdylib")));
+    Ok(())
+}
