@@ -47,6 +47,12 @@ pub const RANGES_MAX: u32 = 1 << 8;
 /// The most bytes of a label or a reason that are kept.
 pub const LABEL_MAX: u32 = 1 << 10;
 
+/// The hash of a label without bytes: labels are hashed by 64-bit FNV-1a (Fowler, Noll and Vo).
+pub const LABEL_HASH: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// What that hash is multiplied with for each byte.
+pub const LABEL_HASH_PRIME: u64 = 0x0100_0000_01b3;
+
 /// The most bytes of a note that are kept.
 pub const NOTE_MAX: u32 = 1 << 16;
 

@@ -1,9 +1,10 @@
 //! The bodies of the protocol's functions: wasm text, assembled when first needed.
 //!
-//! The text is in `bodies/`. Five things are put into it: the numbers of [`layout::stream`], as `%NAME`; how a draw takes an item,
+//! The text is in `bodies/`. Six things are put into it: the numbers of [`layout::stream`], as `%NAME`; how a draw takes an item,
 //! between `%TAKE` and `%TAKEN` what the index is if it is random; how it takes one that fits, `%ITEM`, with a branch to `$slow` if there is none;
-//! the order of integers, `%ZIGZAG`; and how it is recorded, `%RECORD kind %BOUNDS lo %BOUNDS hi %BOUNDS
-//! more %RECORDED`.
+//! the order of integers, `%ZIGZAG`; how it is recorded, `%RECORD kind %LO lo %HI hi %MORE more %RECORDED`; and how the beginning or
+//! the end of a span is, if that leaves room for all draws that there can be: `%MARK head %MARK_LABEL label %MARKED`, behind which `$at` is
+//! where the record ends, or 0 if it had no room.
 
 use std::sync::OnceLock;
 
@@ -31,6 +32,8 @@ pub(crate) struct Assembly {
     pub(crate) body: FunctionBody<'static>,
     /// Whom it calls, in order, each once.
     pub(crate) callees: Vec<u32>,
+    /// It is short, and makes no call but one in its place: it can be written where it is called.
+    pub(crate) inlined: bool,
 }
 
 impl Assembled {
@@ -84,7 +87,8 @@ impl Assembled {
                 }
                 Payload::CodeSectionEntry(body) => {
                     let ty = declared[out.functions.len()];
-                    out.functions.push(Assembly { ty, callees: callees(&body)?, body });
+                    let (callees, inlined) = callees(&body)?;
+                    out.functions.push(Assembly { ty, callees, inlined, body });
                 }
                 _ => {}
             }
@@ -117,6 +121,12 @@ impl Assembled {
         (index as usize).checked_sub(self.imports.len()).map_or(&[], |place| &self.functions[place].callees)
     }
 
+    /// A function that can be written where it is called.
+    pub(crate) fn inlined(&self, index: u32) -> Option<&Assembly> {
+        let place = (index as usize).checked_sub(self.imports.len())?;
+        Some(&self.functions[place]).filter(|function| function.inlined)
+    }
+
     /// A function's type.
     pub(crate) fn ty(&self, index: u32) -> &'static FuncType {
         let index = index as usize;
@@ -125,16 +135,20 @@ impl Assembled {
     }
 }
 
-fn callees(body: &FunctionBody<'_>) -> Result<Vec<u32>> {
-    let mut callees = Vec::new();
+/// Whom a body calls, in order, each once; and whether all that are tail calls.
+fn callees(body: &FunctionBody<'_>) -> Result<(Vec<u32>, bool)> {
+    let (mut callees, mut calls) = (Vec::new(), false);
     for operator in body.get_operators_reader()? {
-        if let Operator::Call { function_index } | Operator::ReturnCall { function_index } = operator? {
+        let operator = operator?;
+        calls |= matches!(operator, Operator::Call { .. });
+        if let Operator::Call { function_index } | Operator::ReturnCall { function_index } = operator {
             callees.push(function_index);
         }
     }
     callees.sort_unstable();
     callees.dedup();
-    Ok(callees)
+    let inlined = !calls && !callees.is_empty();
+    Ok((callees, inlined))
 }
 
 /// All of the text, as a module.
@@ -168,7 +182,7 @@ fn replaced(text: &str, name: &str, with: &str) -> String {
 }
 
 /// What stands for more than a number.
-const TEXTS: [(&str, &str); 9] = [
+const TEXTS: [(&str, &str); 12] = [
     (
         "%ITEM",
         "(br_if $slow
@@ -238,6 +252,23 @@ const TEXTS: [(&str, &str); 9] = [
         ")
         (i32.store offset=%RECORDS_USED (i32.const 0)
           (i32.add (local.get $at) (i32.const %RECORD_BYTES)))))",
+    ),
+    (
+        "%MARK",
+        "(local.set $at (i32.load offset=%RECORDS_USED (i32.const 0)))
+        (if (i32.lt_u (local.get $at) (i32.const %SPANS_BYTES))
+          (then
+            (i64.store offset=%RECORD_HEAD (local.get $at)",
+    ),
+    ("%MARK_LABEL", ") (i64.store offset=%RECORD_INDEX (local.get $at)"),
+    (
+        "%MARKED",
+        ")
+            (local.set $at (i32.add (local.get $at) (i32.const %RECORD_BYTES)))
+            (i32.store offset=%RECORDS_USED (i32.const 0) (local.get $at)))
+          (else
+            (i32.store offset=%SPANS_LOST (i32.const 0) (i32.const 1))
+            (local.set $at (i32.const 0))))",
     ),
 ];
 
