@@ -20,10 +20,10 @@ use wasm_encoder::{
 use wasmparser::ValType;
 
 use crate::instrument::{Draws, Injected, Options};
+use crate::layout;
 use crate::protocol::Linked;
 use crate::survey::Survey;
 use crate::trace::{self, Recorders, Types};
-use crate::layout;
 use crate::types::encoded;
 
 /// The indices of what is added.

@@ -65,6 +65,11 @@ pub struct Entry<'a> {
     pub text: &'a [u8],
 }
 
+/// A hash that tells labels and names apart: 64-bit FNV-1a (Fowler, Noll and Vo). The guest's own functions know it too.
+pub fn label_hash(text: &[u8]) -> u64 {
+    text.iter().fold(layout::LABEL_HASH, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(layout::LABEL_HASH_PRIME))
+}
+
 /// The entries in the area of a stream, in order.
 pub fn entries(area: &[u8]) -> impl Iterator<Item = Entry<'_>> {
     let end = (number(area, layout::ENTRIES_USED as usize) as usize).min(layout::ENTRIES_BYTES as usize);

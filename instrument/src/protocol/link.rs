@@ -70,7 +70,11 @@ impl Linked {
         let mut code = Code::new(&mut draft.out.inserted, survey.memories);
         code.i32_const(site.cast_signed());
         let index = self.index(imports, body);
-        if tail { code.return_call(index) } else { code.call(index) };
+        if tail {
+            code.return_call(index)
+        } else {
+            code.call(index)
+        };
         Ok(true)
     }
 
@@ -268,9 +272,11 @@ impl Link<'_> {
         for &param in locals[..own].iter().rev() {
             I::LocalSet(param).encode(bytes);
         }
-        let result = function.ty.results().first().map_or(Ok(BlockType::Empty), |&ty| {
-            anyhow::Ok(BlockType::Result(crate::types::encoded(ty)?))
-        })?;
+        let result = function
+            .ty
+            .results()
+            .first()
+            .map_or(Ok(BlockType::Empty), |&ty| anyhow::Ok(BlockType::Result(crate::types::encoded(ty)?)))?;
         I::Block(result).encode(bytes);
         self.operators(function, bytes, |link, (operator, depth), bytes| {
             match *operator {

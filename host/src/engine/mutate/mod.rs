@@ -105,8 +105,8 @@ mod tests {
     #[test]
     fn mutants_stay_in_bounds_differ_and_are_reproducible() {
         let mut corpus = Corpus::new(2);
-        let other =
-            NewTestcase { input: b"other testcase".to_vec(), profile: Profile(vec![(0, 1)]), fuel: 1, sample: None };
+        let profile = Profile(vec![(0, 1)]);
+        let other = NewTestcase { input: b"other testcase".to_vec(), profile, ..NewTestcase::default() };
         corpus.admit(other);
         let mutator = Mutator::new(Dictionary::parse("\"token\"").unwrap());
         let mut different = 0;
