@@ -5,8 +5,7 @@
 //! each label, each with eight buckets, as edges have; nothing else about them differs, but that they never retire and are not counted as edges.
 
 use crate::sandbox::Observation;
-use crate::stream::told::label_hash;
-use fuzzbox_instrument::layout::stream::ENTRY_EVENT;
+use fuzzbox_instrument::layout::stream::{ENTRY_EVENT, label_hash};
 
 /// Labels that are told apart.
 pub const LABELS: u32 = 1 << 10;

@@ -60,6 +60,11 @@ impl Given {
         }
     }
 
+    /// The guest is told that what it reports is read, until the next stream is set.
+    pub fn set_reporting(&mut self) {
+        self.put(layout::REPORT, 1);
+    }
+
     fn put(&mut self, place: u32, value: u32) {
         self.control[place as usize..][..4].copy_from_slice(&value.to_le_bytes());
     }
@@ -73,7 +78,7 @@ impl Given {
 }
 
 /// As much as the host writes of the control block.
-const CONTROL_BYTES: usize = layout::SPANS_LOST as usize + 4;
+const CONTROL_BYTES: usize = layout::REPORT as usize + 4;
 
 #[cfg(test)]
 mod tests {

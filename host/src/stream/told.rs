@@ -18,8 +18,8 @@ pub struct Told {
     pub notes: Vec<Note>,
     /// `value`.
     pub values: Vec<Value>,
-    /// `feature`: those that were asked for.
-    pub features: Vec<String>,
+    /// `feature`: those that were asked for, and whether they were enabled.
+    pub features: Vec<(String, bool)>,
     /// Why the guest rejected the stream, if it said so.
     pub rejected: Option<String>,
     /// The class of the failure, if the guest ended by `fail`.
@@ -65,11 +65,6 @@ pub struct Entry<'a> {
     pub text: &'a [u8],
 }
 
-/// A hash that tells labels and names apart: 64-bit FNV-1a (Fowler, Noll and Vo). The guest's own functions know it too.
-pub fn label_hash(text: &[u8]) -> u64 {
-    text.iter().fold(layout::LABEL_HASH, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(layout::LABEL_HASH_PRIME))
-}
-
 /// The entries in the area of a stream, in order.
 pub fn entries(area: &[u8]) -> impl Iterator<Item = Entry<'_>> {
     let end = (number(area, layout::ENTRIES_USED as usize) as usize).min(layout::ENTRIES_BYTES as usize);
@@ -110,7 +105,7 @@ impl Told {
             layout::ENTRY_VALUE => {
                 self.values.push(Value { type_id: a, encoding: b as u32, bytes: text.to_vec(), draws });
             }
-            layout::ENTRY_FEATURE => self.features.push(string()),
+            layout::ENTRY_FEATURE => self.features.push((string(), a != 0)),
             layout::ENTRY_REJECT => self.rejected = Some(string()),
             layout::ENTRY_FAIL => self.failed = Some(string()),
             _ => {}

@@ -113,7 +113,8 @@ impl Assembled {
 
     /// Whether a function is one that draws.
     pub(crate) fn draws(&self, index: u32) -> bool {
-        self.name(index).starts_with("draw_")
+        let name = self.name(index);
+        name.starts_with("draw_") || name == "feature"
     }
 
     /// Whom a function calls.
@@ -165,7 +166,8 @@ fn text() -> String {
     let text = format!("(module\n{}\n)", parts.concat());
     // Texts have numbers in them.
     let text = TEXTS.iter().fold(text, |text, (name, with)| replaced(&text, name, with));
-    NUMBERS.iter().fold(text, |text, (name, number)| replaced(&text, name, &number.to_string()))
+    let text = NUMBERS.iter().fold(text, |text, (name, number)| replaced(&text, name, &number.to_string()));
+    HASHES.iter().fold(text, |text, (name, number)| replaced(&text, name, &number.to_string()))
 }
 
 /// The text with `%name` replaced, where that is all of the name.
@@ -272,8 +274,15 @@ const TEXTS: [(&str, &str); 12] = [
     ),
 ];
 
+/// Numbers for hashes.
+const HASHES: [(&str, u64); 3] = [
+    ("%LABEL_HASH", s::LABEL_HASH),
+    ("%LABEL_HASH_PRIME", s::LABEL_HASH_PRIME),
+    ("%REPORT_HASH", s::label_hash(s::REPORT_NAME.as_bytes())),
+];
+
 /// Numbers, by name.
-const NUMBERS: [(&str, u32); 74] = [
+const NUMBERS: [(&str, u32); 79] = [
     ("%STATUS", s::STATUS),
     ("%REJECTED", s::REJECTED),
     ("%FAILED", s::FAILED),
@@ -294,6 +303,11 @@ const NUMBERS: [(&str, u32); 74] = [
     ("%ENTRIES_USED", s::ENTRIES_USED),
     ("%ENTRIES_LOST", s::ENTRIES_LOST),
     ("%SPANS_LOST", s::SPANS_LOST),
+    ("%FEATURES_USED", s::FEATURES_USED),
+    ("%SWARM", s::SWARM),
+    ("%REPORT", s::REPORT),
+    ("%FEATURES", s::FEATURES),
+    ("%FEATURES_MAX", s::FEATURES_MAX),
     ("%DEPTHS", s::DEPTHS),
     ("%COUNTS", s::COUNTS),
     ("%ITEMS", s::ITEMS),

@@ -204,6 +204,10 @@ fn of_guest(name: &str, survey: &Survey<'_>, added: &Added) -> Result<Vec<u8>> {
             address(&mut code, 0);
             code.i32_load(cell);
         }
+        ("load8", _) => {
+            address(&mut code, 0);
+            code.i32_load8_u(MemArg { align: 0, ..cell });
+        }
         ("store", _) => {
             address(&mut code, 0);
             code.local_get(1).i32_store8(cell);

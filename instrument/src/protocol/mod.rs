@@ -67,7 +67,7 @@ impl Imports {
                 ty.map_or("of something else".to_owned(), |ty| signature(ty.params(), ty.results())),
                 signature(params, results)
             );
-            found.draw |= name.starts_with("draw_");
+            found.draw |= Assembled::get().draws(body);
             found.functions.push((function, body));
         }
         found.close();

@@ -1,8 +1,9 @@
 //! What guests tell steers the search: events are features, scores become larger, features are switched off.
 
-use super::{module, settings};
+use super::{executors, indices, module, run, settings};
 use fuzzbox::engine::{Campaign, Dictionary, Mutator, Workers};
 use fuzzbox::sandbox::{Executor, Outcome, Target};
+use fuzzbox::stream::{Rule, Tail};
 use std::sync::Arc;
 
 /// A campaign of so many executions.
@@ -122,4 +123,85 @@ fn a_score_that_is_no_number_is_none() {
             (call $target (i32.const 0) (i32.const 1) (f64.const nan)))",
     );
     assert_eq!(campaign(&wat, 1, 1, 2_000).corpus().testcases().len(), 1);
+}
+
+/// Asks for three features in turns, for the first again, and for one after the other of many.
+const FEATURES: &str = "
+    (data (i32.const 0) \"abc fuzzbox:report\")
+    (func $ask (param $at i32) (param $len i32)
+        (call $keyframe (local.get $at)
+            (i64.extend_i32_u (call $feature (local.get $at) (local.get $len)))))
+    (func (export \"fbx_any\")
+        (call $ask (i32.const 0) (i32.const 1))
+        (call $ask (i32.const 1) (i32.const 1))
+        (call $ask (i32.const 0) (i32.const 1))
+        (call $ask (i32.const 4) (i32.const 14))
+        (call $ask (i32.const 0) (i32.const 3)))";
+
+#[test]
+fn a_feature_is_drawn_once_and_enabled_where_nothing_says_otherwise() {
+    for (variant, executor) in executors(&module(FEATURES)).iter_mut().enumerate() {
+        let (outcome, trace, told) = run(executor, &indices(&[1, 0, 1]), Rule::default());
+        assert_eq!(outcome, Outcome::Ok);
+        assert_eq!(told.keyframes, [(0, 0), (1, 1), (0, 0), (4, 0), (0, 0)]);
+        assert!(variant == 1 || trace.choices.len() == 3, "{trace:?}");
+        assert!(variant == 1 || told.features[1] == ("b".to_owned(), true));
+        let (_, _, told) = run(executor, &[], Rule::default());
+        assert_eq!(told.keyframes, [(0, 1), (1, 1), (0, 1), (4, 0), (0, 1)]);
+        executor.run_reporting(&indices(&[1])).unwrap();
+        assert_eq!(executor.observation().told().keyframes, [(0, 0), (1, 1), (0, 0), (4, 1), (0, 1)]);
+    }
+}
+
+#[test]
+fn half_of_random_executions_have_all_features_and_the_others_half_of_them() {
+    let mut executor = executors(&module(FEATURES)).remove(1);
+    let mut counts = [0; 4];
+    for seed in 0..4000 {
+        let rule = Rule { tail: Tail::Random { seed, choices: 99 }, ..Rule::default() };
+        let told = run(&mut executor, &[], rule).2;
+        let [(0, first), (1, second), ..] = told.keyframes[..] else { panic!("{told:?}") };
+        counts[(first + 2 * second) as usize] += 1;
+    }
+    assert!((2300..2700).contains(&counts[3]), "{counts:?}");
+    assert!(counts[..3].iter().all(|count| (400..600).contains(count)), "{counts:?}");
+}
+
+#[test]
+fn features_beyond_the_limit_are_enabled_and_not_drawn() {
+    let wat = module(
+        "(func (export \"fbx_any\") (local $i i32)
+            (loop $again
+                (i32.store (i32.const 0) (local.get $i))
+                (call $keyframe (local.get $i)
+                    (i64.extend_i32_u (call $feature (i32.const 0) (i32.const 4))))
+                (local.set $i (i32.add (local.get $i) (i32.const 1)))
+                (br_if $again (i32.lt_u (local.get $i) (i32.const 130)))))",
+    );
+    for (variant, executor) in executors(&wat).iter_mut().enumerate() {
+        let (_, trace, told) = run(executor, &indices(&[1; 200]), Rule::default());
+        let on: Vec<u32> = told.keyframes.iter().filter(|(_, enabled)| *enabled == 1).map(|(id, _)| *id).collect();
+        assert_eq!(on, [128, 129]);
+        assert!(variant == 1 || trace.choices.len() == 128);
+    }
+}
+
+#[test]
+fn a_bug_that_needs_a_feature_to_be_off_is_found() {
+    // Fails after 12 pushes without a pop; which of three is done is drawn.
+    let wat = module(
+        "(data (i32.const 0) \"pushpopx\")
+        (func (export \"fbx_stack\") (local $i i32) (local $depth i32) (local $pop i32) (local $x i32)
+            (local.set $x (call $feature (i32.const 7) (i32.const 1)))
+            (local.set $pop (call $feature (i32.const 4) (i32.const 3)))
+            (loop $again
+                (if (i32.and (i32.eq (call $draw_choice (i32.const 3) (i32.const 0)) (i32.const 1)) (local.get $pop))
+                    (then (local.set $depth (i32.const 0)))
+                    (else (local.set $depth (i32.add (local.get $depth) (i32.const 1)))))
+                (if (i32.and (i32.gt_u (local.get $depth) (i32.const 40)) (i32.eqz (local.get $pop))) (then unreachable))
+                (local.set $i (i32.add (local.get $i) (i32.const 1)))
+                (br_if $again (i32.lt_u (local.get $i) (i32.const 64)))))",
+    );
+    let campaign = campaign(&wat, 1, 1, 2_000);
+    assert_eq!(campaign.failures().len(), 1);
 }
