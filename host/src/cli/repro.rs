@@ -114,7 +114,10 @@ fn run(
 fn report(executor: &mut Executor, outcome: &Outcome, input: &[u8], symbols: &Symbols) -> anyhow::Result<Decoded> {
     let reporting = executor.run_reporting(input)?;
     if reporting != *outcome {
-        eprintln!("warning: the guest ends otherwise when it reports ({}): it must not depend on that", reporting.name());
+        eprintln!(
+            "warning: the guest ends otherwise when it reports ({}): it must not depend on that",
+            reporting.name()
+        );
     }
     let observation = executor.observation();
     Ok(Decoded::new(&observation.draws(), &observation.told(), |index| symbols.name(index).into_owned()))

@@ -10,7 +10,8 @@ use std::sync::Arc;
 fn campaign(wat: &str, seed: u64, jobs: usize, execs: u64) -> Campaign {
     let target = Target::load(wat.as_bytes(), settings()).unwrap_or_else(|error| panic!("{error:#}\n{wat}"));
     let workers = Workers::new(jobs, Arc::default()).unwrap();
-    let mut campaign = Campaign::new(Arc::new(target), seed, Mutator::new(Dictionary::default()));
+    let mutator = Mutator::new(Dictionary::default().with_constants_of(&target.bytes));
+    let mut campaign = Campaign::new(Arc::new(target), seed, mutator);
     let signature = |outcome: &Outcome| format!("{outcome:?}");
     campaign.start(&workers, &[], execs, &signature).unwrap();
     while campaign.totals().execs < execs {
@@ -204,4 +205,16 @@ fn a_bug_that_needs_a_feature_to_be_off_is_found() {
     );
     let campaign = campaign(&wat, 1, 1, 2_000);
     assert_eq!(campaign.failures().len(), 1);
+}
+
+#[test]
+fn a_number_that_the_code_compares_with_is_found() {
+    let wat = module(
+        "(func (export \"fbx_any\")
+            (if (i64.eq
+                    (call $draw_int (i64.const 0x8000000000000000) (i64.const 0x7fffffffffffffff) (i64.const 0))
+                    (i64.const 0x123456789abcdef))
+                (then unreachable)))",
+    );
+    assert_eq!(campaign(&wat, 1, 1, 10_000).failures().len(), 1);
 }

@@ -1,8 +1,8 @@
 //! What the guest tells.
 
 use super::{Drawn, Ended, Reference, draw, slice};
-use crate::stream::{Choice, DrawKind};
 use crate::stream::told::Entry;
+use crate::stream::{Choice, DrawKind};
 use fuzzbox_instrument::layout::stream as layout;
 
 impl Reference {
