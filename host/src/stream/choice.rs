@@ -140,7 +140,15 @@ fn write_number(bytes: &mut Vec<u8>, mut number: u128) {
 
 /// The number at the beginning of `bytes`, as its highest 64 bits and its lowest, and what follows it.
 fn read_number(bytes: &[u8]) -> (u64, bool, &[u8]) {
-    // Nearly all numbers are short, but how short can't be foretold: so without a branch for each byte.
+    // Nearly all numbers have one byte or two, and most streams more of the one kind: branches are foretold, and the next number
+    // does not wait for where this one ends.
+    match *bytes {
+        [low @ ..0x80, ref rest @ ..] => return (u64::from(low) >> 1, low & 1 == 1, rest),
+        [low, high @ ..0x80, ref rest @ ..] => {
+            return (u64::from(low & 0x7f) >> 1 | u64::from(high) << 6, low & 1 == 1, rest);
+        }
+        _ => {}
+    }
     if let Some(word) = bytes.first_chunk() {
         let word = u64::from_le_bytes(*word);
         let ends = !word & 0x8080_8080_8080_8080;

@@ -131,7 +131,8 @@ fn constant(draw: &Draw, numbers: &[i64], rng: &mut Rng) -> u64 {
             _ => sign(rng) * (1_i128 << rng.below(65)) + beside,
         };
         // Of bits that are in the module nobody knows whether they have a sign.
-        let mut meanings = [value, value + (1 << 32), value + (1 << 64)].into_iter();
+        let unsigned = value + (1_i128 << if rng.one_in(2) { 32 } else { 64 });
+        let mut meanings = [value, unsigned].into_iter();
         if let Some(value) = meanings.find(|value| (lo..=hi).contains(value)) {
             return index_of(value as i64, draw.lo, draw.hi, towards as i64);
         }
