@@ -157,12 +157,12 @@ impl Targets {
     /// The scores that became better since they were last improved, or were not improved as far as they can be.
     pub(super) fn climbs(&self) -> Vec<Climb> {
         let due = self.best.iter().filter(|(_, best)| best.climbed != Some(best.score));
-        let climb = |(label, best): (&Box<[u8]>, &Best)| Climb {
+        due.map(|(label, best)| Climb {
             label: label.clone(),
             testcase: best.testcase,
             improvements_max: best.improvements_max,
-        };
-        due.map(climb).collect()
+        })
+        .collect()
     }
 
     /// What came of a climb was entered; if it was not cut off, there is nothing better near.
