@@ -409,8 +409,18 @@ uint32_t fbx_remaining(void) {
 }
 
 int32_t fbx_feature_text(const char *name, uint32_t len) {
-    (void)name, (void)len;
-    return 1;
+    /* By the hash of the name (FNV-1a), in whose place the lowest bit is the answer. */
+    static uint64_t features[128];
+    static int used;
+    uint64_t hash = 0xcbf29ce484222325u;
+    if (len == 14 && !memcmp(name, "fuzzbox:report", 14)) return 1;
+    for (uint32_t at = 0; at < len && at < 1024; at++) hash = (hash ^ (uint8_t)name[at]) * 0x100000001b3u;
+    hash &= ~(uint64_t)1;
+    for (int at = 0; at < used; at++)
+        if ((features[at] ^ hash) <= 1) return (int32_t)(features[at] & 1);
+    if (used == 128) return 1;
+    features[used] = hash | !fbx_index(1);
+    return (int32_t)(features[used++] & 1);
 }
 
 int fbx_main(int argc, char **argv, const struct fbx_property *all, int count) {

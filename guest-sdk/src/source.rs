@@ -334,7 +334,8 @@ impl Source {
 
     /// Whether notes are read. Text that is costly to make is made only then.
     ///
-    /// It asks for the feature `fuzzbox:report`; a host that doesn't know it says yes.
+    /// It asks for the feature `fuzzbox:report`; a host that doesn't know it says yes. What is drawn, and how the property ends, must not
+    /// depend on it: a finding was made while nobody read.
     pub fn is_reporting(&mut self) -> bool {
         if self.is_reporting.is_none() {
             self.is_reporting = Some(self.feature("fuzzbox:report"));
@@ -357,7 +358,11 @@ impl Source {
         self.backend.remaining()
     }
 
-    /// Whether a feature of this name takes part; swarm testing leaves some out.
+    /// Whether a feature of this name takes part; swarm testing leaves some out, so that the others have more room (Groce et al., "Swarm
+    /// testing", ISSTA 2012).
+    ///
+    /// It is drawn when the name is first asked for, and the same from then on; the simplest is that it takes part. So what
+    /// is missing when an input was shrunk had to be. After 128 names all others take part.
     pub fn feature(&mut self, name: &str) -> bool {
         self.backend.feature(name)
     }

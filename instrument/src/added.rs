@@ -20,9 +20,10 @@ use wasm_encoder::{
 use wasmparser::ValType;
 
 use crate::instrument::{Draws, Injected, Options};
+use crate::layout;
 use crate::protocol::Linked;
 use crate::survey::Survey;
-use crate::trace::{Recorders, Types};
+use crate::trace::{self, Recorders, Types};
 use crate::types::encoded;
 
 /// The indices of what is added.
@@ -74,7 +75,10 @@ impl Added {
         };
         let protocol = !survey.protocol.is_empty() && options.draws != Draws::Imported;
         let first = survey.names.len() as u32 + added.functions(survey);
-        let protocol = protocol.then(|| Linked::new(first, options.draws == Draws::Recorded));
+        let protocol = protocol.then(|| {
+            let start = stream_start(survey, options, added.recorders.is_some());
+            Linked::new(first, options.draws == Draws::Recorded, start)
+        });
         Added { protocol, ..added }
     }
 
@@ -146,8 +150,8 @@ impl Added {
             }));
         }
         bodies.extend(injected.trace.iter().flat_map(|trace| Recorders::bodies(survey, trace)));
-        if let (Some(protocol), Some(stream)) = (self.protocol, &injected.stream) {
-            bodies.extend(protocol.code(survey, self, stream.start)?);
+        if let Some(protocol) = self.protocol {
+            bodies.extend(protocol.code(survey, self)?);
         }
         Ok(bodies)
     }
@@ -182,6 +186,19 @@ impl Added {
         }
         Ok(section)
     }
+}
+
+/// Where the area of the choice stream begins in the injected memory: behind as many counters as the module can have, because it is to be
+/// known before they are. Nothing touches what lies between.
+fn stream_start(survey: &Survey<'_>, options: &Options, traced: bool) -> u32 {
+    // No byte of code has more than two flows (`select`), and no function leaves more than a line of counters empty.
+    let flows = survey.wasm.len().saturating_mul(2);
+    let counters = flows.saturating_add(survey.names.len().saturating_mul(layout::LINE_COUNTERS as usize));
+    let counters = u32::try_from(counters).map_or(layout::EDGES_MAX, |counters| counters.min(layout::EDGES_MAX));
+    // A trace that is too long is refused elsewhere.
+    let trace = traced.then(|| trace::place(counters, options.trace_bytes).ok()).flatten();
+    let end = trace.map_or(layout::counter(counters), |trace| trace.end.into());
+    u32::try_from(end.next_multiple_of(layout::PAGE_BYTES)).expect("counters and a trace take less than 2 GiB")
 }
 
 /// A body without locals, with its size before it.

@@ -21,7 +21,7 @@ fn check(wasm: &Path, seeds: &[Vec<u8>], mutants: usize) -> BTreeMap<String, usi
     let mut fast = in_variant(Variant::Fast(some.clone()));
     let mut metered = Executor::new(&metered).unwrap();
 
-    let mutator = Mutator::new(Dictionary::default().with_strings_of(&bytes));
+    let mutator = Mutator::new(Dictionary::default().with_constants_of(&bytes));
     let (corpus, mut rng) = (Corpus::new(0), Rng::of_task(3, 0, 0));
     let mut kinds = BTreeMap::new();
     for index in 0..seeds.len() + mutants {

@@ -17,6 +17,15 @@ pub const RANDOM_CHOICES_MAX: usize = 8192;
 /// Bytes of notes that are kept; what follows is dropped.
 const NOTES_LEN_MAX: usize = 1 << 20;
 
+/// Features that can be left out; those that are asked for later take part.
+const FEATURES_MAX: usize = 128;
+
+/// Bytes of a feature's name by which it is told from others.
+const FEATURE_NAME_LEN_MAX: usize = 1 << 10;
+
+/// The feature that says whether notes are read.
+const REPORT_NAME: &str = "fuzzbox:report";
+
 /// What an execution draws from: first a stream, then a seed's entropy, then nothing but simplest values.
 #[derive(Clone, Debug, Default)]
 pub struct Input {
@@ -102,6 +111,10 @@ pub(crate) struct Backend {
     /// Choices that were given, if nothing else is.
     given_only: Option<usize>,
     asked: Asked,
+    /// Features that were asked for, and whether they are enabled.
+    features: Vec<(Vec<u8>, bool)>,
+    /// Whether features are left out in this run, once that is decided.
+    swarm: Option<bool>,
 }
 
 /// What the guest was told of how much is left.
@@ -133,6 +146,8 @@ impl Backend {
             open: Vec::new(),
             lens: std::vec![0],
             notes_len: 0,
+            features: Vec::new(),
+            swarm: None,
         }
     }
 
@@ -360,8 +375,26 @@ impl Backend {
         left as u32
     }
 
-    pub(crate) fn feature(&mut self, _name: &str) -> bool {
-        true
+    pub(crate) fn feature(&mut self, name: &str) -> bool {
+        if name == REPORT_NAME {
+            return true;
+        }
+        let name = &name.as_bytes()[..name.len().min(FEATURE_NAME_LEN_MAX)];
+        if let Some((_, enabled)) = self.features.iter().find(|(other, _)| other == name) {
+            return *enabled;
+        }
+        if self.features.len() == FEATURES_MAX {
+            return true;
+        }
+        // In half of the runs features are left out, then each with a probability of a half.
+        let mut swarm = self.swarm;
+        let index = self.index(1, |entropy| {
+            let swarm = *swarm.get_or_insert_with(|| entropy.up_to(1) == 1);
+            if swarm { entropy.up_to(1) } else { 0 }
+        });
+        self.swarm = swarm;
+        self.features.push((name.to_vec(), index == 0));
+        index == 0
     }
 }
 

@@ -8,7 +8,7 @@ use super::session::symbols;
 use super::store_args::StoreArgs;
 use super::target_args::load;
 use crate::report::{self, Decoded, ResolvedFrame, Symbols};
-use crate::sandbox::{CodeCache, Executor, Target};
+use crate::sandbox::{CodeCache, Executor, Outcome, Target};
 use crate::store::FindingRecord;
 use anyhow::Context;
 use serde::Serialize;
@@ -89,10 +89,7 @@ fn run(
 ) -> anyhow::Result<Reproduction> {
     let mut executor = Executor::new(target)?;
     let outcome = executor.run(input)?;
-    let observation = executor.observation();
-    let drawn = target
-        .takes_choices()
-        .then(|| Decoded::new(&observation.draws(), &observation.told(), |index| symbols.name(index).into_owned()));
+    let drawn = target.takes_choices().then(|| report(&mut executor, &outcome, input, symbols)).transpose()?;
     let signature = outcome.trap().map(|trap| report::signature(outcome.name(), trap, symbols));
     let frames = match outcome.trap() {
         Some(trap) if lines_are_lost && report::unresolved(&record.frames) == trap.frames => record.frames,
@@ -110,6 +107,20 @@ fn run(
         frames,
         drawn,
     })
+}
+
+/// What the guest drew and says of it. It is executed again for that, because it may spare itself the trouble when nobody reads it; what it
+/// does then is no verdict.
+fn report(executor: &mut Executor, outcome: &Outcome, input: &[u8], symbols: &Symbols) -> anyhow::Result<Decoded> {
+    let reporting = executor.run_reporting(input)?;
+    if reporting != *outcome {
+        eprintln!(
+            "warning: the guest ends otherwise when it reports ({}): it must not depend on that",
+            reporting.name()
+        );
+    }
+    let observation = executor.observation();
+    Ok(Decoded::new(&observation.draws(), &observation.told(), |index| symbols.name(index).into_owned()))
 }
 
 fn print(reproduction: &Reproduction, input: &[u8]) -> std::io::Result<()> {

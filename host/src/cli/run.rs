@@ -113,7 +113,7 @@ impl Args {
         for ((target, symbols), name) in targets.into_iter().zip(symbols).zip(names) {
             let mut seeds = seeds.clone();
             seeds.extend(repository_seeds(&store, &name, &target.settings)?);
-            let dictionary = dictionary.clone().with_strings_of(&target.bytes);
+            let dictionary = dictionary.clone().with_constants_of(&target.bytes);
             let session = Session {
                 name,
                 target: Arc::new(target),

@@ -4,7 +4,7 @@
 //! they did before. So for functions that were executed a hash of their counters is looked up, first for those whose counters share a
 //! line of the cache, then for each; only if it is not known, the function is solved and its features are looked up.
 
-use super::{Added, Seen, bucket};
+use super::{Added, Seen, bucket, events};
 use crate::sandbox::{Executed, ExecutedGroup, Group, Observation};
 use fuzzbox_instrument::CountsBuffer;
 
@@ -46,7 +46,8 @@ impl Judge {
     ///
     /// Where the observation is not exact this says nothing of use.
     pub fn is_news(&mut self, observation: Observation<'_>, seen: &Seen, added: &Added) -> bool {
-        let mut news = false;
+        let mut news =
+            events::of(observation).any(|(event, bucket)| !seen.has(event, bucket) && !added.has(event, bucket));
         if observation.has_left() {
             observation.groups(|group| self.look(group, None, seen, added, &mut news));
             return news;

@@ -1,14 +1,16 @@
 //! From counters to features to novelty.
 //!
 //! A *feature* is a pair (edge, hit-count bucket), as in AFL: an input is worth keeping if it shows a feature that no input
-//! before it showed. An execution's features are its [`Profile`]; [`Seen`] is the union of profiles.
+//! before it showed. An execution's features are its [`Profile`]; [`Seen`] is the union of profiles. What a guest tells as an
+//! event is a feature too ([`events`]), under a number that no edge has.
 
+pub mod events;
 mod judge;
 
 pub use judge::Judge;
 
 use crate::sandbox::Observation;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The bucket of a hit count as one bit of eight: 1, 2, 3, 4-7, 8-15, 16-31, 32-127, 128 and more (AFL's classes;
 /// Zalewski, "Technical whitepaper for afl-fuzz", section 3). 0 for a count of 0.
@@ -18,7 +20,7 @@ pub fn bucket(count: u32) -> u8 {
     ((1_u32 << class) >> 1) as u8
 }
 
-/// The features of one execution: (edge, bucket bit), ascending by edge, each edge at most once.
+/// The features of one execution: (edge, bucket bit), ascending by edge, each edge at most once. Those of events follow, each bucket by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profile(pub Vec<(u32, u8)>);
 
@@ -27,7 +29,9 @@ impl Profile {
     pub fn of(observation: Observation<'_>) -> Self {
         let mut features = Vec::new();
         observation.edges(|edge, count| features.push((edge, bucket(count))));
+        features.extend(events::of(observation));
         features.sort_unstable();
+        features.dedup();
         Self(features)
     }
 
@@ -35,26 +39,35 @@ impl Profile {
     pub fn is_part_of(&self, observation: Observation<'_>) -> bool {
         let mut missing = self.0.len();
         observation.edges(|edge, count| missing -= usize::from(self.0.binary_search(&(edge, bucket(count))).is_ok()));
+        // One event may be told often.
+        let events: BTreeSet<_> = events::of(observation).collect();
+        missing -= events.iter().filter(|feature| self.0.binary_search(feature).is_ok()).count();
         missing == 0
     }
 }
 
-/// Features seen so far: one byte of bucket bits per edge.
+/// Features seen so far: one byte of bucket bits per edge, and behind them for each number of events, once there are some.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     buckets: Vec<u8>,
+    edges_total: usize,
     edges: usize,
 }
 
 impl Seen {
     /// Nothing seen of a module with `edges_total` edges.
     pub fn nothing(edges_total: usize) -> Self {
-        Self { buckets: vec![0; edges_total], edges: 0 }
+        Self { buckets: vec![0; edges_total], edges_total, edges: 0 }
     }
 
     /// Whether the feature was seen, or nobody asks for it.
     pub fn has(&self, edge: u32, bucket: u8) -> bool {
-        self.buckets[edge as usize] & bucket != 0
+        self.buckets.get(edge as usize).is_some_and(|buckets| buckets & bucket != 0)
+    }
+
+    /// Whether the number is that of an edge, not of an event.
+    pub fn is_edge(&self, edge: u32) -> bool {
+        (edge as usize) < self.edges_total
     }
 
     /// Whether one of the edges from `first` on, with these counts, shows a feature that was not seen.
@@ -80,12 +93,16 @@ impl Seen {
         self.buckets[edge as usize] = u8::MAX;
     }
 
-    /// Adds the features of `profile`; returns the edges that were never seen before, ascending.
+    /// Adds the features of `profile`; returns the edges that were never seen before, ascending. (Events are no edges.)
     pub fn add(&mut self, profile: &Profile) -> Vec<u32> {
         let mut new_edges = Vec::new();
+        if profile.0.last().is_some_and(|&(last, _)| last as usize >= self.buckets.len()) {
+            self.buckets.resize(self.edges_total + (events::LABELS * events::CELLS) as usize, 0);
+        }
         for &(edge, bucket) in &profile.0 {
+            let is_edge = self.is_edge(edge);
             let seen = &mut self.buckets[edge as usize];
-            if *seen == 0 {
+            if *seen == 0 && is_edge {
                 new_edges.push(edge);
             }
             *seen |= bucket;

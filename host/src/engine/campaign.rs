@@ -4,11 +4,12 @@ use super::corpus::{Admitted, Corpus, Testcase};
 use super::mutate::Mutator;
 use super::rng::Rng;
 use super::scheduler::Scheduler;
+use super::targets::Climb;
 use super::variants::Progress;
 use super::worker::{Known, KnownFailures, NewFailure, Report, Variants, Workers};
 use crate::coverage::Seen;
 use crate::sandbox::{Outcome, Target};
-use crate::stream::{Rule, Tail};
+use crate::stream::{Node, Rule, Tail};
 use anyhow::Result;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,6 +27,8 @@ const ROUND_FUEL: u64 = 4_000_000_000;
 /// Executions spent on making one testcase with new edges shorter, at most. (Those that only show other counts are too many: trimming
 /// expat's took a third of all executions, and found no more.)
 const TRIM_EXECS_MAX: u64 = 64;
+/// Executions spent on one score in a round, at most.
+const CLIMB_EXECS_MAX: u64 = 1000;
 /// The longest mutant in the beginning, in bytes, unless a seed is longer.
 const LEN_MAX_START: usize = 128;
 /// Executions without a new edge after which mutants may be twice as long. Short inputs are executed faster, and what they
@@ -57,6 +60,8 @@ pub struct Campaign {
     len_max: usize,
     /// Executions when it was set.
     execs_at_len_max: u64,
+    /// Executions that were spent on scores.
+    climbing_execs: u64,
 }
 
 /// Sums over all executions of a campaign.
@@ -138,6 +143,7 @@ impl Campaign {
             totals: Totals::default(),
             len_max: 0,
             execs_at_len_max: 0,
+            climbing_execs: 0,
         }
     }
 
@@ -161,7 +167,7 @@ impl Campaign {
         let execs_max = usize::try_from(execs_max).unwrap_or(usize::MAX);
         let inputs: Vec<_> = std::iter::once(&empty).chain(seeds).take(execs_max).collect();
         let seen = Seen::nothing(self.target().edges.edges.len());
-        let known = Known { seen: &seen, failures: &self.known };
+        let known = Known { seen: &seen, targets: self.corpus.targets(), failures: &self.known };
         let variants = &self.variants;
         let reports = workers.run(variants, inputs.len() as u64, |task, worker| {
             let mut report = Report::default();
@@ -199,13 +205,14 @@ impl Campaign {
         signature: &dyn Fn(&Outcome) -> String,
     ) -> Result<Option<Round>> {
         self.next_variant()?;
+        let before = self.totals.execs;
         let scheduler = Scheduler::new(&self.corpus);
         let execs = self.round_execs().min(execs_max);
         self.grow_inputs();
         let (seed, number, corpus, mutator) = (self.seed, self.totals.rounds, &self.corpus, &self.mutator);
         let (len_max, variants) = (self.len_max, &self.variants);
         let choices = self.target().takes_choices();
-        let known = Known { seen: corpus.seen(), failures: &self.known };
+        let known = Known { seen: corpus.seen(), targets: corpus.targets(), failures: &self.known };
         let reports = workers.run(variants, TASKS.min(execs), |task, worker| {
             let mut report = Report::default();
             let mut rng = Rng::of_task(seed, number, task);
@@ -244,6 +251,7 @@ impl Campaign {
         self.totals.rounds += 1;
         let admitted = self.merge(reports, signature, &mut round);
         self.trim(workers, admitted, execs_max - execs, signature, &mut round)?;
+        self.climb(workers, execs_max.saturating_sub(self.totals.execs - before), signature, &mut round)?;
         for edge in self.progress.retire(&self.corpus, self.totals.execs) {
             self.corpus.retire(edge);
         }
@@ -263,10 +271,10 @@ impl Campaign {
         // Fewer bytes are no simpler in choice streams, nor in records of numbers, whose missing bytes are 0 and hard to put back.
         let trims = !self.target().takes_choices() && !self.target().entry.takes_numbers() && execs_max > 0;
         let (trimmed, mut admitted): (Vec<_>, Vec<_>) =
-            admitted.into_iter().partition(|admitted| trims && !admitted.new_edges.is_empty());
+            admitted.into_iter().partition(|admitted| trims && self.is_trimmed(admitted));
         let share = (execs_max / (trimmed.len() as u64).max(1)).min(TRIM_EXECS_MAX);
         let (corpus, variants) = (&self.corpus, &self.variants);
-        let known = Known { seen: corpus.seen(), failures: &self.known };
+        let known = Known { seen: corpus.seen(), targets: corpus.targets(), failures: &self.known };
         let reports = workers.run(variants, trimmed.len() as u64, |task, worker| {
             let mut report = Report::default();
             let Admitted { index, news, .. } = &trimmed[usize::try_from(task)?];
@@ -290,6 +298,53 @@ impl Campaign {
         admitted.sort_unstable_by_key(|admitted| admitted.index);
         for admitted in admitted {
             self.settle(admitted, round);
+        }
+        Ok(())
+    }
+
+    /// Whether a testcase is worth being made shorter, and has nothing that might be lost then.
+    fn is_trimmed(&self, admitted: &Admitted) -> bool {
+        !admitted.new_edges.is_empty() && !self.corpus.targets().is_best(admitted.index)
+    }
+
+    /// Makes scores larger that became better, in at most `execs_max` executions. If that is aborted nothing happens, as if there had been no
+    /// executions left.
+    fn climb(
+        &mut self,
+        workers: &Workers,
+        execs_max: u64,
+        signature: &dyn Fn(&Outcome) -> String,
+        round: &mut Round,
+    ) -> Result<()> {
+        let (corpus, variants) = (&self.corpus, &self.variants);
+        // What is not drawn has no numbers.
+        let sample = |climb: &Climb| corpus.testcases()[climb.testcase].sample.as_ref().map(Node::choices);
+        let climbs = corpus.targets().climbs().into_iter();
+        let climbs: Vec<_> = climbs.filter_map(|climb| sample(&climb).map(|choices| (choices, climb))).collect();
+        // Half of all executions may be such.
+        let budget = (self.totals.execs - self.climbing_execs).saturating_sub(self.climbing_execs).min(execs_max);
+        let share = (budget / (climbs.len() as u64).max(1)).min(CLIMB_EXECS_MAX);
+        if climbs.is_empty() || share == 0 {
+            return Ok(());
+        }
+        let known = Known { seen: corpus.seen(), targets: corpus.targets(), failures: &self.known };
+        let (seed, number) = (self.seed, self.totals.rounds);
+        let reports = workers.run(variants, climbs.len() as u64, |task, worker| {
+            let mut report = Report::default();
+            let (choices, climb) = &climbs[usize::try_from(task)?];
+            // The round's other tasks have the numbers before.
+            let rng = Rng::of_task(seed, number, TASKS + task);
+            let cut = worker.climb(variants, known, (choices, climb), (share, rng), &mut report)?;
+            Ok((report, cut))
+        })?;
+        let Some(reports) = reports.filter(|_| !workers.aborted()) else { return Ok(()) };
+        for ((_, climb), (report, cut)) in climbs.into_iter().zip(reports) {
+            self.climbing_execs += report.execs;
+            self.totals.fuel += report.execs * self.corpus.testcases()[climb.testcase].fuel;
+            for admitted in self.merge(vec![report], signature, round) {
+                self.settle(admitted, round);
+            }
+            self.corpus.climbed(&climb.label, cut);
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use super::mutate::choices::Pool;
 use super::rng::Rng;
+use super::targets::{Scores, Targets};
 use super::worker::NewTestcase;
 use crate::coverage::{Profile, Seen};
 use crate::store::InputId;
@@ -25,6 +26,8 @@ pub struct Testcase {
     pub picks: u64,
     /// What its execution drew, if the guest draws.
     pub sample: Option<Node>,
+    /// The scores that it told.
+    pub scores: Scores,
 }
 
 /// The testcases of a campaign in the order in which they were added, and what all of them showed.
@@ -33,12 +36,13 @@ pub struct Corpus {
     testcases: Vec<Testcase>,
     ids: BTreeSet<InputId>,
     seen: Seen,
-    /// [`BUCKETS`] for each edge.
+    /// [`BUCKETS`] for each edge, then for each number of events, once there are some.
     features: Vec<Feature>,
     /// By testcase: what the features that it owns weigh.
     weights: Vec<u64>,
     /// Spans of testcases, if the guest draws.
     pool: Pool,
+    targets: Targets,
     retired: EdgeSet,
 }
 
@@ -77,34 +81,38 @@ impl Corpus {
             features: vec![Feature::default(); edges_total * BUCKETS],
             weights: Vec::new(),
             pool: Pool::default(),
+            targets: Targets::default(),
             retired: EdgeSet::default(),
         }
     }
 
-    /// Takes an input if its profile shows something new. It counts for the scheduler once it is [settled](Corpus::settle).
+    /// Takes an input if its profile shows something new, or it has a better score. It counts for the scheduler once it is [settled](Corpus::settle).
     pub(super) fn admit(&mut self, new: NewTestcase) -> Option<Admitted> {
-        let NewTestcase { input, profile, fuel, sample } = new;
+        let NewTestcase { input, profile, fuel, sample, scores } = new;
         let id = InputId::of(&input);
-        if !self.seen.is_new(&profile) || !self.ids.insert(id) {
+        if !(self.seen.is_new(&profile) || self.targets.is_new(&scores)) || !self.ids.insert(id) {
             return None;
         }
         let news = self.seen.news(&profile);
         let new_edges = self.seen.add(&profile);
-        self.push(Testcase { id, bytes: input.into(), profile, fuel, picks: 0, sample });
-        Some(Admitted { index: self.testcases.len() - 1, new_edges, news })
+        let index = self.testcases.len();
+        self.targets.add(index, &scores);
+        self.push(Testcase { id, bytes: input.into(), profile, fuel, picks: 0, sample, scores });
+        Some(Admitted { index, new_edges, news })
     }
 
     /// Puts an input that shows the same news at less cost in the place of a testcase that is not settled. Returns the edges that nobody
     /// reached before it. If it is a testcase already nothing changes.
     pub(super) fn shorten(&mut self, index: usize, shorter: NewTestcase) -> Vec<u32> {
-        let NewTestcase { input, profile, fuel, sample } = shorter;
+        let NewTestcase { input, profile, fuel, sample, scores } = shorter;
         let id = InputId::of(&input);
         if !self.ids.insert(id) {
             return Vec::new();
         }
         self.ids.remove(&self.testcases[index].id);
         let new_edges = self.seen.add(&profile);
-        self.testcases[index] = Testcase { id, bytes: input.into(), profile, fuel, picks: 0, sample };
+        self.targets.add(index, &scores);
+        self.testcases[index] = Testcase { id, bytes: input.into(), profile, fuel, picks: 0, sample, scores };
         new_edges
     }
 
@@ -113,7 +121,10 @@ impl Corpus {
         let cost = |index: usize| (self.testcases[index].bytes.len(), self.testcases[index].fuel, index);
         let own = u32::try_from(index).expect("testcases are far fewer");
         let own_cost = cost(index);
-        for &(edge, bucket) in &self.testcases[index].profile.0 {
+        let profile = &self.testcases[index].profile.0;
+        let cells = profile.last().map_or(0, |&(last, _)| (last as usize + 1) * BUCKETS);
+        self.features.resize(self.features.len().max(cells), Feature::default());
+        for &(edge, bucket) in profile {
             let feature = &mut self.features[edge as usize * BUCKETS + bucket.trailing_zeros() as usize];
             if feature.testcases == 0 {
                 feature.owner = own;
@@ -126,6 +137,7 @@ impl Corpus {
             feature.testcases += 1;
             self.weights[feature.owner as usize] += FEATURE_WEIGHT / u64::from(feature.testcases);
         }
+        self.targets.enter(index, &self.testcases);
         let Testcase { id, sample, .. } = &self.testcases[index];
         if let Some(sample) = sample {
             let (seed, _) = id.0.split_first_chunk().expect("an id is longer");
@@ -136,6 +148,16 @@ impl Corpus {
     /// Spans of the testcases.
     pub(super) fn pool(&self) -> &Pool {
         &self.pool
+    }
+
+    /// Whose scores are best.
+    pub(super) fn targets(&self) -> &Targets {
+        &self.targets
+    }
+
+    /// See [`Targets::climbed`].
+    pub(super) fn climbed(&mut self, label: &[u8], cut: bool) {
+        self.targets.climbed(label, cut);
     }
 
     /// By testcase: the sum over the features that it owns of [`FEATURE_WEIGHT`] divided by the number of testcases that show it.
@@ -163,7 +185,8 @@ impl Corpus {
     pub(super) fn keep_empty(&mut self) {
         let id = InputId::of(&[]);
         self.ids.insert(id);
-        self.push(Testcase { id, bytes: Arc::from([]), profile: Profile::default(), fuel: 0, picks: 0, sample: None });
+        let (profile, scores) = (Profile::default(), Scores::default());
+        self.push(Testcase { id, bytes: Arc::from([]), profile, fuel: 0, picks: 0, sample: None, scores });
     }
 
     fn push(&mut self, testcase: Testcase) {

@@ -1,12 +1,14 @@
-//! Tokens that mutators insert: given by the user, and found in the module's own data.
+//! What mutators insert: tokens, given by the user and found in the module's own data, and numbers that are in its code and data.
 
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
+use wasmparser::{Operator, Payload};
 
-/// Tokens, sorted, each once.
+/// Tokens and numbers, sorted, each once.
 #[derive(Clone, Debug, Default)]
 pub struct Dictionary {
     tokens: Vec<Vec<u8>>,
+    numbers: Vec<i64>,
 }
 
 impl Dictionary {
@@ -14,12 +16,23 @@ impl Dictionary {
     pub const TOKEN_BYTES_MAX: usize = 128;
     /// Strings found in a module beyond this many are not used.
     const FOUND_MAX: usize = 2048;
+    /// Numbers in a module's code beyond this many are not used.
+    const CODE_NUMBERS_MAX: usize = 4096;
+    /// Numbers in its data beyond this many are not used: most data is something else.
+    const DATA_NUMBERS_MAX: usize = 512;
+    /// Of numbers up to this distance from 0 there is nothing to be learned: they are drawn anyway.
+    const SMALL: u64 = 16;
     /// Strings in a module's data from this length on are tokens.
     const FOUND_BYTES: std::ops::RangeInclusive<usize> = 2..=32;
 
     /// The tokens.
     pub fn tokens(&self) -> &[Vec<u8>] {
         &self.tokens
+    }
+
+    /// Numbers that draws of integers are likely to be compared with.
+    pub fn numbers(&self) -> &[i64] {
+        &self.numbers
     }
 
     /// Parses the dictionary format of AFL and libFuzzer: lines `name="value"` or `"value"` with `\\`, `\"` and
@@ -38,17 +51,59 @@ impl Dictionary {
             let token = parse_line(line).with_context(|| format!("line {number} of the dictionary"))?;
             tokens.insert(token);
         }
-        Ok(Self { tokens: tokens.into_iter().collect() })
+        Ok(Self { tokens: tokens.into_iter().collect(), numbers: Vec::new() })
+    }
+
+    /// Adds what `module` compares its input with, maybe: its strings and its numbers.
+    pub fn with_constants_of(self, module: &[u8]) -> Self {
+        self.with_strings_of(module).with_numbers_of(module)
+    }
+
+    /// Adds the constants in the code of `module`, and the tables of 4-byte and 8-byte integers that its data may be.
+    fn with_numbers_of(mut self, module: &[u8]) -> Self {
+        let (mut numbers, mut in_data) = (BTreeSet::new(), BTreeSet::new());
+        let add = |to: &mut BTreeSet<i64>, limit, number: i64| {
+            if number.unsigned_abs() > Self::SMALL && to.len() < limit {
+                to.insert(number);
+            }
+        };
+        let payloads = wasmparser::Parser::new(0).parse_all(module).map_while(Result::ok);
+        for payload in payloads {
+            match payload {
+                Payload::CodeSectionEntry(body) => {
+                    let operators = body.get_operators_reader().map(|operators| operators.into_iter());
+                    for operator in operators.into_iter().flatten().map_while(Result::ok) {
+                        match operator {
+                            Operator::I32Const { value } => add(&mut numbers, Self::CODE_NUMBERS_MAX, value.into()),
+                            Operator::I64Const { value } => add(&mut numbers, Self::CODE_NUMBERS_MAX, value),
+                            _ => {}
+                        }
+                    }
+                }
+                Payload::DataSection(section) => {
+                    for data in section.into_iter().map_while(Result::ok).map(|segment| segment.data) {
+                        let narrow = data.as_chunks().0.iter().map(|bytes| i32::from_le_bytes(*bytes).into());
+                        let wide = data.as_chunks().0.iter().map(|bytes| i64::from_le_bytes(*bytes));
+                        narrow.chain(wide).for_each(|number| add(&mut in_data, Self::DATA_NUMBERS_MAX, number));
+                    }
+                }
+                _ => {}
+            }
+        }
+        numbers.append(&mut in_data);
+        numbers.extend(self.numbers);
+        self.numbers = numbers.into_iter().collect();
+        self
     }
 
     /// Adds the zero-terminated printable strings in the data segments of `module`: keywords that a parser compares with
     /// are among them.
-    pub fn with_strings_of(self, module: &[u8]) -> Self {
+    fn with_strings_of(self, module: &[u8]) -> Self {
         let mut tokens: BTreeSet<_> = self.tokens.into_iter().collect();
         let mut found = 0;
         let payloads = wasmparser::Parser::new(0).parse_all(module).map_while(Result::ok);
         for payload in payloads {
-            let wasmparser::Payload::DataSection(section) = payload else { continue };
+            let Payload::DataSection(section) = payload else { continue };
             for segment in section.into_iter().map_while(Result::ok) {
                 for string in segment.data.split(|&byte| byte == 0) {
                     let printable = string.iter().all(|byte| (b' '..=b'~').contains(byte));
@@ -58,7 +113,7 @@ impl Dictionary {
                 }
             }
         }
-        Self { tokens: tokens.into_iter().collect() }
+        Self { tokens: tokens.into_iter().collect(), numbers: self.numbers }
     }
 }
 
@@ -119,5 +174,16 @@ mod tests {
         let dictionary = Dictionary::default().with_strings_of(&module);
         assert_eq!(dictionary.tokens(), [b"CDATA[".to_vec(), b"true".to_vec()]);
         assert!(Dictionary::default().with_strings_of(b"\0asm junk").tokens().is_empty());
+    }
+
+    #[test]
+    fn numbers_of_the_module_are_those_of_its_code_and_data() {
+        let module = wat::parse_str(
+            r#"(module (memory 1) (data (i32.const 0) "\10\27\00\00\00\00\00\00")
+                (func (drop (i32.const -77)) (drop (i32.const 3)) (drop (i64.const 0x123456789ab))))"#,
+        );
+        let dictionary = Dictionary::default().with_constants_of(&module.unwrap());
+        assert_eq!(dictionary.numbers(), [-77, 10_000, 0x123456789ab]);
+        assert!(Dictionary::default().with_constants_of(b"\0asm junk").numbers().is_empty());
     }
 }

@@ -5,12 +5,14 @@
 //! this room reads a clock, a thread's identity or a hash map's order; whoever drives the campaign decides after which round to stop.
 
 mod campaign;
+mod climb;
 mod corpus;
 mod dictionary;
 mod mutate;
 mod rng;
 mod scheduler;
 pub mod shrink;
+mod targets;
 mod trim;
 mod variants;
 mod worker;
@@ -20,4 +22,5 @@ pub use corpus::{Corpus, Testcase};
 pub use dictionary::Dictionary;
 pub use mutate::Mutator;
 pub use rng::Rng;
+pub use targets::Scores;
 pub use worker::Workers;

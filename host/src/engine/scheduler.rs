@@ -6,7 +6,7 @@ use super::rng::Rng;
 /// Weights over the testcases of a corpus, fixed for one round.
 ///
 /// Each feature is *owned* by the testcase that shows it at the least cost (length, then fuel), as AFL's favoured
-/// entries. A testcase weighs more the more features it owns that few others show, and less the more often it was chosen and the longer
+/// entries. What has the best score of a label, or a place on the Pareto front, weighs as much as some features. A testcase weighs more the more features it owns that few others show, and less the more often it was chosen and the longer
 /// its execution takes: the weight is meant for time, and slow testcases take more of it each time.
 #[derive(Clone, Debug)]
 pub(super) struct Scheduler {
@@ -26,7 +26,9 @@ impl Scheduler {
         let fuel = testcases.iter().map(|testcase| u128::from(testcase.fuel)).sum::<u128>() / testcases.len() as u128;
         let mean = u64::try_from(fuel).expect("a mean is no more than the largest").saturating_add(EXECUTION_FUEL);
         let mut sum = 0;
-        let sums = corpus.weights().iter().zip(testcases).map(|(weight, testcase)| {
+        let scores = corpus.targets().weights();
+        let sums = corpus.weights().iter().enumerate().zip(testcases).map(|((index, weight), testcase)| {
+            let weight = weight + scores.get(&index).copied().unwrap_or(0);
             let speed = (mean.saturating_mul(SPEED_RANGE) / testcase.fuel.saturating_add(EXECUTION_FUEL))
                 .clamp(1, SPEED_RANGE * SPEED_RANGE);
             let weight = (weight + FEATURE_WEIGHT / 16) / (testcase.picks + 1).isqrt();

@@ -63,7 +63,7 @@ impl Progress {
     /// A testcase showed `profile`, of which `seen` is known.
     pub(super) fn shown(&mut self, profile: &Profile, seen: &Seen, execs: u64) {
         for &(edge, bucket) in &profile.0 {
-            if !seen.has(edge, bucket) {
+            if seen.is_edge(edge) && !seen.has(edge, bucket) {
                 self.last_news[edge as usize] = execs;
             }
         }

@@ -1,9 +1,12 @@
 //! Threads with executors, and what each does with an input.
 
+use super::climb::{self, Limits, Shown};
+use super::rng::Rng;
+use super::targets::{Climb, Scores, Targets};
 use super::trim::{Trimmed, trim};
 use crate::coverage::{Added, Judge, Profile, Seen};
 use crate::sandbox::{Executor, Outcome, THREAD_STACK_BYTES, Target, Variant, Watchdog};
-use crate::stream::{Node, Rule, Trace, encode};
+use crate::stream::{Choice, Node, Rule, Tail, Trace, encode};
 use anyhow::{Context, Result};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
@@ -58,6 +61,7 @@ pub(super) struct Worker {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known<'a> {
     pub(super) seen: &'a Seen,
+    pub(super) targets: &'a Targets,
     pub(super) failures: &'a KnownFailures,
 }
 
@@ -82,17 +86,20 @@ pub(super) struct Report {
     pub(super) rejected: u64,
     pub(super) hangs: u64,
     pub(super) at_len_max: u64,
-    /// What the task showed that was not known.
+    /// What the task showed that was not known, and its scores that were better.
     added: Added,
+    scores: Scores,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct NewTestcase {
     pub(super) input: Vec<u8>,
     pub(super) profile: Profile,
     pub(super) fuel: u64,
     /// What it drew, if the guest draws.
     pub(super) sample: Option<Node>,
+    /// The scores that it told.
+    pub(super) scores: Scores,
 }
 
 #[derive(Debug)]
@@ -213,7 +220,8 @@ impl Worker {
         let mut key = None;
         match &outcome {
             Outcome::Ok if observation.is_exact() => {
-                if !self.judge.is_news(observation, known.seen, &report.added) {
+                let better = known.targets.is_news(observation, &report.scores);
+                if !self.judge.is_news(observation, known.seen, &report.added) && !better {
                     return Ok(());
                 }
             }
@@ -259,11 +267,11 @@ impl Worker {
         }
         match outcome {
             Outcome::Ok => {
-                let profile = Profile::of(observation);
-                if report.added.add(&profile, known.seen) {
+                let (profile, scores) = (Profile::of(observation), Scores::of(observation));
+                if report.shows(&profile, &scores, known) {
                     let (input, fuel) = (self.input.clone(), observation.fuel());
                     let sample = drawn.as_ref().map(Node::of);
-                    report.testcases.push(NewTestcase { input, profile, fuel, sample });
+                    report.testcases.push(NewTestcase { input, profile, fuel, sample, scores });
                 }
             }
             Outcome::Rejected | Outcome::Overrun => report.rejected += 1,
@@ -294,7 +302,7 @@ impl Worker {
             let observation = executor.observation();
             match outcome {
                 Outcome::Ok if news.is_part_of(observation) => {
-                    best = Some((Profile::of(observation), observation.fuel()));
+                    best = Some((Profile::of(observation), observation.fuel(), Scores::of(observation)));
                     return Ok(Trimmed::Still);
                 }
                 Outcome::Crash(_) | Outcome::Hang(_) | Outcome::OutOfMemory(_) => {
@@ -304,7 +312,58 @@ impl Worker {
             }
             Ok(Trimmed::NoMore)
         })
-        .map(|input| best.map(|(profile, fuel)| NewTestcase { input, profile, fuel, sample: None }))
+        .map(|input| best.map(|(profile, fuel, scores)| NewTestcase { input, profile, fuel, sample: None, scores }))
+    }
+
+    /// Makes a score larger that the stream `start` has, and reports what had the best, and what else was new. Returns whether a limit
+    /// cut that off. What streams lack is random, by `rng`.
+    pub(super) fn climb(
+        &mut self,
+        variants: &Variants,
+        known: Known<'_>,
+        (start, climb): (&[Choice], &Climb),
+        (execs, mut rng): (u64, Rng),
+        report: &mut Report,
+    ) -> Result<bool> {
+        let executor = deciding(&mut self.quick, &mut self.metered, variants)?;
+        let input_bytes_max = variants.metered.settings.input_bytes_max as usize;
+        let mut best = None;
+        let limits = Limits { execs, improvements: climb.improvements_max };
+        let cut = climb::climb(start, limits, &mut |choices| {
+            let input = encode(choices);
+            let tail = Tail::Random { seed: rng.word(), choices: u32::MAX };
+            if input.len() > input_bytes_max {
+                return Ok(None);
+            }
+            report.execs += 1;
+            report.input_bytes += input.len() as u64;
+            let outcome = executor.run_stream(&input, &Rule { tail, wrap: false })?;
+            let observation = executor.observation();
+            if matches!(outcome, Outcome::Rejected | Outcome::Overrun | Outcome::Interrupted) {
+                report.rejected += 1;
+                return Ok(None);
+            }
+            let trace = observation.draws();
+            let input = encode(&trace.choices);
+            if outcome != Outcome::Ok {
+                report.fail(&input, outcome, None, known.failures);
+                return Ok(None);
+            }
+            let (profile, scores) = (Profile::of(observation), Scores::of(observation));
+            let (score, before) = (scores.get(&climb.label), report.scores.get(&climb.label));
+            let news = report.added.add(&profile, known.seen);
+            if (report.scores.add(&scores, known.targets) || news) && input.len() <= input_bytes_max {
+                let better = report.scores.get(&climb.label) != before;
+                let sample = Some(Node::of(&trace));
+                let new = NewTestcase { input, profile, fuel: observation.fuel(), sample, scores };
+                // Of those that are only a step on the way the last is enough.
+                let old = if better { best.replace(new) } else { Some(new) };
+                report.testcases.extend(old.filter(|_| news));
+            }
+            Ok(Some(Shown { trace, score }))
+        })?;
+        report.testcases.extend(best);
+        Ok(cut)
     }
 }
 
@@ -322,6 +381,12 @@ fn deciding<'a>(
 }
 
 impl Report {
+    /// Notes what an execution showed; returns whether some of it was new.
+    fn shows(&mut self, profile: &Profile, scores: &Scores, known: Known<'_>) -> bool {
+        let news = self.added.add(profile, known.seen);
+        self.scores.add(scores, known.targets) || news
+    }
+
     /// Reports a failure unless it is known.
     fn fail(&mut self, input: &[u8], outcome: Outcome, key: Option<NonZeroU64>, known: &KnownFailures) {
         self.hangs += u64::from(matches!(outcome, Outcome::Hang(_)));

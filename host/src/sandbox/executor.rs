@@ -56,6 +56,17 @@ struct Kept {
     class: Option<Arc<str>>,
 }
 
+/// How an input is executed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// From the initial state.
+    Restored,
+    /// From that, and the guest is told that what it reports is read.
+    Reporting,
+    /// From whatever state there is.
+    Unrestored,
+}
+
 impl std::fmt::Debug for Kept {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Kept").finish_non_exhaustive()
@@ -143,7 +154,18 @@ impl Executor {
     ///
     /// If `input` is longer than the limit, or the host fails; never for what the guest does.
     pub fn run(&mut self, input: &[u8]) -> Result<Outcome> {
-        self.execute(input, &Rule::default(), true)
+        self.execute(input, &Rule::default(), Way::Restored)
+    }
+
+    /// As [`Executor::run`], but the guest is told that what it reports is read: its feature `fuzzbox:report` is enabled.
+    ///
+    /// It is free to draw or to end otherwise then. So what it does without being told is what counts, and this is for people to read.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Executor::run`].
+    pub fn run_reporting(&mut self, input: &[u8]) -> Result<Outcome> {
+        self.execute(input, &Rule::default(), Way::Reporting)
     }
 
     /// As [`Executor::run`] for a guest that draws: `input` is a choice stream (of any bytes), read by `rule`. For other guests the
@@ -153,7 +175,7 @@ impl Executor {
     ///
     /// As for [`Executor::run`].
     pub fn run_stream(&mut self, input: &[u8], rule: &Rule) -> Result<Outcome> {
-        self.execute(input, rule, true)
+        self.execute(input, rule, Way::Restored)
     }
 
     /// Executes `input` from whatever state the last execution left: to measure what restoring takes, and nothing else.
@@ -162,10 +184,10 @@ impl Executor {
     ///
     /// As for [`Executor::run`].
     pub fn run_unrestored(&mut self, input: &[u8]) -> Result<Outcome> {
-        self.execute(input, &Rule::default(), false)
+        self.execute(input, &Rule::default(), Way::Unrestored)
     }
 
-    fn execute(&mut self, input: &[u8], rule: &Rule, restored: bool) -> Result<Outcome> {
+    fn execute(&mut self, input: &[u8], rule: &Rule, way: Way) -> Result<Outcome> {
         let limit = self.target.settings.input_bytes_max as usize;
         ensure!(
             input.len() <= limit,
@@ -173,11 +195,12 @@ impl Executor {
             input.len()
         );
         with_room(self.target.variant.stack_bytes(), || {
-            if restored {
+            if way != Way::Unrestored {
                 self.restore()?;
             }
             self.dirty = true;
-            self.instance.run(&self.target, &self.gate, input, rule)
+            self.instance.give(&self.target, input, rule, way == Way::Reporting);
+            self.instance.run(&self.target, &self.gate, input)
         })
     }
 
@@ -250,11 +273,18 @@ impl Kept {
         Ok(Self { store, call, injected, snapshot, cut: false, lost: false, given, class: None })
     }
 
-    fn run(&mut self, target: &Target, gate: &Gate, input: &[u8], rule: &Rule) -> Result<Outcome> {
+    /// Gives the guest its stream, if it draws.
+    fn give(&mut self, target: &Target, input: &[u8], rule: &Rule, reporting: bool) {
         if target.injected.stream.is_some() {
             self.given.set(if target.takes_choices() { input } else { &[] }, rule);
+            if reporting {
+                self.given.set_reporting();
+            }
             self.injected.give(&self.given);
         }
+    }
+
+    fn run(&mut self, target: &Target, gate: &Gate, input: &[u8]) -> Result<Outcome> {
         self.class = None;
         self.store.data_mut().frames.clear();
         self.snapshot.fault().clear();

@@ -4,6 +4,7 @@ use super::hash;
 use super::host::Host;
 use super::injected::{self, ExecutedGroup, Injected};
 use super::target::Target;
+use crate::stream::told::{Entry, entries};
 use crate::stream::{Told, Trace as Draws};
 use fuzzbox_instrument::trace::Trace;
 use fuzzbox_instrument::{CountsBuffer, FunctionCounters, Left, layout};
@@ -108,6 +109,18 @@ impl<'a> Observation<'a> {
     /// What the guest told by the protocol. Notes, names, values and features only in variants that record draws.
     pub fn told(&self) -> Told {
         if self.lost { Told::default() } else { self.injected.told() }
+    }
+
+    /// What the guest told, without copies, as [`Observation::told`]. Costs nothing if that is nothing.
+    pub fn entries(self) -> impl Iterator<Item = Entry<'a>> {
+        let Observation::<'a> { injected, lost, .. } = self;
+        let area = if lost { &[] } else { injected.stream() };
+        (!area.is_empty()).then(|| entries(area)).into_iter().flatten()
+    }
+
+    /// How many edges the module has.
+    pub fn edges_total(&self) -> usize {
+        self.target.edges.edges.len()
     }
 
     /// What the guest wrote to its standard output, up to the limit.

@@ -8,7 +8,7 @@ use fuzzbox_instrument::layout::stream as layout;
 #[derive(Clone, Debug, Default)]
 pub struct Given {
     control: Vec<u8>,
-    items: Vec<u8>,
+    items: Vec<[u8; layout::ITEM_BYTES as usize]>,
     blobs: Vec<u8>,
 }
 
@@ -42,11 +42,11 @@ impl Given {
                     (blob.len() as u64, start + 1)
                 }
             };
-            self.items.extend_from_slice(&(u128::from(blob) << 64 | u128::from(value)).to_le_bytes());
+            self.items.push((u128::from(blob) << 64 | u128::from(value)).to_le_bytes());
         }
         self.control.clear();
         self.control.resize(CONTROL_BYTES, 0);
-        self.put(layout::END, self.items.len() as u32);
+        self.put(layout::END, self.items.as_flattened().len() as u32);
         self.put(layout::WRAP, u32::from(rule.wrap));
         match rule.tail {
             Tail::Zero => {}
@@ -60,6 +60,11 @@ impl Given {
         }
     }
 
+    /// The guest is told that what it reports is read, until the next stream is set.
+    pub fn set_reporting(&mut self) {
+        self.put(layout::REPORT, 1);
+    }
+
     fn put(&mut self, place: u32, value: u32) {
         self.control[place as usize..][..4].copy_from_slice(&value.to_le_bytes());
     }
@@ -67,7 +72,7 @@ impl Given {
     /// Calls `write` with what goes where, as offsets in the area.
     pub fn parts(&self, mut write: impl FnMut(u32, &[u8])) {
         write(0, &self.control);
-        write(layout::ITEMS, &self.items);
+        write(layout::ITEMS, self.items.as_flattened());
         write(layout::BLOBS_IN, &self.blobs);
     }
 }

@@ -68,6 +68,11 @@ pub struct Reference {
     spans: Spans,
     told: Told,
     entry_bytes: u32,
+    /// Features that were asked for: hashes of their names, but for the lowest bit, and whether they are enabled.
+    features: Vec<(u64, bool)>,
+    /// Whether features are switched off in this execution, once that is decided.
+    swarm: Option<bool>,
+    reporting: bool,
 }
 
 /// Where the index of a draw comes from.
@@ -98,7 +103,15 @@ impl Reference {
             spans: Spans::default(),
             told: Told::default(),
             entry_bytes: 0,
+            features: Vec::new(),
+            swarm: None,
+            reporting: false,
         }
+    }
+
+    /// Tells the guest that what it reports is read.
+    pub fn reporting(self) -> Self {
+        Self { reporting: true, ..self }
     }
 
     /// What was drawn, with the spans that the guest told.

@@ -18,8 +18,8 @@ pub struct Told {
     pub notes: Vec<Note>,
     /// `value`.
     pub values: Vec<Value>,
-    /// `feature`: those that were asked for.
-    pub features: Vec<String>,
+    /// `feature`: those that were asked for, and whether they were enabled.
+    pub features: Vec<(String, bool)>,
     /// Why the guest rejected the stream, if it said so.
     pub rejected: Option<String>,
     /// The class of the failure, if the guest ended by `fail`.
@@ -105,7 +105,7 @@ impl Told {
             layout::ENTRY_VALUE => {
                 self.values.push(Value { type_id: a, encoding: b as u32, bytes: text.to_vec(), draws });
             }
-            layout::ENTRY_FEATURE => self.features.push(string()),
+            layout::ENTRY_FEATURE => self.features.push((string(), a != 0)),
             layout::ENTRY_REJECT => self.rejected = Some(string()),
             layout::ENTRY_FAIL => self.failed = Some(string()),
             _ => {}

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! An area of zeros is the empty stream, on which zeros follow. Before an execution, the host writes [`END`], [`TAIL`], [`WRAP`], [`RANDOM_END`],
-//! [`RNG`], items and blobs; all else is zero.
+//! [`RNG`], [`REPORT`], items and blobs; all else is zero.
 //!
 //! - An **item** is what the stream has for one draw: [`ITEM_BYTES`], of which the first eight are an index, or the length of a blob.
 //!   The next four are 0 for an index; for a blob, where it starts in *blobs in*, plus 1.
@@ -46,6 +46,25 @@ pub const RANGES_MAX: u32 = 1 << 8;
 
 /// The most bytes of a label or a reason that are kept.
 pub const LABEL_MAX: u32 = 1 << 10;
+
+/// The hash of a label without bytes.
+pub const LABEL_HASH: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// What that hash is multiplied with for each byte.
+pub const LABEL_HASH_PRIME: u64 = 0x0100_0000_01b3;
+
+/// A hash that tells labels and names apart: 64-bit FNV-1a (Fowler, Noll and Vo).
+pub const fn label_hash(text: &[u8]) -> u64 {
+    let (mut hash, mut at) = (LABEL_HASH, 0);
+    while at < text.len() {
+        hash = (hash ^ text[at] as u64).wrapping_mul(LABEL_HASH_PRIME);
+        at += 1;
+    }
+    hash
+}
+
+/// The name of the feature by which a guest asks whether what it reports is read. It is drawn by nobody; [`REPORT`] says.
+pub const REPORT_NAME: &str = "fuzzbox:report";
 
 /// The most bytes of a note that are kept.
 pub const NOTE_MAX: u32 = 1 << 16;
@@ -110,8 +129,23 @@ pub const ENTRIES_LOST: u32 = 76;
 /// Whether a span had no room.
 pub const SPANS_LOST: u32 = 80;
 
+/// How many features were asked for, a `u32`.
+pub const FEATURES_USED: u32 = 84;
+
+/// Whether features are switched off at random in this execution (swarm testing), a `u32`: 0 before that is decided, 1 if they are not, 2 if they are.
+pub const SWARM: u32 = 88;
+
+/// What [`REPORT_NAME`] is answered, a `u32`.
+pub const REPORT: u32 = 92;
+
 /// Whether the guest asked how many draws are left, a `u32`: then the length of the stream is part of what it was told.
-pub const ASKED: u32 = 84;
+pub const ASKED: u32 = 96;
+
+/// Where the features are that were asked for, eight bytes each: the hash of the name, in which the lowest bit is the answer.
+pub const FEATURES: u32 = 1 << 10;
+
+/// How many features there can be; all others are enabled.
+pub const FEATURES_MAX: u32 = 128;
 
 /// Where the counts are.
 pub const COUNTS: u32 = 1 << 12;

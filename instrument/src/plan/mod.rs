@@ -114,8 +114,8 @@ pub(crate) enum Change {
     /// The `try_table` with this number in [`FunctionPlan::tries`], in blocks of its own.
     TryWrapped { number: u32 },
 
-    /// A call of another function, which takes the number of the call site as its last parameter.
-    Call { function: u32, site: u32, tail: bool },
+    /// A part of [`FunctionPlan::inserted`].
+    InsertInstead { start: u32, end: u32 },
 
     // Inserted after the operator, which is copied unless an edit wrote it.
     /// A part of [`FunctionPlan::inserted`].

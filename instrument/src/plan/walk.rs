@@ -148,7 +148,7 @@ impl Walk<'_, '_> {
         let flow = self.graph.flows();
         let block = self.graph.block_now();
         self.graph.operator(operator, self.at, self.end)?;
-        self.call_instead(operator, live);
+        self.call_instead(operator, live)?;
         self.count(operator, flow, live, operands[0])?;
         if self.frames.len() == 0 {
             self.probe(Place::Before, |probes, site| probes.leave(site))?;
@@ -170,18 +170,21 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    /// Calls what takes the place of an imported function.
-    fn call_instead(&mut self, operator: &Operator<'_>, live: bool) {
+    /// Writes what takes the place of a call of the guest protocol.
+    fn call_instead(&mut self, operator: &Operator<'_>, live: bool) -> Result<()> {
         let (callee, tail) = match operator {
             Operator::Call { function_index } => (*function_index, false),
             Operator::ReturnCall { function_index } => (*function_index, true),
-            _ => return,
+            _ => return Ok(()),
         };
-        if let (true, Some(drawing), Some(linked)) = (live, self.drawing, self.added.protocol)
-            && let Some(function) = linked.instead(&self.survey.protocol, callee)
-        {
-            self.edit(Change::Call { function, site: drawing.site(self.at), tail });
+        if let (true, Some(drawing), Some(linked)) = (live, self.drawing, self.added.protocol) {
+            let start = self.draft.out.inserted.len() as u32;
+            if linked.call(self.survey, &mut self.draft, callee, drawing.site(self.at), tail)? {
+                let end = self.draft.out.inserted.len() as u32;
+                self.edit(Change::InsertInstead { start, end });
+            }
         }
+        Ok(())
     }
 
     /// Plans how the current operator's flows are counted; the first of them is `flow`.

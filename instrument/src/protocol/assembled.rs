@@ -1,9 +1,10 @@
 //! The bodies of the protocol's functions: wasm text, assembled when first needed.
 //!
-//! The text is in `bodies/`. Five things are put into it: the numbers of [`layout::stream`], as `%NAME`; how a draw takes an item,
+//! The text is in `bodies/`. Six things are put into it: the numbers of [`layout::stream`], as `%NAME`; how a draw takes an item,
 //! between `%TAKE` and `%TAKEN` what the index is if it is random; how it takes one that fits, `%ITEM`, with a branch to `$slow` if there is none;
-//! the order of integers, `%ZIGZAG`; and how it is recorded, `%RECORD kind %BOUNDS lo %BOUNDS hi %BOUNDS
-//! more %RECORDED`.
+//! the order of integers, `%ZIGZAG`; how it is recorded, `%RECORD kind %LO lo %HI hi %MORE more %RECORDED`; and how the beginning or
+//! the end of a span is, if that leaves room for all draws that there can be: `%MARK head %MARK_LABEL label %MARKED`, behind which `$at` is
+//! where the record ends, or 0 if it had no room.
 
 use std::sync::OnceLock;
 
@@ -31,6 +32,8 @@ pub(crate) struct Assembly {
     pub(crate) body: FunctionBody<'static>,
     /// Whom it calls, in order, each once.
     pub(crate) callees: Vec<u32>,
+    /// It is short, and makes no call but one in its place: it can be written where it is called.
+    pub(crate) inlined: bool,
 }
 
 impl Assembled {
@@ -84,7 +87,8 @@ impl Assembled {
                 }
                 Payload::CodeSectionEntry(body) => {
                     let ty = declared[out.functions.len()];
-                    out.functions.push(Assembly { ty, callees: callees(&body)?, body });
+                    let (callees, inlined) = callees(&body)?;
+                    out.functions.push(Assembly { ty, callees, inlined, body });
                 }
                 _ => {}
             }
@@ -109,12 +113,19 @@ impl Assembled {
 
     /// Whether a function is one that draws.
     pub(crate) fn draws(&self, index: u32) -> bool {
-        self.name(index).starts_with("draw_")
+        let name = self.name(index);
+        name.starts_with("draw_") || name == "feature"
     }
 
     /// Whom a function calls.
     pub(crate) fn callees(&self, index: u32) -> &[u32] {
         (index as usize).checked_sub(self.imports.len()).map_or(&[], |place| &self.functions[place].callees)
+    }
+
+    /// A function that can be written where it is called.
+    pub(crate) fn inlined(&self, index: u32) -> Option<&Assembly> {
+        let place = (index as usize).checked_sub(self.imports.len())?;
+        Some(&self.functions[place]).filter(|function| function.inlined)
     }
 
     /// A function's type.
@@ -125,16 +136,20 @@ impl Assembled {
     }
 }
 
-fn callees(body: &FunctionBody<'_>) -> Result<Vec<u32>> {
-    let mut callees = Vec::new();
+/// Whom a body calls, in order, each once; and whether all that are tail calls.
+fn callees(body: &FunctionBody<'_>) -> Result<(Vec<u32>, bool)> {
+    let (mut callees, mut calls) = (Vec::new(), false);
     for operator in body.get_operators_reader()? {
-        if let Operator::Call { function_index } | Operator::ReturnCall { function_index } = operator? {
+        let operator = operator?;
+        calls |= matches!(operator, Operator::Call { .. });
+        if let Operator::Call { function_index } | Operator::ReturnCall { function_index } = operator {
             callees.push(function_index);
         }
     }
     callees.sort_unstable();
     callees.dedup();
-    Ok(callees)
+    let inlined = !calls && !callees.is_empty();
+    Ok((callees, inlined))
 }
 
 /// All of the text, as a module.
@@ -151,7 +166,8 @@ fn text() -> String {
     let text = format!("(module\n{}\n)", parts.concat());
     // Texts have numbers in them.
     let text = TEXTS.iter().fold(text, |text, (name, with)| replaced(&text, name, with));
-    NUMBERS.iter().fold(text, |text, (name, number)| replaced(&text, name, &number.to_string()))
+    let text = NUMBERS.iter().fold(text, |text, (name, number)| replaced(&text, name, &number.to_string()));
+    HASHES.iter().fold(text, |text, (name, number)| replaced(&text, name, &number.to_string()))
 }
 
 /// The text with `%name` replaced, where that is all of the name.
@@ -168,7 +184,7 @@ fn replaced(text: &str, name: &str, with: &str) -> String {
 }
 
 /// What stands for more than a number.
-const TEXTS: [(&str, &str); 9] = [
+const TEXTS: [(&str, &str); 12] = [
     (
         "%ITEM",
         "(br_if $slow
@@ -239,10 +255,34 @@ const TEXTS: [(&str, &str); 9] = [
         (i32.store offset=%RECORDS_USED (i32.const 0)
           (i32.add (local.get $at) (i32.const %RECORD_BYTES)))))",
     ),
+    (
+        "%MARK",
+        "(local.set $at (i32.load offset=%RECORDS_USED (i32.const 0)))
+        (if (i32.lt_u (local.get $at) (i32.const %SPANS_BYTES))
+          (then
+            (i64.store offset=%RECORD_HEAD (local.get $at)",
+    ),
+    ("%MARK_LABEL", ") (i64.store offset=%RECORD_INDEX (local.get $at)"),
+    (
+        "%MARKED",
+        ")
+            (local.set $at (i32.add (local.get $at) (i32.const %RECORD_BYTES)))
+            (i32.store offset=%RECORDS_USED (i32.const 0) (local.get $at)))
+          (else
+            (i32.store offset=%SPANS_LOST (i32.const 0) (i32.const 1))
+            (local.set $at (i32.const 0))))",
+    ),
+];
+
+/// Numbers for hashes.
+const HASHES: [(&str, u64); 3] = [
+    ("%LABEL_HASH", s::LABEL_HASH),
+    ("%LABEL_HASH_PRIME", s::LABEL_HASH_PRIME),
+    ("%REPORT_HASH", s::label_hash(s::REPORT_NAME.as_bytes())),
 ];
 
 /// Numbers, by name.
-const NUMBERS: [(&str, u32); 75] = [
+const NUMBERS: [(&str, u32); 80] = [
     ("%STATUS", s::STATUS),
     ("%REJECTED", s::REJECTED),
     ("%FAILED", s::FAILED),
@@ -263,6 +303,11 @@ const NUMBERS: [(&str, u32); 75] = [
     ("%ENTRIES_USED", s::ENTRIES_USED),
     ("%ENTRIES_LOST", s::ENTRIES_LOST),
     ("%SPANS_LOST", s::SPANS_LOST),
+    ("%FEATURES_USED", s::FEATURES_USED),
+    ("%SWARM", s::SWARM),
+    ("%REPORT", s::REPORT),
+    ("%FEATURES", s::FEATURES),
+    ("%FEATURES_MAX", s::FEATURES_MAX),
     ("%ASKED", s::ASKED),
     ("%DEPTHS", s::DEPTHS),
     ("%COUNTS", s::COUNTS),

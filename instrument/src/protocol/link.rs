@@ -1,13 +1,16 @@
-//! Appends the bodies that a module needs: those of its imports, whom they call, and what they need of the guest.
+//! Appends the bodies that a module needs: those of its imports, whom they call, and what they need of the guest; and writes what takes
+//! the place of a call.
 
 use anyhow::{Result, anyhow, bail};
 use wasm_encoder::reencode::{Reencode, utils};
-use wasm_encoder::{BlockType, Encode, MemArg};
+use wasm_encoder::{BlockType, Encode, Instruction as I, MemArg};
 use wasmparser::{FuncType, Operator};
 
+use super::assembled::Assembly;
 use super::{Assembled, Imports, OWN};
 use crate::added::Added;
 use crate::code::Code;
+use crate::plan::Draft;
 use crate::survey::Survey;
 
 /// Where the protocol's functions are among those that are appended.
@@ -17,11 +20,18 @@ pub(crate) struct Linked {
     first: u32,
     /// Whether draws are recorded.
     pub(crate) recording: bool,
+    /// Where the stream's area begins in the injected memory.
+    pub(crate) start: u32,
 }
 
+/// Calls of short functions are replaced by their bodies up to this site: more would make large modules much larger.
+const INLINED_SITES_MAX: u32 = 1024;
+/// The first of the scratch locals that an inlined body has, by number. Those of probes come before.
+const INLINED_LOCALS: u32 = 64;
+
 impl Linked {
-    pub(crate) fn new(first: u32, recording: bool) -> Linked {
-        Linked { first, recording }
+    pub(crate) fn new(first: u32, recording: bool, start: u32) -> Linked {
+        Linked { first, recording, start }
     }
 
     /// How many functions there are: the bodies, then one to be exported for each import.
@@ -39,9 +49,33 @@ impl Linked {
         self.first + self.bodies(imports).binary_search(&body).expect("all that is called was put in") as u32
     }
 
-    /// The function to call instead of an imported one, with the call site after its parameters.
-    pub(crate) fn instead(self, imports: &Imports, function: u32) -> Option<u32> {
-        Some(self.index(imports, imports.body(function)?))
+    /// Writes what takes the place of a call of an imported function, at a call site; `false` if that is none of the protocol's.
+    pub(crate) fn call(
+        self,
+        survey: &Survey<'_>,
+        draft: &mut Draft,
+        function: u32,
+        site: u32,
+        tail: bool,
+    ) -> Result<bool> {
+        let (imports, all) = (&survey.protocol, Assembled::get());
+        let Some(body) = imports.body(function) else { return Ok(false) };
+        if let Some(short) = all.inlined(body).filter(|_| !tail && (1..=INLINED_SITES_MAX).contains(&site))
+            && let Some(locals) = locals(short, draft)?
+        {
+            let link = Link { all, imports, linked: self, memory: survey.memories };
+            link.inline(short, &locals, site, &mut draft.out.inserted)?;
+            return Ok(true);
+        }
+        let mut code = Code::new(&mut draft.out.inserted, survey.memories);
+        code.i32_const(site.cast_signed());
+        let index = self.index(imports, body);
+        if tail {
+            code.return_call(index)
+        } else {
+            code.call(index)
+        };
+        Ok(true)
     }
 
     /// One of the functions that probes call.
@@ -68,16 +102,16 @@ impl Linked {
         bodies.chain(exported).collect()
     }
 
-    /// The functions' bodies, in order, each with its size before it. The stream's area begins at `start`.
-    pub(crate) fn code(self, survey: &Survey<'_>, added: &Added, start: u32) -> Result<Vec<Vec<u8>>> {
+    /// The functions' bodies, in order, each with its size before it.
+    pub(crate) fn code(self, survey: &Survey<'_>, added: &Added) -> Result<Vec<Vec<u8>>> {
         let imports = &survey.protocol;
         let all = Assembled::get();
         let mut bodies = Vec::new();
         for &body in self.bodies(imports) {
             let code = match all.imports.get(body as usize) {
                 Some((name, _)) => of_guest(name, survey, added)?,
-                None => Link { all, imports, linked: self, memory: survey.memories, start }
-                    .body(body as usize - all.imports.len())?,
+                None => Link { all, imports, linked: self, memory: survey.memories }
+                    .body(&all.functions[body as usize - all.imports.len()])?,
             };
             bodies.push(code);
         }
@@ -170,6 +204,10 @@ fn of_guest(name: &str, survey: &Survey<'_>, added: &Added) -> Result<Vec<u8>> {
             address(&mut code, 0);
             code.i32_load(cell);
         }
+        ("load8", _) => {
+            address(&mut code, 0);
+            code.i32_load8_u(MemArg { align: 0, ..cell });
+        }
         ("store", _) => {
             address(&mut code, 0);
             code.local_get(1).i32_store8(cell);
@@ -196,8 +234,6 @@ struct Link<'a> {
     linked: Linked,
     /// The injected memory.
     memory: u32,
-    /// Where the stream's area begins.
-    start: u32,
 }
 
 impl Reencode for Link<'_> {
@@ -213,44 +249,111 @@ impl Reencode for Link<'_> {
 
     fn mem_arg(&mut self, arg: wasmparser::MemArg) -> Result<MemArg, wasm_encoder::reencode::Error> {
         let arg = utils::mem_arg(self, arg)?;
-        Ok(MemArg { offset: arg.offset + u64::from(self.start), ..arg })
+        Ok(MemArg { offset: arg.offset + u64::from(self.linked.start), ..arg })
     }
 }
 
 impl Link<'_> {
-    /// The body of the function with this place among the bodies.
-    fn body(&mut self, place: usize) -> Result<Vec<u8>> {
-        let body = &self.all.functions[place].body;
+    /// The body of a function.
+    fn body(&mut self, function: &Assembly) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        let locals: Vec<_> = body.get_locals_reader()?.into_iter().collect::<wasmparser::Result<_>>()?;
+        let locals: Vec<_> = function.body.get_locals_reader()?.into_iter().collect::<wasmparser::Result<_>>()?;
         locals.len().encode(&mut bytes);
         for (count, ty) in locals {
             count.encode(&mut bytes);
             crate::types::encoded(ty)?.encode(&mut bytes);
         }
-        let mut operators = body.get_operators_reader()?;
+        self.operators(function, &mut bytes, |_, _, _| false)?;
+        Ok(bytes)
+    }
+
+    /// Writes a short function in the place of a call. Its parameters without the last, which is `site`, lie on the stack; `locals` are
+    /// what its locals become.
+    ///
+    /// Nothing is cleared, so such a function sets each of its locals before it uses it.
+    fn inline(mut self, function: &Assembly, locals: &[u32], site: u32, bytes: &mut Vec<u8>) -> Result<()> {
+        let own = function.ty.params().len() - 1;
+        for &param in locals[..own].iter().rev() {
+            I::LocalSet(param).encode(bytes);
+        }
+        let result = function
+            .ty
+            .results()
+            .first()
+            .map_or(Ok(BlockType::Empty), |&ty| anyhow::Ok(BlockType::Result(crate::types::encoded(ty)?)))?;
+        I::Block(result).encode(bytes);
+        self.operators(function, bytes, |link, (operator, depth), bytes| {
+            match *operator {
+                Operator::LocalGet { local_index } if local_index as usize == own => {
+                    I::I32Const(site.cast_signed()).encode(bytes);
+                }
+                Operator::LocalGet { local_index } => I::LocalGet(locals[local_index as usize]).encode(bytes),
+                Operator::LocalSet { local_index } => I::LocalSet(locals[local_index as usize]).encode(bytes),
+                Operator::LocalTee { local_index } => I::LocalTee(locals[local_index as usize]).encode(bytes),
+                Operator::Return => I::Br(depth).encode(bytes),
+                Operator::ReturnCall { function_index } => {
+                    I::Call(link.linked.index(link.imports, function_index)).encode(bytes);
+                    I::Br(depth).encode(bytes);
+                }
+                _ => return false,
+            }
+            true
+        })
+    }
+
+    /// Writes a function's operators, those of its end included. `instead` is asked about each, with the number of blocks that are open
+    /// around it, and may write something else.
+    fn operators(
+        &mut self,
+        function: &Assembly,
+        bytes: &mut Vec<u8>,
+        instead: impl Fn(&Self, (&Operator<'_>, u32), &mut Vec<u8>) -> bool,
+    ) -> Result<()> {
+        let mut operators = function.body.get_operators_reader()?;
+        let mut depth = 0_u32;
         while !operators.eof() {
-            match operators.read()? {
+            let operator = operators.read()?;
+            match operator {
                 Operator::GlobalGet { global_index } if global_index == self.all.recording => {
                     // What follows is an `if` without `else`, out of which nothing branches.
                     operators.read()?;
                     if self.linked.recording {
-                        wasm_encoder::Instruction::Block(BlockType::Empty).encode(&mut bytes);
+                        depth += 1;
+                        I::Block(BlockType::Empty).encode(bytes);
                     } else {
                         skip_block(&mut operators)?;
                     }
+                    continue;
                 }
                 Operator::GlobalGet { .. } => {
-                    wasm_encoder::Instruction::I32Const(self.start.cast_signed()).encode(&mut bytes);
+                    I::I32Const(self.linked.start.cast_signed()).encode(bytes);
+                    continue;
                 }
-                operator => {
-                    let instruction = self.instruction(operator);
-                    instruction.map_err(|error| anyhow!("failed to link a body: {error}"))?.encode(&mut bytes);
-                }
+                Operator::Block { .. } | Operator::Loop { .. } | Operator::If { .. } => depth += 1,
+                Operator::End => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            if !instead(self, (&operator, depth), bytes) {
+                let instruction = self.instruction(operator);
+                instruction.map_err(|error| anyhow!("failed to link a body: {error}"))?.encode(bytes);
             }
         }
-        Ok(bytes)
+        Ok(())
     }
+}
+
+/// Scratch locals for the parameters and locals of a function that is inlined; none for the call site. `None` if there is no room.
+fn locals(function: &Assembly, draft: &mut Draft) -> Result<Option<Vec<u32>>> {
+    let mut types = function.ty.params().to_vec();
+    let site = types.len() - 1;
+    for group in function.body.get_locals_reader()? {
+        let (count, ty) = group?;
+        types.extend(std::iter::repeat_n(ty, count as usize));
+    }
+    let local = |(place, &ty)| {
+        if place == site { Some(u32::MAX) } else { draft.scratch(ty, INLINED_LOCALS + place as u32).ok() }
+    };
+    Ok(types.iter().enumerate().map(local).collect())
 }
 
 /// Skips to behind the end of a block that was just opened.

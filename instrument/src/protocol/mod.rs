@@ -12,6 +12,8 @@
 //!                                              call $body_of_draw_int)             ;; appended
 //! ```
 //!
+//! Where the body is short and leaves all that is rare to another one, as that of `draw_int` does, it is written in the place of the call.
+//!
 //! `Assembled` are the bodies, `link` appends those that a module needs, and `drawing` finds the call sites, and who reaches a draw.
 //! What gets hold of an import in another way than by calling it (through a table, by reference, as an export) gets the import: for these the
 //! appended functions are exported as well, without site, and the host has to pass such calls on.
@@ -67,7 +69,7 @@ impl Imports {
                 ty.map_or("of something else".to_owned(), |ty| signature(ty.params(), ty.results())),
                 signature(params, results)
             );
-            found.draw |= name.starts_with("draw_");
+            found.draw |= Assembled::get().draws(body);
             found.functions.push((function, body));
         }
         found.close();

@@ -119,7 +119,9 @@ impl Body<'_> {
     fn change(&mut self, edit: &Edit) -> Result<()> {
         let plan = self.plan;
         match &edit.change {
-            &Change::InsertBefore { start, end } | &Change::InsertAfter { start, end } => self.insert(start, end),
+            &Change::InsertBefore { start, end }
+            | &Change::InsertInstead { start, end }
+            | &Change::InsertAfter { start, end } => self.insert(start, end),
             &Change::CountBefore { flow } | &Change::CountAfter { flow } => self.count(flow),
             &Change::CountBlock { block } => {
                 if let Some(counter) = self.placement.block_counter(block) {
@@ -144,15 +146,6 @@ impl Body<'_> {
             &Change::BrIf { depth, signature, flow } => self.br_if(depth, signature, flow),
             Change::BrTable { number } => self.br_table(&plan.tables[*number as usize])?,
             Change::TryWrapped { number } => self.wrapped(&plan.tries[*number as usize])?,
-            &Change::Call { function, site, tail } => {
-                let mut code = self.sink();
-                code.i32_const(site.cast_signed());
-                if tail {
-                    code.return_call(function)
-                } else {
-                    code.call(function)
-                };
-            }
             Change::Handlers { number } => self.handlers(&plan.tries[*number as usize]),
             Change::BrTableDead { number } => br_table(&mut self.sink(), &plan.tables[*number as usize].depths)?,
             Change::TryTable { number } => {
@@ -314,7 +307,7 @@ impl Change {
             | Change::BrOnCast { .. }
             | Change::TryTable { .. }
             | Change::TryWrapped { .. }
-            | Change::Call { .. } => Place::Instead,
+            | Change::InsertInstead { .. } => Place::Instead,
             Change::InsertAfter { .. }
             | Change::CountAfter { .. }
             | Change::CountBlock { .. }

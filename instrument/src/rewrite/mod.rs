@@ -8,7 +8,7 @@ mod body;
 use std::borrow::Cow;
 use std::ops::Range;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use rayon::prelude::*;
 use wasm_encoder::{
     Encode, ExportKind, ExportSection, MemorySection, MemoryType, Module, RawSection, Section as _, SectionId,
@@ -98,7 +98,8 @@ impl Injected {
         let end = |range: &Range<u32>| u64::from(range.end).div_ceil(layout::PAGE_BYTES);
         let pages = trace.as_ref().map_or(layout::pages(counters), end);
         let stream = added.protocol.map(|protocol| {
-            let start = u32::try_from(pages * layout::PAGE_BYTES)?;
+            let start = protocol.start;
+            ensure!(pages * layout::PAGE_BYTES <= start.into(), "has more counters than were foreseen");
             let bytes = if protocol.recording { layout::stream::BYTES_WITH_RECORDS } else { layout::stream::BYTES };
             anyhow::Ok(start..start + bytes)
         });

@@ -68,6 +68,11 @@ static void draw(void) {
         for (int list = 0; list < 2; list++)
             while (fbx_more(0, 3, 2 * 256)) note_bits("element", fbx_uint(0, 9, 0));
         break;
+    case 19: {
+        static const char *names[] = {"red", "green", "blue"};
+        note_bits("feature", (uint64_t)fbx_feature(names[fbx_choice(3, NULL)]));
+        break;
+    }
     default: note_bits("remaining", fbx_remaining() != 0); break;
     }
 }

@@ -5,6 +5,7 @@ mod entry;
 mod generate;
 mod hostile;
 mod oracle;
+mod signals;
 mod spans;
 mod tree;
 

@@ -88,7 +88,8 @@ impl Mutator {
         let other = rng.pick(corpus.testcases()).sample.as_ref();
         let change_bytes =
             &mut |bytes: &mut Vec<u8>, len_max: usize, rng: &mut Rng| self.mutate(bytes, len_max, corpus, rng);
-        let mut context = choices::Context { rng, pool: corpus.pool(), other, change_bytes };
+        let numbers = self.dictionary.numbers();
+        let mut context = choices::Context { rng, pool: corpus.pool(), other, numbers, change_bytes };
         let mutant = choices::mutate(sample, &mut context);
         encode_into(input, &mutant.choices());
         // What is cut off is a stream too, and what it lacks is made up.
@@ -105,8 +106,8 @@ mod tests {
     #[test]
     fn mutants_stay_in_bounds_differ_and_are_reproducible() {
         let mut corpus = Corpus::new(2);
-        let other =
-            NewTestcase { input: b"other testcase".to_vec(), profile: Profile(vec![(0, 1)]), fuel: 1, sample: None };
+        let profile = Profile(vec![(0, 1)]);
+        let other = NewTestcase { input: b"other testcase".to_vec(), profile, ..NewTestcase::default() };
         corpus.admit(other);
         let mutator = Mutator::new(Dictionary::parse("\"token\"").unwrap());
         let mut different = 0;

@@ -13,6 +13,14 @@ impl Reference {
         ((self.random() >> 32) as u32) < p
     }
 
+    /// Whether a feature is off.
+    pub(super) fn random_feature(&mut self) -> u64 {
+        if self.swarm.is_none() {
+            self.swarm = Some(self.random() >> 63 == 1);
+        }
+        if self.swarm == Some(true) { self.random() >> 63 } else { 0 }
+    }
+
     /// An index of a number.
     pub(super) fn random_index(&mut self, max: u64) -> u64 {
         if max <= 255 {

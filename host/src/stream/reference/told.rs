@@ -1,7 +1,8 @@
 //! What the guest tells.
 
-use super::{Drawn, Ended, Reference, slice};
+use super::{Drawn, Ended, Reference, draw, slice};
 use crate::stream::told::Entry;
+use crate::stream::{Choice, DrawKind};
 use fuzzbox_instrument::layout::stream as layout;
 
 impl Reference {
@@ -87,10 +88,28 @@ impl Reference {
         Ok(())
     }
 
-    /// Whether a feature is enabled: all are.
+    /// Whether a feature is enabled: drawn when its name is first asked for.
     pub fn feature(&mut self, memory: &[u8], text: u32, len: u32) -> Drawn<bool> {
         let text = slice(memory, text, len)?;
-        self.tell(layout::ENTRY_FEATURE, [1, 0], text, layout::LABEL_MAX);
-        Ok(true)
+        let hash = layout::label_hash(&text[..text.len().min(layout::LABEL_MAX as usize)]);
+        let enabled = self.is_enabled(hash)?;
+        self.tell(layout::ENTRY_FEATURE, [enabled.into(), 0], text, layout::LABEL_MAX);
+        Ok(enabled)
+    }
+
+    fn is_enabled(&mut self, hash: u64) -> Drawn<bool> {
+        if hash == layout::label_hash(layout::REPORT_NAME.as_bytes()) {
+            return Ok(self.reporting);
+        }
+        if let Some((_, enabled)) = self.features.iter().find(|(other, _)| *other == hash & !1) {
+            return Ok(*enabled);
+        }
+        if self.features.len() == layout::FEATURES_MAX as usize {
+            return Ok(true);
+        }
+        let index = self.index(1, Self::random_feature)?;
+        self.drew(Choice::Index(index), draw(DrawKind::Choice, 1));
+        self.features.push((hash & !1, index == 0));
+        Ok(index == 0)
     }
 }

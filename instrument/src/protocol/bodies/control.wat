@@ -2,6 +2,7 @@
 
 (import "guest" "size" (func $guest_size (result i64)))
 (import "guest" "load" (func $guest_load (param $at i32) (result i32)))
+(import "guest" "load8" (func $guest_load8 (param $at i32) (result i32)))
 (import "guest" "store" (func $guest_store (param $at i32) (param $byte i32)))
 (import "guest" "copy_in" (func $copy_in (param $to i32) (param $from i32) (param $len i32)))
 (import "guest" "copy_out" (func $copy_out (param $to i32) (param $from i32) (param $len i32)))

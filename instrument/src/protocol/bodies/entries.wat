@@ -49,14 +49,63 @@
         (local.get $type) (i64.extend_i32_u (local.get $encoding))
         (local.get $bytes) (local.get $len) (i32.const -1) (i32.const %ENTRIES_LIMIT)))))
 
-;; Every feature is enabled.
+;; Whether a feature is enabled: drawn when its name is first asked for, and the same from then on. Index 0 is enabled: so
+;; what is switched off in a shrunk stream has to be.
 (func (export "feature") (param $text i32) (param $len i32) (param $site i32) (result i32)
+  (local $at i32) (local $max i64) (local $index i64) (local $hash i64) (local $used i32) (local $enabled i32)
   (call $check (local.get $text) (local.get $len))
+  (local.set $hash (call $label_hash (local.get $text) (local.get $len)))
+  (block $answered
+    (if (i64.eq (local.get $hash) (i64.const %REPORT_HASH))
+      (then
+        (local.set $enabled (i32.load offset=%REPORT (i32.const 0)))
+        (br $answered)))
+    (local.set $hash (i64.and (local.get $hash) (i64.const -2)))
+    (local.set $used (i32.shl (i32.load offset=%FEATURES_USED (i32.const 0)) (i32.const 3)))
+    (loop $again
+      (if (i32.lt_u (local.get $at) (local.get $used))
+        (then
+          (local.set $index (i64.xor (i64.load offset=%FEATURES (local.get $at)) (local.get $hash)))
+          (local.set $enabled (i32.wrap_i64 (local.get $index)))
+          (br_if $answered (i64.le_u (local.get $index) (i64.const 1)))
+          (local.set $at (i32.add (local.get $at) (i32.const 8)))
+          (br $again))))
+    (local.set $enabled (i32.const 1))
+    (br_if $answered (i32.ge_u (local.get $used) (i32.shl (i32.const %FEATURES_MAX) (i32.const 3))))
+    (local.set $max (i64.const 1))
+    (local.set $index (i64.const 0))
+    %TAKE (call $random_feature) %TAKEN
+    %RECORD %KIND_CHOICE %LO (i64.const 0) %HI (local.get $max) %MORE (i64.const 0) %RECORDED
+    (local.set $enabled (i64.eqz (local.get $index)))
+    (i64.store offset=%FEATURES (local.get $used)
+      (i64.or (local.get $hash) (i64.extend_i32_u (local.get $enabled))))
+    (i32.store offset=%FEATURES_USED (i32.const 0)
+      (i32.add (i32.shr_u (local.get $used) (i32.const 3)) (i32.const 1))))
   (if (global.get $recording)
     (then
-      (call $entry (i32.const %ENTRY_FEATURE) (local.get $site) (i64.const 1) (i64.const 0)
+      (call $entry (i32.const %ENTRY_FEATURE) (local.get $site)
+        (i64.extend_i32_u (local.get $enabled)) (i64.const 0)
         (local.get $text) (local.get $len) (i32.const %LABEL_MAX) (i32.const %ENTRIES_LIMIT))))
-  (i32.const 1))
+  (local.get $enabled))
+
+;; The hash of as much of a name as is kept.
+(func $label_hash (param $text i32) (param $len i32) (result i64)
+  (local $hash i64) (local $at i32)
+  (local.set $len
+    (select (i32.const %LABEL_MAX) (local.get $len) (i32.gt_u (local.get $len) (i32.const %LABEL_MAX))))
+  (local.set $hash (i64.const %LABEL_HASH))
+  (block $done
+    (loop $again
+      (br_if $done (i32.ge_u (local.get $at) (local.get $len)))
+      (local.set $hash
+        (i64.mul
+          (i64.xor
+            (local.get $hash)
+            (i64.extend_i32_u (call $guest_load8 (i32.add (local.get $text) (local.get $at)))))
+          (i64.const %LABEL_HASH_PRIME)))
+      (local.set $at (i32.add (local.get $at) (i32.const 1)))
+      (br $again)))
+  (local.get $hash))
 
 ;; Appends an entry, with at most `most` bytes of its text, unless it ends beyond `limit`.
 (func $entry

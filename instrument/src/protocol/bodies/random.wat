@@ -26,6 +26,17 @@
 (func $chance (param $p i32) (result i32)
   (i32.lt_u (i32.wrap_i64 (i64.shr_u (call $random) (i64.const 32))) (local.get $p)))
 
+;; Whether a feature is off: in half of the executions none is, in the others each with a probability of a half (Groce, Zhang, Eide,
+;; Chen and Regehr, "Swarm testing", ISSTA 2012).
+(func $random_feature (result i64)
+  (if (i32.eqz (i32.load offset=%SWARM (i32.const 0)))
+    (then
+      (i32.store offset=%SWARM (i32.const 0)
+        (i32.add (i32.const 1) (i32.wrap_i64 (i64.shr_u (call $random) (i64.const 63)))))))
+  (if (result i64) (i32.eq (i32.load offset=%SWARM (i32.const 0)) (i32.const 2))
+    (then (i64.shr_u (call $random) (i64.const 63)))
+    (else (i64.const 0))))
+
 ;; An index of a number: each alike if there are at most 256. Otherwise every twentieth is the largest, or one that a power of
 ;; 2 or 10 has; the others have a random width, half of them with all numbers below it, half with those of that width.
 (func $random_index (param $max i64) (result i64)

@@ -2,7 +2,8 @@
 
 use super::{Context, any_span};
 use crate::engine::rng::Rng;
-use crate::stream::{Choice, Draw, Node};
+use crate::stream::float::index_of;
+use crate::stream::{Choice, Draw, DrawKind, Node};
 
 /// The longest blob that is drawn afresh, in bytes, unless the draw wants more.
 const FRESH_BLOB_MAX: usize = 64;
@@ -25,17 +26,17 @@ pub(super) fn regenerate(sample: &Node, context: &mut Context<'_>) -> Option<Nod
         }
         path
     };
-    let node = afresh(sample.at(&path), context.rng);
+    let node = afresh(sample.at(&path), context.numbers, context.rng);
     Some(sample.with(&path, &[node]))
 }
 
 /// The same draws with other values.
-fn afresh(node: &Node, rng: &mut Rng) -> Node {
+fn afresh(node: &Node, numbers: &[i64], rng: &mut Rng) -> Node {
     match node.as_draw() {
-        Some((draw, _)) => Node::draw(*draw, fresh(draw, rng)),
+        Some((draw, _)) => Node::draw(*draw, fresh(draw, numbers, rng)),
         None => {
             let label = node.label().expect("it is no draw");
-            Node::span(label, node.children().iter().map(|child| afresh(child, rng)).collect())
+            Node::span(label, node.children().iter().map(|child| afresh(child, numbers, rng)).collect())
         }
     }
 }
@@ -47,6 +48,7 @@ pub(super) fn replace(sample: &Node, context: &mut Context<'_>) -> Option<Node> 
     let (old, rng) = (choice.index()?, &mut *context.rng);
     let step = 1_u64 << rng.below(usize::try_from(draw.max.max(1).ilog2() + 1).expect("at most 64"));
     let new = match rng.below(8) {
+        _ if draw.max >= 256 && !draw.payload && rng.one_in(20) => constant(draw, context.numbers, rng),
         0 | 1 => old.saturating_add(step).min(draw.max),
         2 | 3 => old.saturating_sub(step),
         4 => *rng.pick(&[0, draw.max]),
@@ -89,8 +91,8 @@ fn draw_that(sample: &Node, rng: &mut Rng, fits: impl Fn(&Draw) -> bool) -> Opti
     })
 }
 
-/// A value for a draw: any of few; of many mostly small ones, of any width, and now and then one at a bound.
-pub(super) fn fresh(draw: &Draw, rng: &mut Rng) -> Choice {
+/// A value for a draw: any of few; of many mostly small ones, of any width, and now and then a constant, `numbers` among them.
+pub(super) fn fresh(draw: &Draw, numbers: &[i64], rng: &mut Rng) -> Choice {
     if draw.kind.is_blob() {
         let least = usize::try_from(draw.lo.max(0)).unwrap_or(0).min(FRESH_BLOB_MAX);
         let most = usize::try_from(draw.max).unwrap_or(usize::MAX).clamp(least, FRESH_BLOB_MAX.max(least));
@@ -100,13 +102,46 @@ pub(super) fn fresh(draw: &Draw, rng: &mut Rng) -> Choice {
     let index = if draw.max < 256 || draw.payload {
         uniform(draw.max, rng)
     } else if rng.one_in(20) {
-        let power = 1_u64 << rng.below(64);
-        *rng.pick(&[draw.max, draw.max - 1, power, power - 1, power.saturating_add(1)])
+        return Choice::Index(constant(draw, numbers, rng));
     } else {
         rng.word() >> rng.below(64)
     };
     // What is too large for the bounds wraps, so that all widths stay as likely as they were.
     Choice::Index(draw.max.checked_add(1).map_or(index, |count| index % count))
+}
+
+/// The index of a number that programs are likely to treat in a way of its own: a bound, one that is in the module, or one beside a
+/// power of 2 or 10. (As Hypothesis: a twentieth of what is drawn is a constant, from a pool of its own or from the code.)
+///
+/// The random tail has bounds and powers as well, but none of the module's: it is the same for the guest's own functions and for all
+/// who have to agree with them, and these don't know the module.
+fn constant(draw: &Draw, numbers: &[i64], rng: &mut Rng) -> u64 {
+    let bound = *rng.pick(&[draw.max, draw.max - 1]);
+    if !matches!(draw.kind, DrawKind::Int | DrawKind::Uint) {
+        let power = 1_u64 << rng.below(64);
+        return *rng.pick(&[bound, power, power - 1, power.saturating_add(1)]).min(&draw.max);
+    }
+    let (lo, hi, towards) = draw.bounds();
+    for _ in 0..8 {
+        let beside = rng.below(3) as i128 - 1;
+        let value = match rng.below(4) {
+            0 => return bound,
+            1 if !numbers.is_empty() => i128::from(*rng.pick(numbers)) + if rng.one_in(2) { 0 } else { beside },
+            2 => sign(rng) * 10_i128.pow(rng.below(20) as u32) + beside,
+            _ => sign(rng) * (1_i128 << rng.below(65)) + beside,
+        };
+        // Of bits that are in the module nobody knows whether they have a sign.
+        let unsigned = value + (1_i128 << if rng.one_in(2) { 32 } else { 64 });
+        let mut meanings = [value, unsigned].into_iter();
+        if let Some(value) = meanings.find(|value| (lo..=hi).contains(value)) {
+            return index_of(value as i64, draw.lo, draw.hi, towards as i64);
+        }
+    }
+    bound
+}
+
+fn sign(rng: &mut Rng) -> i128 {
+    if rng.one_in(2) { 1 } else { -1 }
 }
 
 fn uniform(max: u64, rng: &mut Rng) -> u64 {

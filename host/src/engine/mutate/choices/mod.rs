@@ -42,6 +42,8 @@ pub(super) struct Context<'a> {
     pub(super) pool: &'a Pool,
     /// Another testcase's sample, if there is one.
     pub(super) other: Option<&'a Node>,
+    /// Numbers that are in the module.
+    pub(super) numbers: &'a [i64],
     /// Mutates a blob in place, to at most so many bytes.
     pub(super) change_bytes: &'a mut dyn FnMut(&mut Vec<u8>, usize, &mut Rng),
 }

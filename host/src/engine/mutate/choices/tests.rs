@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::stream::sample::tests::alternative;
-use crate::stream::{Choice, Span, Trace, decode, encode};
+use crate::stream::{Choice, Draw, DrawKind, Span, Trace, decode, encode};
+use std::collections::BTreeSet;
 
 const NUMBER: u64 = 1;
 const TRUTH: u64 = 2;
@@ -93,7 +94,7 @@ fn context<'a>(
     other: Option<&'a Node>,
     change_bytes: &'a mut dyn FnMut(&mut Vec<u8>, usize, &mut Rng),
 ) -> Context<'a> {
-    Context { rng, pool, other, change_bytes }
+    Context { rng, pool, other, numbers: &[], change_bytes }
 }
 
 fn no_blobs(_: &mut Vec<u8>, _: usize, _: &mut Rng) {
@@ -212,10 +213,34 @@ fn fresh_values_fit_and_have_all_widths() {
     let mut widths = [0; 65];
     for _ in 0..20_000 {
         for max in [0, 1, 5, 255, 256, 1000, u64::MAX] {
-            let index = draws::fresh(&alternative(0, max), &mut rng).index().unwrap();
+            let index = draws::fresh(&alternative(0, max), &[], &mut rng).index().unwrap();
             assert!(index <= max);
             widths[if max == u64::MAX { 64 - index.leading_zeros() as usize } else { 64 }] += 1;
         }
     }
     assert!(widths[1..].iter().all(|&count| count > 100), "{widths:?}");
+}
+
+#[test]
+fn numbers_of_the_module_are_drawn_where_the_bounds_allow_them() {
+    let draw = |kind, lo, hi| Draw { kind, lo, hi, ..alternative(0, hi.wrapping_sub(lo).cast_unsigned()) };
+    let numbers = [-5_000_000_019, -77, 123_456_789];
+    let mut rng = Rng::of_task(1, 2, 3);
+    let mut drawn = |draw: Draw| {
+        let values: BTreeSet<i128> = (0..200_000)
+            .map(|_| draws::fresh(&draw, &numbers, &mut rng).index().unwrap())
+            .inspect(|&index| assert!(index <= draw.max))
+            .map(|index| draw.number(index))
+            .collect();
+        values
+    };
+    let wide = drawn(draw(DrawKind::Int, i64::MIN, i64::MAX));
+    assert!(numbers.iter().all(|&number| wide.contains(&number.into())));
+    assert!(
+        [i64::MIN.into(), i64::MAX.into(), 10_i128.pow(17), -(1 << 61) - 1].iter().all(|value| wide.contains(value))
+    );
+    let narrow = drawn(draw(DrawKind::Int, 0, u32::MAX.into()));
+    assert!(narrow.contains(&123_456_789) && narrow.contains(&((1 << 32) - 77)));
+    let unsigned = drawn(draw(DrawKind::Uint, 0, -1));
+    assert!(unsigned.contains(&((1 << 64) - 77)) && unsigned.contains(&((1 << 32) - 77)));
 }
