@@ -3,6 +3,7 @@
 mod bench;
 mod cfg;
 mod debug_info;
+mod drawn;
 mod exit;
 mod export;
 mod findings;
@@ -15,6 +16,7 @@ mod ls;
 mod output;
 mod replay;
 mod repro;
+mod reproduction;
 mod run;
 mod session;
 mod show;

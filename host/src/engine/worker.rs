@@ -2,8 +2,8 @@
 
 use super::trim::{Trimmed, trim};
 use crate::coverage::{Added, Judge, Profile, Seen};
-use crate::sandbox::{Executor, Outcome, THREAD_STACK_BYTES, Target, Variant, Watchdog};
-use crate::stream::{Node, Rule, Trace, encode};
+use crate::sandbox::{Executor, Observation, Outcome, THREAD_STACK_BYTES, Target, Variant, Watchdog};
+use crate::stream::{Node, Rule, encode};
 use anyhow::{Context, Result};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
@@ -80,6 +80,7 @@ pub(super) struct Report {
     /// Bytes of the inputs that were executed.
     pub(super) input_bytes: u64,
     pub(super) rejected: u64,
+    pub(super) overruns: u64,
     pub(super) hangs: u64,
     pub(super) at_len_max: u64,
     /// What the task showed that was not known.
@@ -157,17 +158,23 @@ impl Workers {
         self.run(&variants, inputs.len() as u64, |task, worker| worker.quick.run(&inputs[usize::try_from(task)?]))
     }
 
-    /// As [`Workers::outcomes`] for a target that draws its input: executes streams by their rules, and gives what was drawn as well.
+    /// As [`Workers::outcomes`] for a target that draws its input: executes streams by their rules, and returns what `view` makes of each
+    /// execution.
     ///
     /// # Errors
     ///
     /// If the host fails.
-    pub fn drawn(&self, target: &Arc<Target>, streams: &[(Vec<u8>, Rule)]) -> Result<Option<Vec<(Outcome, Trace)>>> {
+    pub fn drawn<T: Send>(
+        &self,
+        target: &Arc<Target>,
+        streams: &[(Vec<u8>, Rule)],
+        view: impl Fn(Outcome, Observation<'_>) -> T + Sync,
+    ) -> Result<Option<Vec<T>>> {
         let variants = Variants::of(target.clone());
         self.run(&variants, streams.len() as u64, |task, worker| {
             let (stream, rule) = &streams[usize::try_from(task)?];
             let outcome = worker.quick.run_stream(stream, rule)?;
-            Ok((outcome, worker.quick.observation().draws()))
+            Ok(view(outcome, worker.quick.observation()))
         })
     }
 
@@ -218,7 +225,7 @@ impl Worker {
                 }
             }
             Outcome::Rejected | Outcome::Overrun => {
-                report.rejected += 1;
+                report.no_case(&outcome);
                 return Ok(());
             }
             _ => {
@@ -266,7 +273,7 @@ impl Worker {
                     report.testcases.push(NewTestcase { input, profile, fuel, sample });
                 }
             }
-            Outcome::Rejected | Outcome::Overrun => report.rejected += 1,
+            Outcome::Rejected | Outcome::Overrun => report.no_case(&outcome),
             // The watchdog interrupts nothing that has fuel.
             Outcome::Interrupted => {}
             Outcome::Crash(_) | Outcome::Hang(_) | Outcome::OutOfMemory(_) => {
@@ -322,6 +329,13 @@ fn deciding<'a>(
 }
 
 impl Report {
+    /// Counts an execution that tested nothing.
+    fn no_case(&mut self, outcome: &Outcome) {
+        let overrun = *outcome == Outcome::Overrun;
+        self.overruns += u64::from(overrun);
+        self.rejected += u64::from(!overrun);
+    }
+
     /// Reports a failure unless it is known.
     fn fail(&mut self, input: &[u8], outcome: Outcome, key: Option<NonZeroU64>, known: &KnownFailures) {
         self.hangs += u64::from(matches!(outcome, Outcome::Hang(_)));

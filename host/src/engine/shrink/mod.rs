@@ -59,6 +59,7 @@
 mod edit;
 mod exhaustive;
 mod explain;
+mod failing;
 mod known;
 mod passes;
 mod plain;
@@ -68,6 +69,7 @@ mod shrinker;
 mod subject;
 mod value;
 
+pub use failing::Failing;
 pub use plain::{PlainSubject, ShrunkInput, shrink_input};
 pub use report::{Certificate, Limits, PassCount, ShrinkReport, Shrunk};
 pub use subject::{Attempt, Order, Subject, Tail, Verdict};
