@@ -122,8 +122,13 @@ fn every_challenge_is_shrunk_to_its_optimum_with_any_number_of_threads() {
         let mut row = Row::default();
         (0..seeds).for_each(|seed| subject.check(seed, &optimum, &mut row));
         let Row { draws, fewest, sum, most } = row;
-        let line = format!("| {title} | {seeds} | {} | {fewest} | {} | {most} |", draws / seeds, sum / seeds);
+        let (mean, [in_process, hypothesis]) = (sum / seeds, others(&title));
+        let cells = format!("{seeds} | {} | {fewest} | {mean} | {most} | {in_process} | {hypothesis}", draws / seeds);
+        let line = format!("| {title} | {cells} |");
         println!("{line}");
+        if let (TABLE_SEEDS, Ok(hypothesis)) = (seeds, hypothesis.parse::<u64>()) {
+            assert!(2 * mean <= 3 * hypothesis, "{title}: {mean} evaluations, Hypothesis needs {hypothesis}");
+        }
         writeln!(table, "{line}").unwrap();
     }
     if seeds == TABLE_SEEDS {
@@ -135,14 +140,25 @@ fn every_challenge_is_shrunk_to_its_optimum_with_any_number_of_threads() {
     }
 }
 
+/// The means of the same property in process and of Hypothesis, from their table.
+fn others(title: &str) -> [String; 2] {
+    let path = workspace().join("host/src/engine/shrink/challenge.md");
+    let table = std::fs::read_to_string(path).unwrap();
+    let title = title.trim_end_matches(", by hand");
+    let row =
+        table.lines().find(|line| line.starts_with(&format!("| {title} |"))).expect("the tables have the same rows");
+    let cells: Vec<_> = row.split(" | ").collect();
+    [cells[5], cells[7].trim_end_matches(" |")].map(str::to_owned)
+}
+
 const HEADER: &str = "\
 # The shrinking challenge in WebAssembly
 
 The properties of this package as guests, each shrunk from 100 first failures that were found by random streams. `challenges_in_wasm` writes this table
 (`FUZZBOX_CHALLENGE_SEEDS=100 BLESS=1`) and holds it: each result is the simplest failure there is, the same with one thread and with two, and
-shrinking it again changes nothing. Evaluations are counted as in `host/src/engine/shrink/challenge.md`, which has the same properties in process and
-Hypothesis beside them; what they draw at random is not the same, so neither are the first failures.
+shrinking it again changes nothing. Evaluations are counted as in `host/src/engine/shrink/challenge.md`, from where the means of the same properties
+in process and of Hypothesis are; what is drawn at random there is not the same, so neither are the first failures.
 
-| challenge | reached | choices before | fewest | mean | most |
-| --- | --- | --- | --- | --- | --- |
+| challenge | reached | choices before | fewest | mean | most | in process | Hypothesis |
+| --- | --- | --- | --- | --- | --- | --- | --- |
 ";

@@ -67,6 +67,19 @@ fn without_a_value_choices_are_found_again_by_their_spans() {
 }
 
 #[test]
+fn a_guest_in_rust_takes_over_the_value_that_it_checks() {
+    let fuzzbox = Fuzzbox::new();
+    let module = module("round-trip");
+    let args = ["--execs", "500000", "--seed", "1", "--stop-on", "first", "--reporter", "json"];
+    let run = fuzzbox.run("run", &[&module], &args);
+    let finding = run.json_lines().pop().unwrap()["findings"][0].clone();
+    let id = finding["id"].as_str().unwrap_or_else(|| panic!("{run:?}"));
+    let by = ["--on", &module, "--by", "value", "--json"];
+    let report = fuzzbox.run("repro", &[id], &by).json_lines().remove(0);
+    assert_eq!((&report["same"], &report["by"]), (&Value::Bool(true), &Value::from("value")), "{report}");
+}
+
+#[test]
 fn what_was_drawn_is_shown_wherever_a_finding_is() {
     let fuzzbox = Fuzzbox::new();
     let id = found(&fuzzbox, "fbx_orders");

@@ -212,10 +212,8 @@ impl<'a> View<'a> {
     fn failure(&mut self, failure: &Failure) -> Result<()> {
         let Session { name, target, store, seed, workers, shrink, .. } = self.session;
         let shrinking = Shrinking { target, symbols: self.symbols, workers };
-        let execution = match target.takes_choices() && !workers.aborted() {
-            true => shrinking.execute(&failure.input)?,
-            false => Execution::unseen(failure.outcome.clone()),
-        };
+        let execution = if target.takes_choices() { shrinking.execute(&failure.input)? } else { None };
+        let execution = execution.unwrap_or_else(|| Execution::unseen(failure.outcome.clone()));
         let record = FindingRecord {
             found_at_execs: failure.execs,
             seed: *seed,
@@ -248,12 +246,9 @@ impl<'a> View<'a> {
         let Session { name, target, store, workers, .. } = self.session;
         let record = store.finding(name, id)?;
         let bytes = store.finding_input(&record)?;
-        let drawn = match target.takes_choices() && !workers.aborted() {
-            true => {
-                Shrinking { target, symbols: self.symbols, workers }.execute(&bytes)?.decoded(target, self.symbols, &[])
-            }
-            false => None,
-        };
+        let shrinking = Shrinking { target, symbols: self.symbols, workers };
+        let execution = if target.takes_choices() { shrinking.execute(&bytes)? } else { None };
+        let drawn = execution.and_then(|execution| execution.decoded(target, self.symbols, &[]));
         let bytes = report::preview(&bytes, report::PREVIEW_COLUMNS);
         Ok(report::Finding {
             target: name.clone(),

@@ -97,7 +97,7 @@ impl Args {
         let workers = Workers::new(super::run::jobs(self.jobs)?, self.abort()?)?;
         let Subject { target, symbols, name, input, finding } = self.subject()?;
         let shrinking = Shrinking { target: &target, symbols: &symbols, workers: &workers };
-        let execution = shrinking.execute(&input)?;
+        let execution = shrinking.execute(&input)?.context("interrupted")?;
         let outcome = &execution.outcome;
         if outcome.trap().is_none() {
             let error = anyhow!("the input does not fail ({}), so there is nothing to shrink", outcome.name());
@@ -133,10 +133,9 @@ impl Args {
             }
             None => None,
         };
-        let drawn = match target.takes_choices() && !workers.aborted() {
-            true => shrinking.execute(&shrunk.input)?.decoded(&target, &symbols, &shrunk.report.free),
-            false => None,
-        };
+        let drawn = shrinking
+            .execute(&shrunk.input)?
+            .and_then(|execution| execution.decoded(&target, &symbols, &shrunk.report.free));
         let kind = outcome.name().to_owned();
         let summary = Summary { drawn, ..Summary::new(name, finding, kind, signature, &input, &shrunk) };
         if self.json {

@@ -44,11 +44,11 @@ pub(super) fn signature_of(outcome: &Outcome, symbols: &Symbols) -> String {
 }
 
 impl Shrinking<'_> {
-    /// Executes `input`.
-    pub(super) fn execute(&self, input: &[u8]) -> Result<Execution> {
+    /// Executes `input`; `None` if that was aborted.
+    pub(super) fn execute(&self, input: &[u8]) -> Result<Option<Execution>> {
         let streams = [(input.to_vec(), Rule::default())];
         let executions = self.workers.drawn(self.target, &streams, Execution::of)?;
-        executions.and_then(|mut executions| executions.pop()).context("interrupted")
+        Ok(executions.and_then(|mut executions| executions.pop()))
     }
 
     /// The smallest input with `signature` that is found from `input`; `None` if that has another one, or if it was
@@ -66,11 +66,10 @@ impl Shrinking<'_> {
         if id == first.input {
             return Ok(first.id);
         }
-        let (frames, drawn) = match self.execute(input) {
-            Ok(execution) => (self.frames(first, &execution.outcome), execution.stored(store, self.target)?),
+        let (frames, drawn) = match self.execute(input)? {
+            Some(execution) => (self.frames(first, &execution.outcome), execution.stored(store, self.target)?),
             // The user did not want to wait: the calls are about those of the larger one. The value is none of its.
-            Err(_) if self.workers.aborted() => (first.frames.clone(), first.drawn.clone().map(|_| Drawn::default())),
-            Err(error) => return Err(error),
+            None => (first.frames.clone(), first.drawn.as_ref().map(|_| Drawn::default())),
         };
         let former = Former { id: first.id, input: first.input, input_bytes: larger.len() as u64 };
         let record = FindingRecord {
@@ -102,8 +101,8 @@ impl Shrinking<'_> {
         slips: &BTreeMap<String, Vec<u8>>,
     ) -> Result<Vec<FindingId>> {
         let mut stored = Vec::new();
-        for (signature, input) in slips.iter().filter(|_| !self.workers.aborted()) {
-            let execution = self.execute(input)?;
+        for (signature, input) in slips {
+            let Some(execution) = self.execute(input)? else { break };
             let outcome = &execution.outcome;
             let id = InputId::of(input);
             let record = FindingRecord {
