@@ -29,6 +29,7 @@ fn record(signature: &str, input: &[u8]) -> FindingRecord {
         seed: 1,
         engine: "0.1.0".into(),
         former: Vec::new(),
+        drawn: None,
     }
 }
 

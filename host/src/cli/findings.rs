@@ -1,9 +1,10 @@
 //! Records of failures.
 
+use super::drawn::Execution;
 use super::exit::{Fault, UserError};
 use super::input::one_match;
 use crate::report::Symbols;
-use crate::sandbox::{CodeCache, Outcome, Settings, Target};
+use crate::sandbox::{CodeCache, Settings, Target};
 use crate::store::{FindingRecord, InputId, Match, Store};
 use anyhow::{Context, Result, anyhow};
 
@@ -34,12 +35,13 @@ pub(super) fn new_record(
     name: &str,
     target: &Target,
     symbols: &Symbols,
-    outcome: &Outcome,
+    execution: &Execution,
     signature: &str,
     input: &[u8],
 ) -> Result<FindingRecord> {
     let module_object = store.add_module(name, target.id, &target.file).context("failed to store the module")?;
     let id = InputId::of(input);
+    let outcome = &execution.outcome;
     Ok(FindingRecord {
         v: FindingRecord::VERSION,
         id: target.result_id(id),
@@ -56,5 +58,6 @@ pub(super) fn new_record(
         seed: 0,
         engine: concat!("fuzzbox ", env!("CARGO_PKG_VERSION")).to_owned(),
         former: Vec::new(),
+        drawn: execution.stored(store, target)?,
     })
 }

@@ -3,6 +3,7 @@
 mod bench;
 mod cfg;
 mod debug_info;
+mod drawn;
 mod exit;
 mod export;
 mod findings;
@@ -16,6 +17,7 @@ mod new;
 mod output;
 mod replay;
 mod repro;
+mod reproduction;
 mod run;
 mod session;
 mod show;

@@ -2,7 +2,7 @@
 
 use super::exit::{Fault, UserError};
 use crate::report::{
-    ColorChoice, Json, Lines, Quiet, Reporter, Reporters, ResolvedFrame, Terminal, TerminalOptions, is_dumb,
+    ColorChoice, Decoded, Json, Lines, Quiet, Reporter, Reporters, ResolvedFrame, Terminal, TerminalOptions, is_dumb,
 };
 use anyhow::Context;
 use clap::ValueEnum;
@@ -102,6 +102,12 @@ pub(super) fn frames(frames: &[ResolvedFrame]) -> String {
         write!(text, "{end}  #{number} {}", frame.place()).expect("writing to a string");
     }
     text
+}
+
+/// What a target drew, as text; nothing if it drew nothing.
+pub(super) fn drawn(decoded: Option<&Decoded>) -> String {
+    decoded
+        .map_or_else(String::new, |decoded| decoded.lines(usize::MAX).iter().map(|line| format!("{line}\n")).collect())
 }
 
 /// A failure in one line. The signature of a hang says itself what it is.

@@ -1,12 +1,14 @@
 //! `fuzzbox replay`: execute inputs once each.
 
 use super::debug_info::Found;
+use super::drawn::Execution;
 use super::exit::{Exit, Verdict};
 use super::input;
+use super::output;
 use super::session::symbols;
 use super::store_args::StoreArgs;
 use super::target_args::TargetArgs;
-use crate::report::{self, Symbols};
+use crate::report::{self, Decoded, Symbols};
 use crate::sandbox::Executor;
 use anyhow::{Context, Result};
 use serde::Serialize;
@@ -39,7 +41,7 @@ struct Line {
     name: String,
     /// blake3 of the input.
     input: crate::store::InputId,
-    /// `ok`, `rejected`, `crash`, `hang`, `oom`.
+    /// `ok`, `rejected`, `overrun`, `crash`, `hang`, `oom`.
     outcome: String,
     /// Trap kind and normalised frames of a failure.
     signature: Option<String>,
@@ -51,6 +53,9 @@ struct Line {
     edges_hash: String,
     /// Fuel used.
     fuel: u64,
+    /// What the target drew, if it draws.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    drawn: Option<Decoded>,
 }
 
 impl Args {
@@ -71,6 +76,7 @@ impl Args {
         let mut out = std::io::BufWriter::new(std::io::stdout().lock());
         let mut executor = Executor::new(&target)?;
         let mut failed = false;
+        let only_one = inputs.len() == 1;
         for (name, bytes) in inputs {
             let line = execute(&mut executor, &symbols, name, &bytes)?;
             failed |= line.signature.is_some();
@@ -79,6 +85,9 @@ impl Args {
                 writeln!(out)?;
             } else {
                 writeln!(out, "{}", text(&line))?;
+                // Of many inputs, those that don't fail are of no interest.
+                let drawn = line.drawn.as_ref().filter(|_| only_one || line.signature.is_some());
+                write!(out, "{}", output::drawn(drawn))?;
             }
         }
         out.flush()?;
@@ -87,7 +96,8 @@ impl Args {
 }
 
 fn execute(executor: &mut Executor, symbols: &Symbols, name: String, bytes: &[u8]) -> Result<Line> {
-    let outcome = executor.run(bytes)?;
+    let execution = Execution::new(executor, bytes)?;
+    let outcome = &execution.outcome;
     let observation = executor.observation();
     let mut counts = Vec::new();
     observation.edges(|edge, count| counts.push((edge, count)));
@@ -105,6 +115,7 @@ fn execute(executor: &mut Executor, symbols: &Symbols, name: String, bytes: &[u8
         edges: counts.len() as u64,
         edges_hash: hasher.finalize().to_hex().to_string(),
         fuel: observation.fuel(),
+        drawn: execution.decoded(executor.target(), symbols, &[]),
     })
 }
 

@@ -1,16 +1,17 @@
 //! `fuzzbox repro`: run a finding again.
 
 use super::debug_info::DebugInfoArgs;
-use super::exit::{Exit, Verdict};
+use super::exit::{Exit, UserError, Verdict};
 use super::findings;
 use super::output::{self, say};
+use super::reproduction::{Attempt, Reproduction, Way};
 use super::session::symbols;
 use super::store_args::StoreArgs;
 use super::target_args::load;
 use crate::report::{self, Decoded, ResolvedFrame, Symbols};
-use crate::sandbox::{CodeCache, Executor, Outcome, Target};
-use crate::store::FindingRecord;
-use anyhow::Context;
+use crate::sandbox::CodeCache;
+use crate::store::{FindingId, FindingRecord, InputId};
+use anyhow::{Context, anyhow};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,9 +22,13 @@ pub(super) struct Args {
     /// First digits of the finding's hash, or of its input's
     #[arg(value_name = "HASH")]
     hash: String,
-    /// Run it on another build of the target
+    /// Run it on another build of the target: by the value that was drawn, else by the choices, else by the choices found again by
+    /// their spans
     #[arg(long, value_name = "WASM")]
     on: Option<PathBuf>,
+    /// Only in this way
+    #[arg(long, value_enum, requires = "on")]
+    by: Option<Way>,
     /// One JSON object instead of text
     #[arg(long)]
     json: bool,
@@ -35,19 +40,23 @@ pub(super) struct Args {
 
 /// What running a finding again showed.
 #[derive(Debug, Serialize)]
-struct Reproduction {
+struct Report {
     /// The finding.
-    id: crate::store::FindingId,
+    id: FindingId,
     target: String,
-    input: crate::store::InputId,
-    /// `ok`, `rejected`, `crash`, `hang`, `oom`.
+    input: InputId,
+    /// `ok`, `rejected`, `overrun`, `crash`, `hang`, `oom`.
     outcome: String,
     /// The signature now; absent if nothing failed.
     signature: Option<String>,
     /// The signature then.
     expected: String,
-    /// It failed with the same signature.
+    /// It failed with the same signature; a value that is checked by itself, with the same kind of failure.
     same: bool,
+    /// What was executed: `value`, `choices` (the input as it is) or `spans`.
+    by: Way,
+    /// What had been tried before, in vain.
+    tried: Vec<Way>,
     frames: Vec<ResolvedFrame>,
     /// What the guest drew, if it draws.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,83 +78,98 @@ impl Args {
         // A stored module has lost the files beside it; the finding has what they said.
         let lines_are_lost = self.on.is_none() && debug_info.kind.is_none();
         let symbols = symbols(&target, debug_info);
-        let reproduction = run(&target, &symbols, record, &input, lines_are_lost)?;
-        let failed = reproduction.signature.is_some();
+        let reproduction =
+            Reproduction { store: &store, record: &record, input: &input, target: &target, symbols: &symbols };
+        let mut attempts = reproduction.attempts(&self.ways())?;
+        let best = best(&attempts);
+        let Some(attempt) = best.map(|best| attempts.swap_remove(best)) else {
+            return Err(anyhow!("finding {} can't be run again in this way", record.id)).blame_user();
+        };
+        let tried = self.ways().into_iter().take_while(|way| *way != attempt.way);
+        let tried = tried.filter(|way| attempts.iter().any(|other| other.way == *way)).collect();
+        let report = Report::new(&record, &attempt, tried, &symbols, lines_are_lost);
         if self.json {
-            say!("{}", serde_json::to_string(&reproduction).context("failed to write JSON")?);
+            say!("{}", serde_json::to_string(&report).context("failed to write JSON")?);
         } else {
-            print(&reproduction, &input)?;
+            report.print(&attempt.input, self.on.is_some())?;
         }
-        Ok(if failed { Exit::Findings } else { Exit::Clean })
+        Ok(if report.signature.is_some() { Exit::Findings } else { Exit::Clean })
+    }
+
+    /// The ways to try, in this order. On the build that it was found in there is only one that can be right.
+    fn ways(&self) -> Vec<Way> {
+        match (self.by, &self.on) {
+            (Some(way), _) => vec![way],
+            (None, None) => vec![Way::Choices],
+            (None, Some(_)) => vec![Way::Value, Way::Choices, Way::Spans],
+        }
     }
 }
 
-fn run(
-    target: &Arc<Target>,
-    symbols: &Symbols,
-    record: FindingRecord,
-    input: &[u8],
-    lines_are_lost: bool,
-) -> anyhow::Result<Reproduction> {
-    let mut executor = Executor::new(target)?;
-    let outcome = executor.run(input)?;
-    let drawn = target.takes_choices().then(|| report(&mut executor, &outcome, input, symbols)).transpose()?;
-    let signature = outcome.trap().map(|trap| report::signature(outcome.name(), trap, symbols));
-    let frames = match outcome.trap() {
-        Some(trap) if lines_are_lost && report::unresolved(&record.frames) == trap.frames => record.frames,
-        Some(trap) => symbols.resolve(&trap.frames),
-        None => Vec::new(),
-    };
-    Ok(Reproduction {
-        id: record.id,
-        target: record.target,
-        input: record.input,
-        outcome: outcome.name().to_owned(),
-        same: signature.as_deref() == Some(&*record.signature),
-        signature,
-        expected: record.signature,
-        frames,
-        drawn,
-    })
+/// The attempt to report: the one that fails as the finding does, else the first that fails at all, else the input as it is.
+fn best(attempts: &[Attempt]) -> Option<usize> {
+    let first = |is: &dyn Fn(&Attempt) -> bool| attempts.iter().position(is);
+    first(&|attempt| attempt.same)
+        .or_else(|| first(&|attempt| attempt.signature.is_some()))
+        .or_else(|| first(&|attempt| attempt.way == Way::Choices))
+        .or_else(|| first(&|_| true))
 }
 
-/// What the guest drew and says of it. It is executed again for that, because it may spare itself the trouble when nobody reads it; what it
-/// does then is no verdict.
-fn report(executor: &mut Executor, outcome: &Outcome, input: &[u8], symbols: &Symbols) -> anyhow::Result<Decoded> {
-    let reporting = executor.run_reporting(input)?;
-    if reporting != *outcome {
-        eprintln!(
-            "warning: the guest ends otherwise when it reports ({}): it must not depend on that",
-            reporting.name()
-        );
+impl Report {
+    fn new(
+        record: &FindingRecord,
+        attempt: &Attempt,
+        tried: Vec<Way>,
+        symbols: &Symbols,
+        lines_are_lost: bool,
+    ) -> Self {
+        let Attempt { way, target, input, execution, signature, same } = attempt;
+        let frames = match execution.outcome.trap() {
+            Some(trap) if lines_are_lost && report::unresolved(&record.frames) == trap.frames => record.frames.clone(),
+            Some(trap) => symbols.resolve(&trap.frames),
+            None => Vec::new(),
+        };
+        Self {
+            id: record.id,
+            target: record.target.clone(),
+            input: InputId::of(input),
+            outcome: execution.outcome.name().to_owned(),
+            signature: signature.clone(),
+            expected: record.signature.clone(),
+            same: *same,
+            by: *way,
+            tried,
+            frames,
+            drawn: execution.decoded(target, symbols, &[]),
+        }
     }
-    let observation = executor.observation();
-    Ok(Decoded::new(&observation.draws(), &observation.told(), |index| symbols.name(index).into_owned()))
-}
 
-fn print(reproduction: &Reproduction, input: &[u8]) -> std::io::Result<()> {
-    say!("finding {} of {}", reproduction.id, reproduction.target);
-    say!("input {}: {}", reproduction.input, report::preview(input, report::PREVIEW_COLUMNS));
-    match &reproduction.signature {
-        Some(signature) => {
-            say!("{}", output::failure(&reproduction.outcome, signature));
-            say!("{}", output::frames(&reproduction.frames));
+    fn print(&self, input: &[u8], on_another_build: bool) -> std::io::Result<()> {
+        let what = if self.by == Way::Value { "value" } else { "input" };
+        say!("finding {} of {}", self.id, self.target);
+        say!("{what} {}: {}", self.input, report::preview(input, report::PREVIEW_COLUMNS));
+        match &self.signature {
+            Some(signature) => {
+                say!("{}", output::failure(&self.outcome, signature));
+                say!("{}", output::frames(&self.frames));
+            }
+            None => say!("{}: it does not fail", self.outcome),
         }
-        None => say!("{}: it does not fail", reproduction.outcome),
-    }
-    if let Some(Decoded { notes, choices }) = &reproduction.drawn {
-        for (title, lines) in [("notes", notes), ("choices", choices)].iter().filter(|(_, lines)| !lines.is_empty()) {
-            say!("{title}");
-            lines
-                .iter()
-                .flat_map(|line| line.lines())
-                .try_for_each(|line| Ok::<_, std::io::Error>(say!("  {line}")))?;
+        std::io::Write::write_all(&mut std::io::stdout(), output::drawn(self.drawn.as_ref()).as_bytes())?;
+        let way = match self.by {
+            _ if !on_another_build => "",
+            Way::Value => " by its value",
+            Way::Choices => " by its choices",
+            Way::Spans => " by its choices, found again by their spans",
+        };
+        match (&self.signature, self.same) {
+            (Some(signature), true) if *signature == self.expected => {
+                say!("reproduced{way}: the signature is the same")
+            }
+            (_, true) => say!("reproduced{way}; the finding's signature is {}", self.expected),
+            (Some(_), false) => say!("it fails in another way; the finding's signature is {}", self.expected),
+            (None, false) => say!("not reproduced; the finding's signature is {}", self.expected),
         }
+        Ok(())
     }
-    match (&reproduction.signature, reproduction.same) {
-        (_, true) => say!("reproduced: the signature is the same"),
-        (Some(_), false) => say!("it fails in another way; the finding's signature is {}", reproduction.expected),
-        (None, false) => say!("not reproduced; the finding's signature is {}", reproduction.expected),
-    }
-    Ok(())
 }

@@ -1,9 +1,10 @@
 //! One campaign as a user sees it: reads the clock, stores what is found, and tells reporters.
 
 use super::debug_info::Found;
+use super::drawn::Execution;
 use super::exit::Fault;
 use super::findings::new_record;
-use super::shrinking::{Shrinking, limits_in_campaign};
+use super::shrinking::{Shrinking, limits_in_campaign, signature_of};
 use crate::engine::{Campaign, Dictionary, Failure, Mutator, Round, Workers};
 use crate::report::{self, AdviceFacts, Advisor, Event, Reporter, StatsFiles, Symbols};
 use crate::sandbox::{Outcome, Target};
@@ -73,7 +74,7 @@ impl Session<'_> {
         let mutator = Mutator::new(self.dictionary.clone());
         let mut campaign = Campaign::new(self.target.clone(), self.seed, mutator);
         let started = Instant::now();
-        let signature = |outcome: &Outcome| view_signature(&self.symbols, outcome);
+        let signature = |outcome: &Outcome| signature_of(outcome, &self.symbols);
         let execs_max = self.limits.execs.unwrap_or(u64::MAX);
 
         let mut round = campaign.start(self.workers, &seeds, execs_max, &signature)?;
@@ -117,10 +118,6 @@ impl Session<'_> {
         }
         Ok(())
     }
-}
-
-fn view_signature(symbols: &Symbols, outcome: &Outcome) -> String {
-    outcome.trap().map_or_else(String::new, |trap| report::signature(outcome.name(), trap, symbols))
 }
 
 /// What is told about a campaign, and written to the store.
@@ -214,16 +211,18 @@ impl<'a> View<'a> {
     /// Stores a failure and what is seen while it is shrunk, and tells it.
     fn failure(&mut self, failure: &Failure) -> Result<()> {
         let Session { name, target, store, seed, workers, shrink, .. } = self.session;
+        let shrinking = Shrinking { target, symbols: self.symbols, workers };
+        let execution = if target.takes_choices() { shrinking.execute(&failure.input)? } else { None };
+        let execution = execution.unwrap_or_else(|| Execution::unseen(failure.outcome.clone()));
         let record = FindingRecord {
             found_at_execs: failure.execs,
             seed: *seed,
-            ..new_record(store, name, target, self.symbols, &failure.outcome, &failure.signature, &failure.input)?
+            ..new_record(store, name, target, self.symbols, &execution, &failure.signature, &failure.input)?
         };
         let mut kept = store.add_finding(&record, &failure.input).context("failed to store a finding")?;
         let mut others = Vec::new();
         // What an earlier campaign found and left smaller was shrunk by that.
         if *shrink && kept == record.id {
-            let shrinking = Shrinking { target, symbols: self.symbols, workers };
             let limits = limits_in_campaign(&failure.outcome);
             if let Some(shrunk) = shrinking.shrink(&failure.input, &failure.signature, limits)? {
                 kept = shrinking.store(store, &record, &failure.input, &shrunk.input)?;
@@ -244,9 +243,13 @@ impl<'a> View<'a> {
 
     /// A finding in the store, as it is told.
     fn stored(&self, id: FindingId) -> Result<report::Finding> {
-        let Session { name, store, .. } = self.session;
+        let Session { name, target, store, workers, .. } = self.session;
         let record = store.finding(name, id)?;
         let bytes = store.finding_input(&record)?;
+        let shrinking = Shrinking { target, symbols: self.symbols, workers };
+        let execution = if target.takes_choices() { shrinking.execute(&bytes)? } else { None };
+        let drawn = execution.and_then(|execution| execution.decoded(target, self.symbols, &[]));
+        let bytes = report::preview(&bytes, report::PREVIEW_COLUMNS);
         Ok(report::Finding {
             target: name.clone(),
             id: record.id,
@@ -255,7 +258,8 @@ impl<'a> View<'a> {
             input: record.input,
             input_bytes: record.input_bytes,
             frames: record.frames,
-            preview: report::preview(&bytes, report::PREVIEW_COLUMNS),
+            preview: drawn.as_ref().map_or(bytes, report::Decoded::preview),
+            drawn,
         })
     }
 
@@ -265,6 +269,7 @@ impl<'a> View<'a> {
             target: self.session.name.clone(),
             execs: totals.execs,
             rejected: totals.rejected,
+            overruns: totals.overruns,
             at_size_limit: totals.at_len_max,
             input_bytes_max: self.session.target.settings.input_bytes_max.into(),
             edges: campaign.corpus().seen().edges() as u64,
@@ -300,6 +305,8 @@ impl<'a> View<'a> {
             execs: status.execs,
             execs_per_sec: status.execs_per_sec,
             elapsed_ms: status.elapsed_ms,
+            rejected: campaign.totals().rejected,
+            overruns: campaign.totals().overruns,
             input_bytes_mean: campaign.totals().input_bytes as f64 / status.execs.max(1) as f64,
             edges: status.edges,
             edges_total: status.edges_total,

@@ -1,14 +1,20 @@
 //! `fuzzbox show`: one object of the store.
 
-use super::debug_info::DebugInfoArgs;
+use super::debug_info::{DebugInfoArgs, Found};
+use super::drawn::Execution;
 use super::exit::{Exit, Fault, Verdict};
+use super::findings;
 use super::input::one_match;
 use super::output::{self, say};
+use super::session::symbols;
 use super::store_args::StoreArgs;
-use crate::report::{self, Symbols};
+use crate::report::{self, Decoded, Symbols};
+use crate::sandbox::Executor;
 use crate::store::{FindingRecord, Match, Store};
-use anyhow::Context;
+use anyhow::{Context, Result};
+use serde::Serialize;
 use std::io::Write;
+use std::sync::Arc;
 
 /// Flags of `show`.
 #[derive(Debug, clap::Args)]
@@ -28,6 +34,16 @@ pub(super) struct Args {
     store: StoreArgs,
 }
 
+/// A finding, and what is known only by executing it.
+#[derive(Serialize)]
+struct Finding<'a> {
+    #[serde(flatten)]
+    record: &'a FindingRecord,
+    /// What the target drew, if it draws. The record's `drawn` is what it left.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decoded: Option<Decoded>,
+}
+
 impl Args {
     pub(super) fn run(self) -> Verdict {
         let store = self.store.open_existing()?;
@@ -45,11 +61,12 @@ impl Args {
             Match::Module { object, .. } | Match::Object(object) => (None, *object),
         };
         let bytes = store.get(object)?;
+        let finding = finding.as_ref().filter(|_| !self.raw).map(|record| Finding::new(&store, record, &bytes));
         if self.raw {
             std::io::stdout().write_all(&bytes)?;
         } else if self.json {
             let json = match &finding {
-                Some(record) => serde_json::to_string(record),
+                Some(finding) => serde_json::to_string(finding),
                 None => serde_json::to_string(
                     &serde_json::json!({ "object": object, "bytes": bytes.len(), "is": found.to_string() }),
                 ),
@@ -74,9 +91,26 @@ impl Args {
     }
 }
 
-fn print(found: &Match, finding: Option<&FindingRecord>, bytes: &[u8]) -> std::io::Result<()> {
+impl<'a> Finding<'a> {
+    fn new(store: &Store, record: &'a FindingRecord, input: &[u8]) -> Self {
+        let decoded = record.drawn.as_ref().and_then(|_| {
+            let decoded = decoded(store, record, input);
+            decoded.inspect_err(|error| eprintln!("warning: what was drawn is not known: {error:#}")).ok()?
+        });
+        Self { record, decoded }
+    }
+}
+
+/// Executes the finding in its own module, to see what that draws.
+fn decoded(store: &Store, record: &FindingRecord, input: &[u8]) -> Result<Option<Decoded>> {
+    let target = Arc::new(findings::load(store, record)?);
+    let execution = Execution::reported(&mut Executor::new(&target)?, input)?;
+    Ok(execution.decoded(&target, &symbols(&target, Found::default()), &[]))
+}
+
+fn print(found: &Match, finding: Option<&Finding<'_>>, bytes: &[u8]) -> std::io::Result<()> {
     say!("{found}");
-    if let Some(finding) = finding {
+    if let Some(Finding { record: finding, .. }) = finding {
         say!("{}", output::failure(&finding.kind, &finding.signature));
         say!("{}", output::frames(&finding.frames));
         say!("module {}", finding.module);
@@ -85,10 +119,14 @@ fn print(found: &Match, finding: Option<&FindingRecord>, bytes: &[u8]) -> std::i
         for former in &finding.former {
             say!("shrunk from input {} ({} bytes)", former.input, former.input_bytes);
         }
+        if let Some(value) = finding.drawn.as_ref().and_then(|drawn| drawn.value.as_ref()) {
+            say!("value  {}", value.object);
+        }
     }
     say!("{}", report::preview(bytes, report::PREVIEW_COLUMNS));
-    if let Some(finding) = finding {
-        say!("fuzzbox repro {}", &finding.id.to_string()[..8]);
+    if let Some(Finding { record, decoded }) = finding {
+        std::io::stdout().write_all(output::drawn(decoded.as_ref()).as_bytes())?;
+        say!("fuzzbox repro {}", &record.id.to_string()[..8]);
     }
     Ok(())
 }

@@ -1,17 +1,18 @@
 //! `fuzzbox shrink`: the smallest input that fails in the same way.
 
 use super::debug_info::DebugInfoArgs;
+use super::drawn::{Execution, parts};
 use super::exit::{Exit, Fault, UserError, Verdict};
 use super::findings::{self, new_record};
 use super::input;
 use super::output::{self, say};
 use super::session::symbols;
-use super::shrinking::Shrinking;
+use super::shrinking::{Shrinking, signature_of};
 use super::store_args::StoreArgs;
 use super::target_args::{TargetArgs, load, target_name};
 use crate::engine::Workers;
 use crate::engine::shrink::{Certificate, Limits, PassCount, ShrinkReport, ShrunkInput};
-use crate::report::{self, Symbols};
+use crate::report::{self, Decoded, Symbols};
 use crate::sandbox::{Outcome, Target};
 use crate::store::{FindingId, FindingRecord, InputId, Store};
 use anyhow::{Context, anyhow};
@@ -86,6 +87,9 @@ struct Summary {
     slips: Vec<String>,
     /// Executions and successes by pass.
     passes: BTreeMap<&'static str, PassCount>,
+    /// What the target draws from the input, if it draws.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    drawn: Option<Decoded>,
 }
 
 impl Args {
@@ -93,12 +97,13 @@ impl Args {
         let workers = Workers::new(super::run::jobs(self.jobs)?, self.abort()?)?;
         let Subject { target, symbols, name, input, finding } = self.subject()?;
         let shrinking = Shrinking { target: &target, symbols: &symbols, workers: &workers };
-        let outcome = shrinking.outcome(&input)?;
-        let Some(trap) = outcome.trap() else {
+        let execution = shrinking.execute(&input)?.context("interrupted")?;
+        let outcome = &execution.outcome;
+        if outcome.trap().is_none() {
             let error = anyhow!("the input does not fail ({}), so there is nothing to shrink", outcome.name());
             return Err(error).blame_user();
-        };
-        let signature = report::signature(outcome.name(), trap, &symbols);
+        }
+        let signature = signature_of(outcome, &symbols);
         let mut limits = Limits::default();
         if matches!(outcome, Outcome::Hang(_)) {
             limits = super::shrinking::limits_of_hangs();
@@ -120,7 +125,7 @@ impl Args {
             Some(store) => {
                 let first = match finding {
                     Some(finding) => finding,
-                    None => first_record(&store, &name, &target, &symbols, &outcome, &signature, &input)?,
+                    None => first_record(&store, &name, &target, &symbols, &execution, &signature, &input)?,
                 };
                 let id = shrinking.store(&store, &first, &input, &shrunk.input)?;
                 shrinking.store_slips(&store, &first, &shrunk.slips)?;
@@ -128,13 +133,17 @@ impl Args {
             }
             None => None,
         };
+        let drawn = shrinking
+            .execute(&shrunk.input)?
+            .and_then(|execution| execution.decoded(&target, &symbols, &shrunk.report.free));
         let kind = outcome.name().to_owned();
-        let summary = Summary::new(name, finding, kind, signature, &input, &shrunk);
+        let summary = Summary { drawn, ..Summary::new(name, finding, kind, signature, &input, &shrunk) };
         if self.json {
             say!("{}", serde_json::to_string(&summary).context("failed to write JSON")?);
         } else {
-            let part = if target.takes_choices() { "choice" } else { "byte" };
-            summary.print(&shrunk.input, part, self.output.as_deref())?;
+            let (left, part) = parts(&target, &shrunk.input);
+            let (from, _) = parts(&target, &input);
+            summary.print(&shrunk.input, &format!("{left} of {from} {part}s are left"), self.output.as_deref())?;
         }
         Ok(Exit::Clean)
     }
@@ -188,11 +197,11 @@ fn first_record(
     name: &str,
     target: &Target,
     symbols: &Symbols,
-    outcome: &Outcome,
+    execution: &Execution,
     signature: &str,
     input: &[u8],
 ) -> anyhow::Result<FindingRecord> {
-    let record = new_record(store, name, target, symbols, outcome, signature, input)?;
+    let record = new_record(store, name, target, symbols, execution, signature, input)?;
     let kept = store.add_finding(&record, input).context("failed to store the finding")?;
     if kept == record.id { Ok(record) } else { store.finding(name, kept) }
 }
@@ -225,12 +234,13 @@ impl Summary {
             free: free.iter().map(|range| [range.start, range.end]).collect(),
             slips: slips.keys().cloned().collect(),
             passes: passes.clone(),
+            drawn: None,
         }
     }
 
-    fn print(&self, input: &[u8], part: &str, output: Option<&Path>) -> std::io::Result<()> {
+    fn print(&self, input: &[u8], left: &str, output: Option<&Path>) -> std::io::Result<()> {
         let executions = self.executions + self.exhaustive + self.explained;
-        say!("{} of {} bytes are left, after {executions} executions", self.input_bytes, self.from_bytes);
+        say!("{left}, after {executions} executions");
         say!("{}", output::failure(&self.kind, &self.signature));
         say!("input {}: {}", self.input, report::preview(input, report::PREVIEW_COLUMNS));
         if self.minimal {
@@ -238,11 +248,13 @@ impl Summary {
         } else if !self.fixed_point {
             say!("it may become smaller yet: it was stopped early");
         }
-        for [start, end] in &self.free {
+        std::io::Write::write_all(&mut std::io::stdout(), output::drawn(self.drawn.as_ref()).as_bytes())?;
+        // What was drawn says so itself.
+        for [start, end] in self.free.iter().filter(|_| self.drawn.is_none()) {
             if *end == start + 1 {
-                say!("{part} {start} can be any");
+                say!("byte {start} can be any");
             } else {
-                say!("{part}s {start} to {} can be any", end - 1);
+                say!("bytes {start} to {} can be any", end - 1);
             }
         }
         for slip in &self.slips {

@@ -73,6 +73,8 @@ pub struct Totals {
     pub rounds: u64,
     /// Executions whose input the harness rejected.
     pub rejected: u64,
+    /// Executions that drew more than they may: nobody knows how they would have ended.
+    pub overruns: u64,
     /// Executions that ran out of fuel.
     pub hangs: u64,
     /// About the fuel that it took: what the mutated testcases take, and the limit for each hang. (Most executions are not
@@ -388,6 +390,7 @@ impl Campaign {
         self.totals.execs += reports.iter().map(|report| report.execs).sum::<u64>();
         for report in reports {
             self.totals.rejected += report.rejected;
+            self.totals.overruns += report.overruns;
             self.totals.hangs += report.hangs;
             self.totals.fuel += report.hangs * self.target().settings.fuel_max;
             self.totals.at_len_max += report.at_len_max;

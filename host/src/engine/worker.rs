@@ -5,8 +5,8 @@ use super::rng::Rng;
 use super::targets::{Climb, Scores, Targets};
 use super::trim::{Trimmed, trim};
 use crate::coverage::{Added, Judge, Profile, Seen};
-use crate::sandbox::{Executor, Outcome, THREAD_STACK_BYTES, Target, Variant, Watchdog};
-use crate::stream::{Choice, Node, Rule, Tail, Trace, encode};
+use crate::sandbox::{Executor, Observation, Outcome, THREAD_STACK_BYTES, Target, Variant, Watchdog};
+use crate::stream::{Choice, Node, Rule, Tail, encode};
 use anyhow::{Context, Result};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
@@ -84,6 +84,7 @@ pub(super) struct Report {
     /// Bytes of the inputs that were executed.
     pub(super) input_bytes: u64,
     pub(super) rejected: u64,
+    pub(super) overruns: u64,
     pub(super) hangs: u64,
     pub(super) at_len_max: u64,
     /// What the task showed that was not known, and its scores that were better.
@@ -164,17 +165,23 @@ impl Workers {
         self.run(&variants, inputs.len() as u64, |task, worker| worker.quick.run(&inputs[usize::try_from(task)?]))
     }
 
-    /// As [`Workers::outcomes`] for a target that draws its input: executes streams by their rules, and gives the canonical traces as well.
+    /// As [`Workers::outcomes`] for a target that draws its input: executes streams by their rules, and returns what `view` makes of each
+    /// execution.
     ///
     /// # Errors
     ///
     /// If the host fails.
-    pub fn drawn(&self, target: &Arc<Target>, streams: &[(Vec<u8>, Rule)]) -> Result<Option<Vec<(Outcome, Trace)>>> {
+    pub fn drawn<T: Send>(
+        &self,
+        target: &Arc<Target>,
+        streams: &[(Vec<u8>, Rule)],
+        view: impl Fn(Outcome, Observation<'_>) -> T + Sync,
+    ) -> Result<Option<Vec<T>>> {
         let variants = Variants::of(target.clone());
         self.run(&variants, streams.len() as u64, |task, worker| {
             let (stream, rule) = &streams[usize::try_from(task)?];
             let outcome = worker.quick.run_stream(stream, rule)?;
-            Ok((outcome, worker.quick.observation().draws().canonical()))
+            Ok(view(outcome, worker.quick.observation()))
         })
     }
 
@@ -226,7 +233,7 @@ impl Worker {
                 }
             }
             Outcome::Rejected | Outcome::Overrun => {
-                report.rejected += 1;
+                report.no_case(&outcome);
                 return Ok(());
             }
             _ => {
@@ -274,7 +281,7 @@ impl Worker {
                     report.testcases.push(NewTestcase { input, profile, fuel, sample, scores });
                 }
             }
-            Outcome::Rejected | Outcome::Overrun => report.rejected += 1,
+            Outcome::Rejected | Outcome::Overrun => report.no_case(&outcome),
             // The watchdog interrupts nothing that has fuel.
             Outcome::Interrupted => {}
             Outcome::Crash(_) | Outcome::Hang(_) | Outcome::OutOfMemory(_) => {
@@ -385,6 +392,13 @@ impl Report {
     fn shows(&mut self, profile: &Profile, scores: &Scores, known: Known<'_>) -> bool {
         let news = self.added.add(profile, known.seen);
         self.scores.add(scores, known.targets) || news
+    }
+
+    /// Counts an execution that tested nothing.
+    fn no_case(&mut self, outcome: &Outcome) {
+        let overrun = *outcome == Outcome::Overrun;
+        self.overruns += u64::from(overrun);
+        self.rejected += u64::from(!overrun);
     }
 
     /// Reports a failure unless it is known.

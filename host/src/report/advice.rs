@@ -19,6 +19,8 @@ pub struct AdviceFacts {
     pub execs: u64,
     /// Executions that the harness rejected (returned -1).
     pub rejected: u64,
+    /// Executions that drew more choices than they may.
+    pub overruns: u64,
     /// Executions of inputs that were as long as inputs may get.
     pub at_size_limit: u64,
     /// `--input-bytes-max`.
@@ -47,6 +49,7 @@ pub struct Advisor {
 enum Topic {
     Deaf,
     Rejected,
+    Overruns,
     SizeLimit,
     Hangs,
     Hottest,
@@ -65,8 +68,15 @@ impl Advisor {
         if facts.execs < EXECS_MIN {
             return None;
         }
-        const TOPICS: [Topic; 6] =
-            [Topic::Deaf, Topic::Rejected, Topic::SizeLimit, Topic::Hangs, Topic::Hottest, Topic::NoNewEdge];
+        const TOPICS: [Topic; 7] = [
+            Topic::Deaf,
+            Topic::Rejected,
+            Topic::Overruns,
+            Topic::SizeLimit,
+            Topic::Hangs,
+            Topic::Hottest,
+            Topic::NoNewEdge,
+        ];
         let (topic, message) = TOPICS
             .into_iter()
             .filter(|topic| !self.said.contains(topic))
@@ -93,6 +103,13 @@ impl Topic {
                     "the harness rejects {} of all inputs; give it valid ones to start from with --corpus DIR, or \
                      the format's words with --dict FILE",
                     percent(facts.rejected, facts.execs)
+                )
+            }),
+            Self::Overruns => is_share(facts.overruns, facts.execs, 50).then(|| {
+                format!(
+                    "{} of all executions draw more than a stream may have, and end there; give lists and recursive \
+                     types of the guest lower limits, or --entry another property",
+                    percent(facts.overruns, facts.execs)
                 )
             }),
             Self::SizeLimit => is_share(facts.at_size_limit, facts.execs, 50).then(|| {
@@ -170,6 +187,7 @@ mod tests {
         }
         let at_limits = AdviceFacts {
             rejected: 89_999,
+            overruns: 49_999,
             at_size_limit: 49_999,
             hangs: 4_999,
             hottest: Some(("parse".to_owned(), 799_999)),
@@ -183,6 +201,7 @@ mod tests {
         let all = AdviceFacts {
             execs: 2_000_000,
             rejected: 1_900_000,
+            overruns: 1_000_000,
             at_size_limit: 1_000_000,
             hangs: 200_000,
             hottest: Some(("crc32".to_owned(), 900_000)),
@@ -191,6 +210,7 @@ mod tests {
         let mut advisor = Advisor::new();
         let begins = [
             "the harness rejects 95 %",
+            "50 % of all executions draw more",
             "50 % of all inputs are at the size",
             "10 % of all inputs run",
             "`crc32` takes 90 %",

@@ -7,11 +7,15 @@
 //! ```
 //!
 //! A span is a line with its name and its first draws; what else it holds stands below, one step deeper. Functions that only hand on are left out. The
-//! choices are those of the canonical stream, in order.
+//! choices are those of the canonical stream, in order. `(any)` stands behind what can be anything: it fails all the same.
 
+use super::PREVIEW_COLUMNS;
+use super::text::{counted, cut, printable as one_line};
 use crate::stream::float::Floats;
-use crate::stream::{Choice, Draw, DrawKind, Node, Told, Trace};
+use crate::stream::told::Note;
+use crate::stream::{Choice, Draw, DrawKind, Node, Trace};
 use serde::Serialize;
+use std::ops::Range;
 
 /// Lines of choices that are shown.
 const LINES_MAX: usize = 60;
@@ -32,10 +36,20 @@ pub struct Decoded {
 }
 
 impl Decoded {
-    /// Decodes an execution. `function` gives the name of a function by its index, for spans that the guest did not name.
-    pub fn new(trace: &Trace, told: &Told, function: impl Fn(u32) -> String) -> Self {
+    /// Decodes an execution, given the notes in it.
+    ///
+    /// `names` are those that the guest gave (of what kind, the id, the name), and `function` gives the name of a function by its index,
+    /// for spans that the guest did not name. `free` are the ranges of choices that don't matter.
+    pub fn new<'a>(
+        trace: &Trace,
+        notes: &[Note],
+        names: impl IntoIterator<Item = &'a (u32, u32, String)>,
+        free: &[Range<usize>],
+        function: impl Fn(u32) -> String,
+    ) -> Self {
+        let names: Vec<_> = names.into_iter().collect();
         let name = |label: u64| {
-            let told = told.names.iter().find(|(_, id, _)| u64::from(*id) == label);
+            let told = names.iter().find(|(_, id, _)| u64::from(*id) == label);
             match (told, u32::try_from(label >> 32)) {
                 (Some((_, _, name)), _) => printable(name),
                 (None, Ok(0)) | (None, Err(_)) => "span".to_owned(),
@@ -45,12 +59,38 @@ impl Decoded {
                 },
             }
         };
-        let mut lines = Vec::new();
-        write(&Node::of(trace), None, 0, &name, &mut lines);
+        let mut text = Text { name: &name, free, drawn: 0, lines: Vec::new() };
+        text.write(&Node::of(trace), None, 0);
+        let mut lines = text.lines;
         fold(&mut lines, LINES_MAX);
-        let mut notes: Vec<String> = told.notes.iter().map(|note| printable(&note.text)).collect();
+        let mut notes: Vec<String> = notes.iter().map(|note| printable(&note.text)).collect();
         fold(&mut notes, NOTES_MAX);
         Self { notes, choices: lines }
+    }
+
+    /// Both in one list, each under its title, at most so many lines of each.
+    pub fn lines(&self, lines_max: usize) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (title, part) in [("notes", &self.notes), ("choices", &self.choices)] {
+            let mut part: Vec<_> = part.iter().flat_map(|entry| entry.lines()).map(str::to_owned).collect();
+            if !part.is_empty() {
+                fold(&mut part, lines_max);
+                lines.push(title.to_owned());
+                lines.extend(part.iter().map(|line| format!("  {line}")));
+            }
+        }
+        lines
+    }
+
+    /// The notes in one line, or else the choices, as far as they fit.
+    pub fn preview(&self) -> String {
+        let (part, noun) = if self.notes.is_empty() { (&self.choices, "line") } else { (&self.notes, "note") };
+        let text = part.iter().flat_map(|entry| entry.lines()).map(str::trim).collect::<Vec<_>>().join("; ");
+        match cut(&one_line(&text), PREVIEW_COLUMNS) {
+            nothing if nothing.is_empty() => "(empty)".to_owned(),
+            whole if whole == text => text,
+            begin => format!("{begin} ({})", counted(part.len() as u64, noun)),
+        }
     }
 }
 
@@ -68,23 +108,40 @@ fn fold(lines: &mut Vec<String>, max: usize) {
     }
 }
 
-/// Lines for what a span holds. `head` is the name of the span, to be written before the first draws.
-fn write(node: &Node, head: Option<String>, depth: usize, name: &dyn Fn(u64) -> String, lines: &mut Vec<String>) {
-    let mut line = Line { head, draws: Vec::new(), depth };
-    write_inside(node, &mut line, name, lines);
-    line.flush(lines);
+/// Lines that are being written.
+struct Text<'a> {
+    name: &'a dyn Fn(u64) -> String,
+    /// Ranges of draws that don't matter.
+    free: &'a [Range<usize>],
+    /// Draws that were written.
+    drawn: usize,
+    lines: Vec<String>,
 }
 
-fn write_inside(node: &Node, line: &mut Line, name: &dyn Fn(u64) -> String, lines: &mut Vec<String>) {
-    for child in node.children() {
-        match (child.as_draw(), child.label()) {
-            (Some((draw, choice)), _) => line.draws.push(value(draw, choice)),
-            (None, Some(label)) if label > u64::from(u32::MAX) && says_nothing(child) => {
-                write_inside(child, line, name, lines);
-            }
-            (None, label) => {
-                line.flush(lines);
-                write(child, label.map(name), line.depth, name, lines);
+impl Text<'_> {
+    /// Writes what a span holds. `head` is the name of the span, to be written before the first draws.
+    fn write(&mut self, node: &Node, head: Option<String>, depth: usize) {
+        let mut line = Line { head, draws: Vec::new(), depth };
+        self.write_inside(node, &mut line);
+        line.flush(&mut self.lines);
+    }
+
+    fn write_inside(&mut self, node: &Node, line: &mut Line) {
+        for child in node.children() {
+            match (child.as_draw(), child.label()) {
+                (Some((draw, choice)), _) => {
+                    let is_free = self.free.iter().any(|range| range.contains(&self.drawn));
+                    let any = if is_free { " (any)" } else { "" };
+                    line.draws.push(format!("{}{any}", value(draw, choice)));
+                    self.drawn += 1;
+                }
+                (None, Some(label)) if label > u64::from(u32::MAX) && says_nothing(child) => {
+                    self.write_inside(child, line);
+                }
+                (None, label) => {
+                    line.flush(&mut self.lines);
+                    self.write(child, label.map(self.name), line.depth);
+                }
             }
         }
     }
@@ -154,7 +211,7 @@ fn value(draw: &Draw, choice: &Choice) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stream::{Span, told::Note};
+    use crate::stream::Span;
 
     fn draw(kind: DrawKind, max: u64, lo: i64, hi: i64, towards: i64) -> Draw {
         Draw { kind, site: 0, max, forced: max == 0, payload: false, lo, hi, towards }
@@ -178,22 +235,28 @@ mod tests {
         let (draws, choices): (Vec<_>, Vec<_>) = draws.into_iter().unzip();
         let spans = vec![span(7, 0, 7, 0), span(5 << 32, 1, 5, 1), span(5 << 32 | 2, 3, 5, 2)];
         let trace = Trace { choices, draws, spans, ..Trace::default() };
-        let told = Told {
-            names: vec![(0, 7, "list".to_owned())],
-            notes: vec![Note { text: "list = [-1]\x1b[2J".to_owned(), draws: 7 }],
-            ..Told::default()
-        };
-        let decoded = Decoded::new(&trace, &told, |index| format!("function {index}"));
+        let names = [(0, 7, "list".to_owned())];
+        let notes = [Note { text: "list = [-1]\x1b[2J".to_owned(), draws: 7 }];
+        let decoded = Decoded::new(&trace, &notes, &names, &[1..2, 3..5], |index| format!("function {index}"));
         assert_eq!(decoded.notes, ["list = [-1]\u{fffd}[2J"]);
-        let expected = ["list: more", "  function 5: -1, 2 of 0..=3, true, \"a\\x00b\"", "  18446744073709551615, end"];
+        let expected = [
+            "list: more",
+            "  function 5: -1 (any), 2 of 0..=3, true (any), \"a\\x00b\" (any)",
+            "  18446744073709551615, end",
+        ];
         assert_eq!(decoded.choices, expected);
+        assert_eq!(decoded.preview(), "list = [-1]\u{fffd}[2J");
+        assert_eq!(
+            decoded.lines(1),
+            ["notes", "  list = [-1]\u{fffd}[2J", "choices", "  list: more", "  ... and 2 more"]
+        );
     }
 
     #[test]
     fn what_is_long_is_folded() {
         let draws = vec![draw(DrawKind::Bool, 1, 0, 1, 0); 3000];
         let trace = Trace { choices: vec![Choice::ZERO; 3000], draws, ..Trace::default() };
-        let decoded = Decoded::new(&trace, &Told::default(), |_| String::new());
+        let decoded = Decoded::new(&trace, &[], &[], &[], |_| String::new());
         assert_eq!(decoded.choices.len(), LINES_MAX + 1);
         assert_eq!(decoded.choices[LINES_MAX], format!("... and {} more", 3000 / LINE_DRAWS - LINES_MAX));
     }

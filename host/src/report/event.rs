@@ -1,6 +1,6 @@
 //! The one stream of events that every reporter consumes.
 
-use super::{is_failure_machinery, simplify};
+use super::{Decoded, is_failure_machinery, simplify};
 use crate::sandbox::Frame;
 use crate::store::{FindingId, InputId, ModuleId};
 use serde::Serialize;
@@ -151,9 +151,13 @@ pub struct Finding {
     pub input_bytes: u64,
     /// The guest's calls, innermost first.
     pub frames: Vec<ResolvedFrame>,
-    /// What the input begins with and how long it is, for a person to see: see [`preview`](super::preview).
+    /// What the input begins with and how long it is, or what was drawn from it, for a person to see in one line: see
+    /// [`preview`](super::preview) and [`Decoded::preview`].
     #[serde(skip_serializing)]
     pub preview: String,
+    /// What the target drew from the input, if it draws.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drawn: Option<Decoded>,
 }
 
 impl Finding {
@@ -217,6 +221,10 @@ pub struct Done {
     pub execs_per_sec: f64,
     /// Wall time.
     pub elapsed_ms: u64,
+    /// Executions whose input the target rejected.
+    pub rejected: u64,
+    /// Executions that drew more choices than they may.
+    pub overruns: u64,
     /// Mean length of the inputs that were executed, in bytes.
     pub input_bytes_mean: f64,
     /// Edges reached.

@@ -26,6 +26,8 @@ use std::io::{self, Write};
 const LABEL_COLUMNS: usize = 11;
 /// Wider terminals are used up to here: long lines are hard to read.
 const COLUMNS_MAX: usize = 120;
+/// Lines of notes, and of choices, of a finding that was drawn.
+const DRAWN_LINES_MAX: usize = 8;
 /// Narrower ones are treated as this.
 const COLUMNS_MIN: usize = 40;
 
@@ -110,10 +112,14 @@ impl<W: Write> Terminal<W> {
             other => &cut(&printable(other), LABEL_COLUMNS),
         };
         let signature = cut(&printable(&finding.signature), self.room());
-        let input = cut(&format!("input {}", printable(&finding.preview)), self.room());
+        let input = match &finding.drawn {
+            Some(drawn) => drawn.lines(DRAWN_LINES_MAX),
+            None => vec![format!("input {}", finding.preview)],
+        };
+        let input = input.iter().map(|line| Self::indented(&cut(&printable(line), self.room())));
         self.labelled(BAD, label, &format!("{id} {place}"))
             + &Self::indented(&signature)
-            + &Self::indented(&input)
+            + &input.collect::<String>()
             + &Self::indented(&self.paint.paint(STRONG, &repro(finding)))
     }
 

@@ -1,5 +1,6 @@
 //! The entry bound to an instance: how it is given an input, and the call itself.
 
+use super::check::CheckCall;
 use super::component::ComponentCall;
 use super::entry::Entry;
 use super::host::Host;
@@ -19,6 +20,8 @@ pub(super) enum Call {
     Function { function: Raw, parameters: Box<[Parameter]>, place: Option<Place>, wide: bool },
     /// A function that draws its input.
     Property { function: Raw },
+    /// The check of a value.
+    Check(CheckCall),
     /// A function without parameters.
     Command { function: Raw, files: Vec<String> },
     /// A function of a component.
@@ -58,6 +61,7 @@ impl Call {
         let function = instance.get_func(&mut *store, export).context("the entry was found before")?;
         Ok(match &target.entry {
             Entry::Component { .. } => Self::Component(ComponentCall::bind(target, store, instance)?),
+            Entry::Check { .. } => Self::Check(CheckCall::bind(target, store, instance)?),
             Entry::Property { .. } => Self::Property { function: Raw::new(store, function) },
             Entry::Command { files, .. } => Self::Command { function: Raw::new(store, function), files: files.clone() },
             Entry::Function { parameters, wide, .. } => match (&**parameters, place) {
@@ -100,6 +104,7 @@ impl Call {
                 enter();
                 function.call(store)
             }
+            Self::Check(call) => call.run(store, input, enter).map(|()| 0),
             Self::Command { function, files } => {
                 let wasi = &mut store.data_mut().wasi;
                 wasi.reset(if files.is_empty() { input } else { &[] });

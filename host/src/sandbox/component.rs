@@ -4,6 +4,7 @@
 //! parameters has it on standard input. Memory for a parameter comes from the component's own `realloc`, and `post-return` is called with
 //! the results, which are of no interest otherwise.
 
+use super::check::copy_in;
 use super::entry::{Entry, Shortened};
 use super::file_args::FileArgs;
 use super::host::Host;
@@ -285,12 +286,7 @@ impl Parameter {
     /// Copies bytes to where the component wants them.
     fn put(&self, store: &mut Store<Host>, bytes: &[u8]) -> wasmtime::Result<u32> {
         let at = self.realloc.call(store, (0, 0, 1, bytes.len() as u32))?;
-        let end = (at as usize).checked_add(bytes.len());
-        if end.is_none_or(|end| end > self.region.size()) {
-            return Err(wasmtime::Trap::MemoryOutOfBounds.into());
-        }
-        // SAFETY: no guest runs.
-        unsafe { self.region.write(at as usize, bytes) };
+        copy_in(&self.region, at, bytes)?;
         Ok(at)
     }
 }

@@ -1,5 +1,6 @@
 //! Which export of a module is fuzzed, and how it takes its input.
 
+use super::check::is_check;
 use super::component;
 use super::file_args::FileArgs;
 use super::parameter::Parameter;
@@ -15,7 +16,11 @@ const LIBFUZZER: &str = "LLVMFuzzerTestOneInput";
 /// How the names of properties begin: functions that draw their input.
 const PROPERTY: &str = "fbx_";
 /// How names begin, and what they are, that belong to properties but are none.
-const PROPERTY_PARTS: [&str; 3] = ["fbx_gen_", "fbx_check_", "fbx_alloc"];
+const PROPERTY_PARTS: [&str; 3] = ["fbx_gen_", PROPERTY_CHECK, PROPERTY_ALLOC];
+/// How the names of checks of values begin.
+pub(super) const PROPERTY_CHECK: &str = "fbx_check_";
+/// What gives the host room for a value.
+pub(super) const PROPERTY_ALLOC: &str = "fbx_alloc";
 /// The entry of a WASI command.
 const COMMAND: &str = "_start";
 
@@ -33,6 +38,11 @@ pub enum Entry {
     },
     /// A function without parameters in a module that draws: the input is the choice stream.
     Property {
+        /// The export's name.
+        export: String,
+    },
+    /// The check of a property in two parts: the input is the value that is checked.
+    Check {
         /// The export's name.
         export: String,
     },
@@ -68,6 +78,7 @@ impl fmt::Display for Entry {
         write!(f, "{}(", Shortened(self.export()))?;
         match self {
             Self::Property { .. } => f.write_str("), a property that draws its input"),
+            Self::Check { .. } => f.write_str("ptr, len), the check of a value"),
             Self::Function { parameters, .. } => {
                 let names: Vec<_> = parameters.iter().map(|parameter| parameter.name()).collect();
                 let what = match () {
@@ -111,7 +122,11 @@ impl Entry {
             let Some(ExternType::Func(ty)) = export else {
                 bail!("the module exports no function `{}` (--entry)\n{}", Shortened(name), exports(module, added));
             };
-            Self::of_type(name, &ty, addresses, settings, draws)?
+            if is_check(module, name, &ty) {
+                Self::Check { export: name.clone() }
+            } else {
+                Self::of_type(name, &ty, addresses, settings, draws)?
+            }
         } else if let Some(export) = the_property(module)? {
             Self::Property { export }
         } else {
@@ -195,7 +210,7 @@ impl Entry {
                 FileArgs::of(&settings.args).paths.is_empty(),
                 "`@@` in --arg stands for a file with the input, but {self} is given its input otherwise"
             ),
-            Self::Component { .. } => {}
+            Self::Component { .. } | Self::Check { .. } => {}
         }
         Ok(())
     }
@@ -203,7 +218,10 @@ impl Entry {
     /// The name of the export that is called.
     pub fn export(&self) -> &str {
         match self {
-            Self::Function { export, .. } | Self::Command { export, .. } | Self::Property { export } => export,
+            Self::Function { export, .. }
+            | Self::Command { export, .. }
+            | Self::Property { export }
+            | Self::Check { export } => export,
             Self::Component { lift, .. } => &lift.function,
         }
     }
@@ -213,8 +231,16 @@ impl Entry {
         match self {
             Self::Command { export, .. } | Self::Property { export } => export == COMMAND,
             Self::Component { name, .. } => component::is_command(name),
-            Self::Function { .. } => false,
+            Self::Function { .. } | Self::Check { .. } => false,
         }
+    }
+
+    /// The export of `module` that checks the values which this property gives away, if the property is made in two parts.
+    pub(super) fn check_of_values(&self, module: &Module) -> Option<String> {
+        let Self::Property { export } = self else { return None };
+        let check = format!("{PROPERTY_CHECK}{}", export.strip_prefix(PROPERTY)?);
+        let ty = module.get_export(&check)?.func()?.clone();
+        is_check(module, &check, &ty).then_some(check)
     }
 
     /// Whether bytes of the input are put into linear memory.

@@ -25,6 +25,7 @@
 #![allow(unsafe_code, reason = "linear memories and the fault handler are made here, and nowhere else")]
 
 mod call;
+mod check;
 mod code;
 mod compiler;
 mod component;

@@ -76,6 +76,7 @@ impl Target {
     /// Where the input is for the guest, in words.
     fn input(&self) -> String {
         let parameters = match &self.entry {
+            Entry::Check { .. } => return "a value, where `fbx_alloc` says".to_owned(),
             Entry::Property { .. } => return "a choice stream, from which the guest draws".to_owned(),
             Entry::Command { files, .. } if files.is_empty() => return "standard input".to_owned(),
             Entry::Command { files, .. } => return format!("the file {}", files.join(" and ")),
@@ -109,6 +110,7 @@ impl Target {
     fn over_read(&self) -> &'static str {
         match &self.entry {
             Entry::Property { .. } => "impossible: what is drawn has an end",
+            Entry::Check { .. } => "not found: behind the value is other memory of the guest",
             Entry::Command { .. } => "not found: the guest reads its input into memory of its own",
             Entry::Component { .. } => "not found: behind the input is other memory of the component",
             Entry::Function { .. } if !self.entry.takes_bytes() => "impossible: numbers have no end",

@@ -199,6 +199,11 @@ impl Target {
         matches!(self.entry, Entry::Property { .. })
     }
 
+    /// The export that checks the values which the entry gives away, if the entry is a property in two parts.
+    pub fn check_of_values(&self) -> Option<String> {
+        self.entry.check_of_values(&self.module)
+    }
+
     /// How the module's state is restored after an execution, and why, for people.
     pub fn restore_plan(&self) -> String {
         match self.state.irreversible {

@@ -1,16 +1,17 @@
 //! Findings: one directory each, for people and for `fuzzbox repro`.
 //!
-//! Within one target and module one finding per signature is kept: the one with the shorter input, and of equally long
-//! inputs the simpler one ([`Taste::Readable`]). So many processes that find the same bug over and over leave the same store
+//! Within one target and module one finding per signature is kept: the one with the simplest input. Of plain inputs that is the
+//! shorter one, and of equally long ones the more readable one ([`Taste::Readable`]); of choice streams it is the first by [`shortlex`]. So many processes that find the same bug over and over leave the same store
 //! as one that found only the best.
 
 use super::corpus::check_input;
 use super::scratch::{Durability, Scratch};
 use super::{FindingId, INPUT_BYTES_MAX, InputId, ModuleId, ObjectId, Store, StoreError, file, seal};
 use crate::report::ResolvedFrame;
-use crate::stream::Taste;
+use crate::stream::{Taste, decode, shortlex};
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -51,6 +52,28 @@ pub struct FindingRecord {
     /// Findings that this one was shrunk from, the first one first. Their inputs are objects.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub former: Vec<Former>,
+    /// What there is beside the input if that is a choice stream; `None` if it is plain bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drawn: Option<Drawn>,
+}
+
+/// What a target that draws its input leaves with a finding.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Drawn {
+    /// What the guest made of its choices, if it gave that away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<StoredValue>,
+}
+
+/// A structured value (`fuzzbox_v1.value`), which outlives changes of what draws it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredValue {
+    /// The type, in the guest's own terms.
+    pub type_id: i64,
+    /// The encoding, in the guest's own terms.
+    pub encoding: u32,
+    /// Its bytes.
+    pub object: ObjectId,
 }
 
 /// A finding whose place was taken by a simpler one.
@@ -92,12 +115,13 @@ impl Store {
 
         let exclusive = self.exclusive()?;
         let rivals = self.rivals(finding)?;
-        let best = rivals.iter().filter_map(|(id, input)| Some((*id, input.as_deref()?))).min_by(|a, b| {
-            // Ids last: two equal inputs differ in settings, and each process must choose the same.
-            Taste::Readable.compare(a.1, b.1).then(a.0.cmp(&b.0))
-        });
+        // Records of before there was this mark are among them.
+        let draws = finding.drawn.is_some() || rivals.iter().any(|rival| rival.draws);
+        let readable = rivals.iter().filter_map(|rival| Some((rival.id, rival.input.as_deref()?)));
+        // Ids last: two equal inputs differ in settings, and each process must choose the same.
+        let best = readable.min_by(|a, b| compare(draws, a.1, b.1).then(a.0.cmp(&b.0)));
         let kept = match best {
-            Some((id, there)) if Taste::Readable.compare(there, input).is_le() => id,
+            Some((id, there)) if compare(draws, there, input).is_le() => id,
             _ => {
                 let readme = readme(finding);
                 let files = [("input", input), ("README.md", readme.as_bytes()), ("finding.json", record.as_bytes())];
@@ -105,8 +129,8 @@ impl Store {
                 finding.id
             }
         };
-        for (id, _) in rivals.iter().filter(|(id, _)| *id != kept) {
-            exclusive.scratch.remove_dir(&dir.join(id.to_string()))?;
+        for rival in rivals.iter().filter(|rival| rival.id != kept) {
+            exclusive.scratch.remove_dir(&dir.join(rival.id.to_string()))?;
         }
         Ok(kept)
     }
@@ -199,17 +223,36 @@ impl Store {
         }
     }
 
-    /// Stored findings of the same bug: id, and the input if it can be read.
-    fn rivals(&self, finding: &FindingRecord) -> Result<Vec<(FindingId, Option<Vec<u8>>)>> {
+    /// Stored findings of the same bug.
+    fn rivals(&self, finding: &FindingRecord) -> Result<Vec<Rival>> {
         let (stored, _) = self.scan_findings(&finding.target)?;
         let same =
             stored.into_iter().filter(|other| other.module == finding.module && other.signature == finding.signature);
-        Ok(same.map(|other| (other.id, self.finding_input(&other).ok())).collect())
+        let rival = |other: FindingRecord| Rival {
+            id: other.id,
+            draws: other.drawn.is_some(),
+            input: self.finding_input(&other).ok(),
+        };
+        Ok(same.map(rival).collect())
     }
 
     fn findings_dir(&self, target: &str) -> Result<PathBuf> {
         Ok(self.target_dir(target)?.join("findings"))
     }
+}
+
+/// A stored finding of the same bug.
+struct Rival {
+    id: FindingId,
+    /// Its input is a choice stream.
+    draws: bool,
+    /// None if it can't be read.
+    input: Option<Vec<u8>>,
+}
+
+/// The order of simplicity: of choice streams, or of plain inputs.
+fn compare(draws: bool, a: &[u8], b: &[u8]) -> Ordering {
+    if draws { shortlex(&decode(a), &decode(b)) } else { Taste::Readable.compare(a, b) }
 }
 
 /// Writes a finding's files, the record last.
@@ -255,6 +298,9 @@ fn readme(finding: &FindingRecord) -> String {
         "\nThe file `input` is what shows it: {} bytes, blake3 {}.\n`finding.json` has the module and the settings.\n",
         finding.input_bytes, finding.input
     ));
+    if let Some(value) = finding.drawn.as_ref().and_then(|drawn| drawn.value.as_ref()) {
+        text.push_str(&format!("The value that was made of it: `fuzzbox show --raw {}`.\n", value.object));
+    }
     for former in &finding.former {
         let Former { input, input_bytes, .. } = former;
         text.push_str(&format!("It was shrunk from an input of {input_bytes} bytes: `fuzzbox show --raw {input}`.\n"));

@@ -3,7 +3,7 @@
 //! ```text
 //! .fuzzbox/
 //!   format                         `fuzzbox store 1`
-//!   objects/ab/cdef...             modules and inputs, read only; a file's blake3 is its name
+//!   objects/ab/cdef...             modules, inputs and values, read only; a file's blake3 is its name
 //!   targets/<name>/corpus          `<input id> <module id>` per line: worth keeping, and since which module
 //!   targets/<name>/modules         `<module id> <object id>` per line: what was fuzzed, and the file it came from
 //!   targets/<name>/findings/<id>/  input, finding.json, README.md with the line that reproduces it
@@ -37,7 +37,7 @@ mod target;
 pub use corpus::{CorpusEntry, LoadedCorpus, ModuleEntry};
 pub use error::StoreError;
 pub use export::Exported;
-pub use finding::{FindingRecord, Former};
+pub use finding::{Drawn, FindingRecord, Former, StoredValue};
 pub use id::{FindingId, InputId, ModuleId, ObjectId};
 pub use import::{Imported, Skipped, import_dir};
 pub use resolve::Match;

@@ -8,13 +8,15 @@
 //! The guest's draws are wasm functions over an area of the injected memory, which
 //! [`layout::stream`](fuzzbox_instrument::layout::stream) describes: [`given`] writes it before an execution, by a [`Rule`] for
 //! what the stream leaves open; [`recorded`] and [`told`] read it afterwards. [`Reference`] is the same protocol in Rust, for modules
-//! that are not rewritten; [`float`] has its order of floating-point numbers.
+//! that are not rewritten; [`float`] has its order of floating-point numbers. [`resync()`] finds the
+//! choices of a stream again when what draws them has changed.
 
 pub mod choice;
 pub mod float;
 pub mod given;
 pub mod recorded;
 pub mod reference;
+pub mod resync;
 pub mod rule;
 pub mod sample;
 pub mod taste;
@@ -23,6 +25,7 @@ pub mod trace;
 
 pub use choice::{Choice, Item, decode, encode, encode_into, items, shortlex};
 pub use reference::Reference;
+pub use resync::resync;
 pub use rule::{Rule, Tail};
 pub use sample::Node;
 pub use taste::Taste;

@@ -89,6 +89,22 @@ impl Draw {
         self.wide(zigzag(index, self.lo, self.hi, towards as i64))
     }
 
+    /// The index of the integer `value`; `None` if it is out of bounds. The other way round than [`Draw::number`].
+    pub fn index_of(&self, value: i128) -> Option<u64> {
+        let (lo, hi, towards) = self.bounds();
+        if !(lo..=hi).contains(&value) {
+            return None;
+        }
+        let both = (towards - lo).min(hi - towards);
+        let distance = (value - towards).abs();
+        let index = match (distance <= both, value > towards) {
+            (true, true) => 2 * distance - 1,
+            (true, false) => 2 * distance,
+            (false, _) => both + distance,
+        };
+        u64::try_from(index).ok()
+    }
+
     fn wide(&self, bits: i64) -> i128 {
         if self.kind == DrawKind::Uint { i128::from(bits.cast_unsigned()) } else { i128::from(bits) }
     }
@@ -147,5 +163,44 @@ impl Span {
     /// Its draws, as a range of indices.
     pub fn range(&self) -> std::ops::Range<usize> {
         self.start as usize..self.end as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draw(kind: DrawKind, lo: i64, hi: i64, towards: i64) -> Draw {
+        Draw { kind, site: 0, max: u64::MAX, forced: false, payload: false, lo, hi, towards }
+    }
+
+    #[test]
+    fn indices_go_out_from_the_simplest_value() {
+        let signed = draw(DrawKind::Int, -3, 5, 0);
+        assert_eq!((0..9).map(|i| signed.number(i)).collect::<Vec<_>>(), [0, 1, -1, 2, -2, 3, -3, 4, 5]);
+        let clamped = draw(DrawKind::Int, 2, 4, 0);
+        assert_eq!((0..3).map(|i| clamped.number(i)).collect::<Vec<_>>(), [2, 3, 4]);
+        assert_eq!(draw(DrawKind::Int, -32768, 32767, 0).index_of(-32768), Some(65535));
+    }
+
+    #[test]
+    fn values_come_back_from_their_indices() {
+        for (kind, lo, hi, towards) in [
+            (DrawKind::Int, i64::MIN, i64::MAX, 0),
+            (DrawKind::Int, i64::MIN, i64::MAX, i64::MIN),
+            (DrawKind::Uint, 0, -1, 77),
+            (DrawKind::Int, -5, 9, 7),
+        ] {
+            let draw = draw(kind, lo, hi, towards);
+            for index in (0..40)
+                .chain((lo == i64::MIN || hi == -1).then_some([1 << 40, u64::MAX - 1, u64::MAX]).into_iter().flatten())
+            {
+                let value = draw.number(index);
+                if let Some(back) = draw.index_of(value) {
+                    assert_eq!(back, index, "{draw:?}");
+                }
+            }
+        }
+        assert_eq!(draw(DrawKind::Int, 0, 5, 0).index_of(6), None);
     }
 }

@@ -13,7 +13,18 @@ pub const OUTSIDE: &[&str] = &["cjson", "expat", "icepack"];
 pub const MEASURED: &[&str] = &["md4c", "sqlite3", "zlib"];
 
 /// Guests that draw what they check, by the protocol `fuzzbox_v1`; built when asked for by name.
-pub const PROPERTIES: &[&str] = &["btree-map", "challenges", "draws", "lossy-network", "optimiser", "round-trip"];
+pub const PROPERTIES: &[&str] = &[
+    "btree-map",
+    "challenges",
+    "draws",
+    "lossy-network",
+    "optimiser",
+    "orders",
+    "orders-edit1",
+    "orders-edit2",
+    "orders-edit3",
+    "round-trip",
+];
 
 /// Examples of the SDK's thin bindings; their toolchains are fetched when asked for by name, 600 MB on disk.
 pub const BINDINGS: &[&str] = &["assemblyscript-sorts", "go-sorts", "zig-sorts"];
@@ -289,6 +300,10 @@ static RECIPES: &[Recipe] = &[
     Recipe { name: "draws", source: Source::C(properties_in_c("tests/guests/draws")) },
     Recipe { name: "lossy-network", source: Source::Rust("lossy-network") },
     Recipe { name: "optimiser", source: Source::C(properties_in_c("examples/optimiser")) },
+    Recipe { name: "orders", source: Source::C(properties_in_c("tests/guests/orders")) },
+    Recipe { name: "orders-edit1", source: Source::C(edited_orders(&["-O1", "-g", "-DEDIT=1"])) },
+    Recipe { name: "orders-edit2", source: Source::C(edited_orders(&["-O1", "-g", "-DEDIT=2"])) },
+    Recipe { name: "orders-edit3", source: Source::C(edited_orders(&["-O1", "-g", "-DEDIT=3"])) },
     Recipe { name: "round-trip", source: Source::Rust("round-trip") },
     Recipe { name: "assemblyscript-sorts", source: Source::Binding(Language::AssemblyScript) },
     Recipe { name: "go-sorts", source: Source::Binding(Language::Go) },
@@ -306,6 +321,11 @@ const fn properties_in_c(home: &'static str) -> C {
         stack_bytes: MIB,
         slim: true,
     }
+}
+
+/// Another version of a generator.
+const fn edited_orders(flags: &'static [&'static str]) -> C {
+    C { flags, ..properties_in_c("tests/guests/orders") }
 }
 
 #[cfg(test)]

@@ -137,6 +137,23 @@ fn campaigns_find_what_properties_fail_on_and_reproduce_it() {
 }
 
 #[test]
+fn executions_that_draw_too_much_and_rejected_ones_are_counted_apart() {
+    let fuzzbox = Fuzzbox::new();
+    let guest = module(
+        "(func (export \"fbx_any\")
+            (if (call $draw_bool (i32.const 0x40000000))
+                (then (loop $again (drop (call $draw_bool (i32.const 9))) (br $again))))
+            (call $assume (call $draw_bool (i32.const 0x40000000))))",
+    );
+    std::fs::write(fuzzbox.dir().join("any.wat"), guest).unwrap();
+    let args = ["--execs", "2000", "--seed", "1", "--reporter", "json"];
+    let done = fuzzbox.run("run", &["any.wat"], &args).json_lines().pop().unwrap();
+    let count = |key: &str| done[key].as_u64().unwrap();
+    assert!(count("overruns") > 0 && count("rejected") > 0, "{done}");
+    assert!(count("overruns") + count("rejected") < count("execs"), "{done}");
+}
+
+#[test]
 fn any_number_of_jobs_finds_the_same() {
     let campaign = |jobs| {
         let fuzzbox = Fuzzbox::new();

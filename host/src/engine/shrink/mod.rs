@@ -49,6 +49,10 @@
 //! are kept aside until someone asks for them, and only then counted, and only then can they be a slip. So nothing in
 //! the result or the report depends on the number of threads.
 //!
+//! # What is executed
+//!
+//! Anything that executes streams and says how that ended is a [`Subject`]. [`Failing`] is that for a target's failure.
+//!
 //! # After the passes
 //!
 //! The exhaustive finish (`exhaustive`) executes every simpler stream if there are few, which gets small results out
@@ -60,6 +64,7 @@
 mod edit;
 mod exhaustive;
 mod explain;
+mod failing;
 mod known;
 mod opposite;
 mod passes;
@@ -71,6 +76,7 @@ mod shuffle;
 mod subject;
 mod value;
 
+pub use failing::Failing;
 pub use plain::{PlainSubject, ShrunkInput, shrink_input};
 pub use report::{Certificate, Limits, PassCount, ShrinkReport, Shrunk};
 pub use subject::{Attempt, Order, Subject, Tail, Verdict};

@@ -6,7 +6,7 @@
 use super::edit::{index_at, replaced, with_index};
 use super::passes::descents;
 use super::shrinker::{Shrinker, Step};
-use super::value::{index_of, is_number};
+use super::value::is_number;
 use crate::stream::Trace;
 
 /// Tries at most so many. True if something simpler was found.
@@ -32,5 +32,5 @@ pub(super) fn opposite(s: &mut Shrinker<'_>, tries: u64) -> Step<bool> {
 fn opposite_index(trace: &Trace, at: usize) -> Option<u64> {
     let draw = &trace.draws[at];
     let number = is_number(draw).then(|| draw.number(index_at(trace, at)))?;
-    index_of(draw, -number).filter(|_| number != 0)
+    draw.index_of(-number).filter(|_| number != 0)
 }

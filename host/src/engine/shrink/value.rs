@@ -1,4 +1,4 @@
-//! Indices of numbers, the other way round than [`Draw::number`].
+//! What draws of numbers mean to passes.
 
 use super::shrinker::{Shrinker, Step};
 use crate::stream::{Choice, Draw, DrawKind};
@@ -36,22 +36,6 @@ pub(super) fn simplest_value(draw: &Draw) -> i128 {
     draw.bounds().2
 }
 
-/// The index of `value`; `None` if it is out of bounds.
-pub(super) fn index_of(draw: &Draw, value: i128) -> Option<u64> {
-    let (lo, hi, towards) = draw.bounds();
-    if !(lo..=hi).contains(&value) {
-        return None;
-    }
-    let both = (towards - lo).min(hi - towards);
-    let distance = (value - towards).abs();
-    let index = match (distance <= both, value > towards) {
-        (true, true) => 2 * distance - 1,
-        (true, false) => 2 * distance,
-        (false, _) => both + distance,
-    };
-    u64::try_from(index).ok()
-}
-
 /// `value`, if it is out of bounds by less than their width from the other end.
 pub(super) fn wrapped(draw: &Draw, value: i128) -> i128 {
     let (lo, hi, _) = draw.bounds();
@@ -68,43 +52,4 @@ pub(super) fn wrapped(draw: &Draw, value: i128) -> i128 {
 /// The simplest choice that `draw` can take.
 pub(super) fn simplest(draw: &Draw) -> Choice {
     if draw.kind.is_blob() { Choice::Blob(vec![0; usize::try_from(draw.lo).unwrap_or(0)]) } else { Choice::ZERO }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn draw(kind: DrawKind, lo: i64, hi: i64, towards: i64) -> Draw {
-        Draw { kind, site: 0, max: u64::MAX, forced: false, payload: false, lo, hi, towards }
-    }
-
-    #[test]
-    fn indices_go_out_from_the_simplest_value() {
-        let signed = draw(DrawKind::Int, -3, 5, 0);
-        assert_eq!((0..9).map(|i| signed.number(i)).collect::<Vec<_>>(), [0, 1, -1, 2, -2, 3, -3, 4, 5]);
-        let clamped = draw(DrawKind::Int, 2, 4, 0);
-        assert_eq!((0..3).map(|i| clamped.number(i)).collect::<Vec<_>>(), [2, 3, 4]);
-        assert_eq!(index_of(&draw(DrawKind::Int, -32768, 32767, 0), -32768), Some(65535));
-    }
-
-    #[test]
-    fn values_come_back_from_their_indices() {
-        for (kind, lo, hi, towards) in [
-            (DrawKind::Int, i64::MIN, i64::MAX, 0),
-            (DrawKind::Int, i64::MIN, i64::MAX, i64::MIN),
-            (DrawKind::Uint, 0, -1, 77),
-            (DrawKind::Int, -5, 9, 7),
-        ] {
-            let draw = draw(kind, lo, hi, towards);
-            for index in (0..40)
-                .chain((lo == i64::MIN || hi == -1).then_some([1 << 40, u64::MAX - 1, u64::MAX]).into_iter().flatten())
-            {
-                let value = draw.number(index);
-                if let Some(back) = index_of(&draw, value) {
-                    assert_eq!(back, index, "{draw:?}");
-                }
-            }
-        }
-        assert_eq!(index_of(&draw(DrawKind::Int, 0, 5, 0), 6), None);
-    }
 }

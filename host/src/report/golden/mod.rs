@@ -35,6 +35,27 @@ fn crash() -> Finding {
             frame("LLVMFuzzerTestOneInput", 2, 900, Some(("fuzz.c", 7, 3))),
         ],
         preview: preview(input, PREVIEW_COLUMNS),
+        drawn: None,
+    }
+}
+
+/// A property's.
+fn drawn() -> Finding {
+    let input = [2, 6, 0];
+    let drawn = Decoded {
+        notes: vec!["list = [\u{1b}[2J, 3]".to_owned()],
+        choices: (0..20).map(|number| format!("{:1$}list: more, {number}", "", number)).collect(),
+    };
+    Finding {
+        target: "json".to_owned(),
+        id: FindingId::of(b"drawn"),
+        kind: "crash".to_owned(),
+        signature: "failed: not sorted".to_owned(),
+        input: InputId::of(&input),
+        input_bytes: input.len() as u64,
+        frames: vec![frame("fbx_sorted", 3, 1043, None)],
+        preview: drawn.preview(),
+        drawn: Some(drawn),
     }
 }
 
@@ -54,6 +75,7 @@ fn hang() -> Finding {
             frame("\u{1b}[2Jevil\n", 4, 1200, None),
         ],
         preview: preview(&input, PREVIEW_COLUMNS),
+        drawn: None,
     }
 }
 
@@ -113,12 +135,15 @@ fn campaign() -> Vec<Event> {
         }),
         status(27_900, 1_202_490),
         Event::Finding(hang()),
+        Event::Finding(drawn()),
         Event::Done(Done {
             target: target(),
             module: ModuleId::of(b"module"),
             execs: 1_204_224,
             execs_per_sec: 43_118.4,
             elapsed_ms: 27_928,
+            rejected: 120_400,
+            overruns: 7,
             input_bytes_mean: 61.5,
             edges: 812,
             edges_total: 2401,

@@ -30,6 +30,7 @@ fn record(signature: &str, input: &[u8]) -> FindingRecord {
         seed: u64::MAX,
         engine: "0.1.0".into(),
         former: Vec::new(),
+        drawn: None,
     }
 }
 
@@ -64,6 +65,32 @@ fn one_finding_per_signature_is_kept_the_smallest_in_any_order() {
         store.add_finding(&other_module, b"other module").unwrap();
         assert_eq!(store.findings(None).unwrap().len(), 3);
     }
+}
+
+/// A pair of numbers as a choice stream.
+fn drawn(a: u64, b: u64) -> (FindingRecord, Vec<u8>) {
+    let input = crate::stream::encode(&[a, b].map(crate::stream::Choice::Index));
+    (FindingRecord { drawn: Some(Drawn::default()), ..record("s", &input) }, input)
+}
+
+#[test]
+fn of_choice_streams_the_first_by_shortlex_is_kept_in_any_order() {
+    // By their bytes, the second is the longest and the fourth the one that a person could read.
+    let pairs = [(9, 5), (0, 1000), (9, 6), (41, 45), (10, 0)];
+    for first in 0..pairs.len() {
+        let (_dir, store) = store();
+        for &(a, b) in pairs.iter().cycle().skip(first).take(pairs.len()) {
+            let (record, input) = drawn(a, b);
+            store.add_finding(&record, &input).unwrap();
+        }
+        assert_eq!(store.findings(None).unwrap(), [drawn(0, 1000).0]);
+    }
+    // A record of before there was the mark is compared as what it is.
+    let (_dir, store) = store();
+    let ((readable, input), (simplest, other)) = (drawn(41, 45), drawn(9, 5));
+    store.add_finding(&FindingRecord { drawn: None, ..readable }, &input).unwrap();
+    store.add_finding(&simplest, &other).unwrap();
+    assert_eq!(store.findings(None).unwrap(), [simplest]);
 }
 
 #[test]

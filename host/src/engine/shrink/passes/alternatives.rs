@@ -8,7 +8,7 @@
 use crate::engine::shrink::edit::{around, index_at};
 use crate::engine::shrink::shrinker::{Shrinker, Step};
 use crate::engine::shrink::subject::Tail;
-use crate::engine::shrink::value::{index_of, is_number, simplest};
+use crate::engine::shrink::value::{is_number, simplest};
 use crate::stream::{Choice, DrawKind, Span, Trace};
 use std::ops::Range;
 
@@ -95,7 +95,7 @@ fn refilled(old: &Trace, from: Range<usize>, new: &Trace, to: Range<usize>) -> V
         let Some(from) = values.next() else { return simplest(draw) };
         match &old.choices[from] {
             Choice::Index(index) if is_number(draw) => {
-                index_of(draw, old.draws[from].number(*index)).map_or(Choice::ZERO, Choice::Index)
+                draw.index_of(old.draws[from].number(*index)).map_or(Choice::ZERO, Choice::Index)
             }
             choice @ Choice::Blob(_) if draw.kind.is_blob() => choice.clone(),
             _ => simplest(draw),

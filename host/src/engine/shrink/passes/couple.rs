@@ -9,7 +9,7 @@
 
 use crate::engine::shrink::edit::{siblings, with_index, without};
 use crate::engine::shrink::shrinker::{Shrinker, Step};
-use crate::engine::shrink::value::{index_of, is_number};
+use crate::engine::shrink::value::is_number;
 use crate::stream::{Choice, Draw, DrawKind, Trace};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -59,7 +59,7 @@ fn renumber(trace: &Trace, part: Range<usize>, number: u64, simplify: bool) -> O
         };
         let value = draw.number(index);
         if value > i128::from(number) {
-            if let Some(lower) = index_of(draw, value - 1) {
+            if let Some(lower) = draw.index_of(value - 1) {
                 choices[at] = Choice::Index(lower);
                 changed = true;
             }

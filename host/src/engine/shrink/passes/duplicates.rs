@@ -3,7 +3,7 @@
 use crate::engine::shrink::edit::index_at;
 use crate::engine::shrink::search::lowest;
 use crate::engine::shrink::shrinker::{Shrinker, Step};
-use crate::engine::shrink::value::{index_of, is_number, simplest_value};
+use crate::engine::shrink::value::{is_number, simplest_value};
 use crate::stream::{Choice, DrawKind, Trace};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,7 +54,7 @@ fn lower(s: &mut Shrinker<'_>, group: &[usize]) -> Step<bool> {
     if is_number(draw) {
         let (simplest, value) = (simplest_value(draw), draw.number(index));
         let Ok(distance) = u64::try_from((value - simplest).abs()) else { return Ok(false) };
-        let signed = |distance: u64, sign: i128| index_of(draw, simplest + sign * i128::from(distance));
+        let signed = |distance: u64, sign: i128| draw.index_of(simplest + sign * i128::from(distance));
         let sign = (value - simplest).signum();
         let distance = lowest(s, distance, |s, distance| {
             signed(distance, sign).map_or(Ok(false), |index| s.consider(all(index)))

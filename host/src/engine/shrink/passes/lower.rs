@@ -10,7 +10,7 @@ use crate::engine::shrink::edit::{around, index_at, with_index, without};
 use crate::engine::shrink::search::lowest;
 use crate::engine::shrink::shrinker::{Shrinker, Step};
 use crate::engine::shrink::subject::{Attempt, Tail, Verdict};
-use crate::engine::shrink::value::{index_of, is_number, simplest_value};
+use crate::engine::shrink::value::{is_number, simplest_value};
 use crate::stream::{Choice, DrawKind};
 
 /// Alternatives that are tried one by one.
@@ -37,7 +37,7 @@ fn lower(s: &mut Shrinker<'_>, at: usize) -> Step<()> {
     if is_number(draw) {
         let (simplest, value) = (simplest_value(draw), draw.number(index));
         let Ok(distance) = u64::try_from((value - simplest).abs()) else { return Ok(()) };
-        let signed = |distance: u64, sign: i128| index_of(draw, simplest + sign * i128::from(distance));
+        let signed = |distance: u64, sign: i128| draw.index_of(simplest + sign * i128::from(distance));
         let sign = (value - simplest).signum();
         let distance = lowest(s, distance, |s, distance| try_index(s, &base, at, signed(distance, sign)))?;
         // The value above is simpler than the value below, equally far away.

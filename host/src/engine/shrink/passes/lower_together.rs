@@ -4,7 +4,7 @@
 use crate::engine::shrink::edit::index_at;
 use crate::engine::shrink::search::lowest;
 use crate::engine::shrink::shrinker::{Shrinker, Step};
-use crate::engine::shrink::value::{for_pairs, index_of, simplest_value};
+use crate::engine::shrink::value::{for_pairs, simplest_value};
 use crate::stream::Choice;
 
 /// How many numbers further on the other one is, at most.
@@ -28,7 +28,7 @@ fn lower(s: &mut Shrinker<'_>, one: usize, two: usize) -> Step<()> {
     lowest(s, distance, |s, distance| {
         let lowered = simplest + sign * i128::from(distance);
         let by = (value - lowered).abs();
-        let (a, b) = (index_of(draw, lowered), index_of(other, other_value - sign_other * by));
+        let (a, b) = (draw.index_of(lowered), other.index_of(other_value - sign_other * by));
         let (Some(a), Some(b)) = (a, b) else { return Ok(false) };
         let mut choices = base.trace.choices.clone();
         choices[one] = Choice::Index(a);

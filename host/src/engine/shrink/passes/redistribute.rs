@@ -4,7 +4,7 @@
 use crate::engine::shrink::edit::index_at;
 use crate::engine::shrink::search::lowest;
 use crate::engine::shrink::shrinker::{Shrinker, Step};
-use crate::engine::shrink::value::{for_pairs, index_of, simplest_value, wrapped};
+use crate::engine::shrink::value::{for_pairs, simplest_value, wrapped};
 use crate::stream::Choice;
 
 /// How many numbers further on the other one is, at most.
@@ -24,7 +24,7 @@ fn redistribute(s: &mut Shrinker<'_>, from: usize, to: usize) -> Step<()> {
     let sign = (value - simplest).signum();
     lowest(s, distance, |s, distance| {
         let lowered = simplest + sign * i128::from(distance);
-        let (a, b) = (index_of(draw, lowered), index_of(other, wrapped(other, other_value + (value - lowered))));
+        let (a, b) = (draw.index_of(lowered), other.index_of(wrapped(other, other_value + (value - lowered))));
         let (Some(a), Some(b)) = (a, b) else { return Ok(false) };
         let mut choices = base.trace.choices.clone();
         choices[from] = Choice::Index(a);

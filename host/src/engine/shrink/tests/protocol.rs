@@ -6,7 +6,6 @@
 
 use crate::engine::Rng;
 use crate::engine::shrink::subject::{Attempt, Order, Subject, Tail, Verdict};
-use crate::engine::shrink::value::index_of;
 use crate::stream::{Choice, Draw, DrawKind, Span, Trace};
 use anyhow::Result;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -103,7 +102,7 @@ impl Source {
         if !numbers.is_empty() && rng.one_in(6) {
             let (other, choice) = numbers[rng.below(numbers.len())];
             let value = other.number(choice.index().expect("numbers have indices")) + rng.below(7) as i128 - 3;
-            if let Some(index) = index_of(draw, value) {
+            if let Some(index) = draw.index_of(value) {
                 return index;
             }
         }

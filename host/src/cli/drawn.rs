@@ -1,0 +1,78 @@
+//! What targets draw: for people, and for the store.
+
+use crate::report::{Decoded, Symbols};
+use crate::sandbox::{Executor, Observation, Outcome, Target};
+use crate::store::{Drawn, Store, StoredValue};
+use crate::stream::{Rule, Told, Trace, decode};
+use anyhow::{Context, Result};
+use std::ops::Range;
+
+/// An execution in the variant that decides. Of a target that doesn't draw its input, only the outcome says anything.
+#[derive(Debug)]
+pub(super) struct Execution {
+    pub(super) outcome: Outcome,
+    pub(super) trace: Trace,
+    pub(super) told: Told,
+}
+
+impl Execution {
+    /// What an observation shows.
+    pub(super) fn of(outcome: Outcome, observation: Observation<'_>) -> Self {
+        Self { outcome, trace: observation.draws(), told: observation.told() }
+    }
+
+    /// Executes an input.
+    pub(super) fn new(executor: &mut Executor, input: &[u8]) -> Result<Self> {
+        let outcome = executor.run_stream(input, &Rule::default())?;
+        Ok(Self::of(outcome, executor.observation()))
+    }
+
+    /// Executes an input, then again with the guest being told that what it reports is read: the outcome is that of the first, all else is what
+    /// the guest shows when somebody looks. It may spare itself that trouble otherwise.
+    pub(super) fn reported(executor: &mut Executor, input: &[u8]) -> Result<Self> {
+        let outcome = executor.run(input)?;
+        if !executor.target().takes_choices() {
+            return Ok(Self::of(outcome, executor.observation()));
+        }
+        let reporting = executor.run_reporting(input)?;
+        if reporting != outcome {
+            eprintln!(
+                "warning: the guest ends otherwise when it reports ({}): it must not depend on that",
+                reporting.name()
+            );
+        }
+        Ok(Self::of(outcome, executor.observation()))
+    }
+
+    /// One of which nothing but the outcome is known.
+    pub(super) fn unseen(outcome: Outcome) -> Self {
+        Self { outcome, trace: Trace::default(), told: Told::default() }
+    }
+
+    /// What the target drew, for people; `None` if it doesn't draw. `free` are the ranges of choices that don't matter.
+    pub(super) fn decoded(&self, target: &Target, symbols: &Symbols, free: &[Range<usize>]) -> Option<Decoded> {
+        if !target.takes_choices() {
+            return None;
+        }
+        let names = self.told.names.iter().chain(target.names());
+        let function = |index| symbols.name(index).into_owned();
+        Some(Decoded::new(&self.trace, &self.told.notes, names, free, function))
+    }
+
+    /// What is kept with a finding; the value goes to the store's objects. `None` if the target doesn't draw.
+    pub(super) fn stored(&self, store: &Store, target: &Target) -> Result<Option<Drawn>> {
+        if !target.takes_choices() {
+            return Ok(None);
+        }
+        let value = self.told.values.last().map(|value| {
+            let object = store.put(&value.bytes).context("failed to store the finding's value")?;
+            anyhow::Ok(StoredValue { type_id: value.type_id, encoding: value.encoding, object })
+        });
+        Ok(Some(Drawn { value: value.transpose()? }))
+    }
+}
+
+/// How many choices an input has, if the target draws them; else how many bytes.
+pub(super) fn parts(target: &Target, input: &[u8]) -> (usize, &'static str) {
+    if target.takes_choices() { (decode(input).len(), "choice") } else { (input.len(), "byte") }
+}

@@ -1,0 +1,167 @@
+//! Ways in which a finding fails again, on the build that it was found in or on another one.
+//!
+//! What a guest draws from the same choices changes with what draws it, so on another build three things are tried, in this order:
+//!
+//! 1. the *value* that the guest made of its choices, which `fbx_check_NAME` checks without drawing anything;
+//! 2. the *choices* as they are;
+//! 3. the choices, found again by their *spans* ([`resync`]).
+
+use super::drawn::Execution;
+use super::findings;
+use crate::report::{self, Symbols};
+use crate::sandbox::{CodeCache, Executor, Settings, Target};
+use crate::store::{FindingRecord, Store};
+use crate::stream::{Span, encode, resync};
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+use fuzzbox_instrument::identity::{Identity, diff};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A way from what is stored to a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Way {
+    /// The value that was drawn, given to the property's check
+    Value,
+    /// The input as it is
+    Choices,
+    /// The choices, found again by their spans
+    Spans,
+}
+
+/// A finding, and what it is tried on.
+pub(super) struct Reproduction<'a> {
+    pub(super) store: &'a Store,
+    pub(super) record: &'a FindingRecord,
+    /// The finding's input.
+    pub(super) input: &'a [u8],
+    pub(super) target: &'a Arc<Target>,
+    pub(super) symbols: &'a Symbols,
+}
+
+/// What came of one way.
+pub(super) struct Attempt {
+    pub(super) way: Way,
+    /// What was executed: the target, or the same module with its check as the entry.
+    pub(super) target: Arc<Target>,
+    /// What it was given.
+    pub(super) input: Vec<u8>,
+    pub(super) execution: Execution,
+    /// None if nothing failed.
+    pub(super) signature: Option<String>,
+    /// It failed as the finding does.
+    pub(super) same: bool,
+}
+
+impl Reproduction<'_> {
+    /// Tries `ways` until one fails as the finding does, and returns the attempts. Ways that are not there for this finding and this target are left out.
+    ///
+    /// # Errors
+    ///
+    /// If the host fails.
+    pub(super) fn attempts(&self, ways: &[Way]) -> Result<Vec<Attempt>> {
+        let mut attempts = Vec::new();
+        for way in ways {
+            let attempt = match way {
+                Way::Value => self.by_value()?,
+                Way::Choices => Some(self.attempt(Way::Choices, self.target, self.input.to_vec())?),
+                Way::Spans => self.by_spans()?,
+            };
+            let same = attempt.as_ref().is_some_and(|attempt| attempt.same);
+            attempts.extend(attempt);
+            if same {
+                break;
+            }
+        }
+        Ok(attempts)
+    }
+
+    fn attempt(&self, way: Way, target: &Arc<Target>, input: Vec<u8>) -> Result<Attempt> {
+        let execution = Execution::reported(&mut Executor::new(target)?, &input)?;
+        let outcome = &execution.outcome;
+        let signature = outcome.trap().map(|trap| report::signature(outcome.name(), trap, self.symbols));
+        let expected = &self.record.signature;
+        let same = signature.as_ref().is_some_and(|signature| match way {
+            Way::Value => is_same_kind(signature, expected),
+            Way::Choices | Way::Spans => signature == expected,
+        });
+        Ok(Attempt { way, target: target.clone(), input, execution, signature, same })
+    }
+
+    fn by_value(&self) -> Result<Option<Attempt>> {
+        let value = self.record.drawn.as_ref().and_then(|drawn| drawn.value.as_ref());
+        let (Some(value), Some(check)) = (value, self.target.check_of_values()) else { return Ok(None) };
+        let value = self.store.get(value.object).context("failed to read the finding's value")?;
+        let Settings { input_bytes_max, .. } = self.target.settings;
+        let input_bytes_max = input_bytes_max.max(u32::try_from(value.len())?);
+        let settings = Settings { entry: Some(check), input_bytes_max, ..self.target.settings.clone() };
+        let target = Target::load_cached(&self.target.file, settings, &CodeCache::new(self.store))?;
+        self.attempt(Way::Value, &Arc::new(target), value).map(Some)
+    }
+
+    fn by_spans(&self) -> Result<Option<Attempt>> {
+        if !self.target.takes_choices() {
+            return Ok(None);
+        }
+        let old = match findings::load(self.store, self.record) {
+            Ok(old) => Arc::new(old),
+            Err(error) => {
+                eprintln!("warning: the choices' spans are not known: {error:#}");
+                return Ok(None);
+            }
+        };
+        let stored = Execution::new(&mut Executor::new(&old)?, self.input)?.trace;
+        let functions = functions(&old, self.target)?;
+        let known: BTreeMap<u32, u32> = functions.values().map(|&function| (function, function)).collect();
+        let mut executor = Executor::new(self.target)?;
+        let input_bytes_max = self.target.settings.input_bytes_max as usize;
+        let choices = resync(&stored, named_by(&known), named_by(&functions), |choices| {
+            let mut stream = encode(choices);
+            stream.truncate(input_bytes_max);
+            Ok(Execution::new(&mut executor, &stream)?.trace)
+        })?;
+        let mut stream = encode(&choices);
+        stream.truncate(input_bytes_max);
+        self.attempt(Way::Spans, self.target, stream).map(Some)
+    }
+}
+
+/// Functions of the new build, and which they are of the old one.
+fn functions(old: &Target, new: &Target) -> Result<BTreeMap<u32, u32>> {
+    let (old, new) = (Identity::of(&old.bytes)?, Identity::of(&new.bytes)?);
+    let diff = diff(&old, &new);
+    Ok(diff.same.iter().chain(&diff.changed).map(|pair| (pair.new, pair.old)).collect())
+}
+
+/// Labels of spans, those that are functions or loops by their function's number in the old build.
+fn named_by(functions: &BTreeMap<u32, u32>) -> impl Fn(&Span) -> Option<u64> {
+    |span| match span.automatic {
+        false => Some(span.label),
+        true => {
+            let function = functions.get(&u32::try_from(span.label >> 32).ok()?)?;
+            Some(u64::from(*function) << 32 | span.label & u64::from(u32::MAX))
+        }
+    }
+}
+
+/// Whether two failures are of one kind. That is all that can be compared if a check is called without what draws its value: what the
+/// guest itself calls a failure is the same, but the calls around it are others.
+fn is_same_kind(a: &str, b: &str) -> bool {
+    let kind = |signature: &str| signature.split(':').next().unwrap_or_default().to_owned();
+    a == b || kind(a) == kind(b) && kind(a) != crate::sandbox::TrapKind::Failed.name()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_are_compared_by_what_the_guest_calls_them_else_by_kind() {
+        assert!(is_same_kind("failed: not sorted", "failed: not sorted"));
+        assert!(!is_same_kind("failed: not sorted", "failed: a number is lost"));
+        assert!(is_same_kind("unreachable: f+0x1c < fbx_a", "unreachable: g+0x2 < fbx_check_a"));
+        assert!(!is_same_kind("unreachable: f+0x1c", "null-write: f+0x1c"));
+    }
+}

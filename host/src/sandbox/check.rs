@@ -1,0 +1,63 @@
+//! Checks of values: `fbx_check_NAME(ptr, len)`, the second half of a property in two parts.
+//!
+//! The input is the value, in the encoding in which the guest gave it away. It lies where the guest's own `fbx_alloc(len)` says, because the
+//! check takes it over as a block of its allocator.
+
+use super::entry::{PROPERTY_ALLOC, PROPERTY_CHECK};
+use super::host::Host;
+use super::memory::Region;
+use super::snapshot::region_of;
+use super::target::Target;
+use anyhow::{Context, Result};
+use std::sync::Arc;
+use wasmtime::{FuncType, Instance, Module, Store, TypedFunc};
+
+/// Whether an export with this name and type checks values, in a module that can be given one.
+pub(super) fn is_check(module: &Module, name: &str, ty: &FuncType) -> bool {
+    let is = |ty: &FuncType, params: usize, results: usize| {
+        let numbers = ty.params().chain(ty.results()).all(|ty| ty.is_i32());
+        numbers && ty.params().len() == params && ty.results().len() == results
+    };
+    let alloc = module.get_export(PROPERTY_ALLOC).and_then(|ty| ty.func().cloned());
+    name.starts_with(PROPERTY_CHECK) && is(ty, 2, 0) && alloc.is_some_and(|alloc| is(&alloc, 1, 1))
+}
+
+/// A check, bound to an instance.
+pub(super) struct CheckCall {
+    function: TypedFunc<(u32, u32), ()>,
+    alloc: TypedFunc<u32, u32>,
+    region: Arc<Region>,
+}
+
+impl CheckCall {
+    pub(super) fn bind(target: &Target, store: &mut Store<Host>, instance: &Instance) -> Result<Self> {
+        let function = instance.get_typed_func(&mut *store, target.entry.export())?;
+        let alloc = instance.get_typed_func(&mut *store, PROPERTY_ALLOC)?;
+        let first = target.state.memories.first();
+        let named = instance.get_memory(&mut *store, "memory");
+        let memory = named.or_else(|| instance.get_memory(&mut *store, first?));
+        let memory = memory.context("the check takes a pointer, but the module has no memory")?;
+        Ok(Self { function, alloc, region: region_of(target, store, memory)? })
+    }
+
+    /// Checks a value, `enter` before anything else.
+    pub(super) fn run(&self, store: &mut Store<Host>, value: &[u8], enter: impl FnOnce()) -> wasmtime::Result<()> {
+        store.data_mut().wasi.reset(&[]);
+        enter();
+        let len = value.len() as u32;
+        let at = self.alloc.call(&mut *store, len)?;
+        copy_in(&self.region, at, value)?;
+        self.function.call(store, (at, len))
+    }
+}
+
+/// Copies bytes to where the guest wants them, while none of its code runs; if they have no room there, that is its failure.
+pub(super) fn copy_in(region: &Region, at: u32, bytes: &[u8]) -> wasmtime::Result<()> {
+    let end = (at as usize).checked_add(bytes.len());
+    if end.is_none_or(|end| end > region.size()) {
+        return Err(wasmtime::Trap::MemoryOutOfBounds.into());
+    }
+    // SAFETY: no guest runs.
+    unsafe { region.write(at as usize, bytes) };
+    Ok(())
+}
