@@ -13,12 +13,14 @@ pub(super) struct Execution {
     pub(super) outcome: Outcome,
     pub(super) trace: Trace,
     pub(super) told: Told,
+    /// How it ends when the guest is told that its reports are read, if that is otherwise: it must not be.
+    pub(super) reporting: Option<Outcome>,
 }
 
 impl Execution {
     /// What an observation shows.
     pub(super) fn of(outcome: Outcome, observation: Observation<'_>) -> Self {
-        Self { outcome, trace: observation.draws(), told: observation.told() }
+        Self { outcome, trace: observation.draws(), told: observation.told(), reporting: None }
     }
 
     /// Executes an input.
@@ -35,18 +37,13 @@ impl Execution {
             return Ok(Self::of(outcome, executor.observation()));
         }
         let reporting = executor.run_reporting(input)?;
-        if reporting != outcome {
-            eprintln!(
-                "warning: the guest ends otherwise when it reports ({}): it must not depend on that",
-                reporting.name()
-            );
-        }
-        Ok(Self::of(outcome, executor.observation()))
+        let reporting = (reporting != outcome).then_some(reporting);
+        Ok(Self { reporting, ..Self::of(outcome, executor.observation()) })
     }
 
     /// One of which nothing but the outcome is known.
     pub(super) fn unseen(outcome: Outcome) -> Self {
-        Self { outcome, trace: Trace::default(), told: Told::default() }
+        Self { outcome, trace: Trace::default(), told: Told::default(), reporting: None }
     }
 
     /// What the target drew, for people; `None` if it doesn't draw. `free` are the ranges of choices that don't matter.

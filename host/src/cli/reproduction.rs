@@ -80,6 +80,10 @@ impl Reproduction<'_> {
 
     fn attempt(&self, way: Way, target: &Arc<Target>, input: Vec<u8>) -> Result<Attempt> {
         let execution = Execution::reported(&mut Executor::new(target)?, &input)?;
+        if let Some(reporting) = &execution.reporting {
+            let name = reporting.name();
+            eprintln!("warning: the guest ends otherwise when it reports ({name}): it must not depend on that");
+        }
         let outcome = &execution.outcome;
         let signature = outcome.trap().map(|trap| report::signature(outcome.name(), trap, self.symbols));
         let expected = &self.record.signature;

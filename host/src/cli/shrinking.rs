@@ -6,7 +6,6 @@ use crate::engine::shrink::{Failing, Limits, ShrunkInput};
 use crate::report::{self, ResolvedFrame, Symbols};
 use crate::sandbox::{Outcome, Target};
 use crate::store::{Drawn, FindingId, FindingRecord, Former, InputId, Store};
-use crate::stream::Rule;
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -44,11 +43,9 @@ pub(super) fn signature_of(outcome: &Outcome, symbols: &Symbols) -> String {
 }
 
 impl Shrinking<'_> {
-    /// Executes `input`; `None` if that was aborted.
+    /// Executes `input`, for people; `None` if that was aborted.
     pub(super) fn execute(&self, input: &[u8]) -> Result<Option<Execution>> {
-        let streams = [(input.to_vec(), Rule::default())];
-        let executions = self.workers.drawn(self.target, &streams, Execution::of)?;
-        Ok(executions.and_then(|mut executions| executions.pop()))
+        self.workers.run_one(self.target, |executor| Execution::reported(executor, input))
     }
 
     /// The smallest input with `signature` that is found from `input`; `None` if that has another one, or if it was

@@ -185,6 +185,20 @@ impl Workers {
         })
     }
 
+    /// Runs `task` on one of the threads, with an executor of the target.
+    ///
+    /// # Errors
+    ///
+    /// If the host fails, or the task does. `None` if it was aborted.
+    pub fn run_one<T: Send>(
+        &self,
+        target: &Arc<Target>,
+        task: impl Fn(&mut Executor) -> Result<T> + Sync,
+    ) -> Result<Option<T>> {
+        let results = self.run(&Variants::of(target.clone()), 1, |_, worker| task(&mut worker.quick))?;
+        Ok(results.and_then(|mut results| results.pop()))
+    }
+
     /// How many threads there are.
     pub fn jobs(&self) -> usize {
         self.workers.len()

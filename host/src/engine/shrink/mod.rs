@@ -57,16 +57,16 @@
 //!
 //! The exhaustive finish (`exhaustive`) executes every simpler stream if there are few, which gets small results out
 //! of places that no pass knows, and proves that they are the simplest where it gets to its end ([`Certificate`]).
-//! Where it proves nothing, changes in two places at once are tried (`opposite`), and shorter lists in random orders (`shuffle`).
+//! Where it proves nothing, changes in two places at once are tried (`compensate`), and shorter lists in random orders (`shuffle`).
 //! The explanation (`explain`) says which parts don't matter. Failures of another kind that are seen on the way are
 //! *slips*: not followed, but given back, each with what shows it.
 
+mod compensate;
 mod edit;
 mod exhaustive;
 mod explain;
 mod failing;
 mod known;
-mod opposite;
 mod passes;
 mod plain;
 mod report;
@@ -130,8 +130,8 @@ fn finish(s: &mut Shrinker<'_>) -> Step<()> {
 /// Tries what is too much for a pass that runs again and again. True if something simpler was found.
 fn has_other(s: &mut Shrinker<'_>) -> Step<bool> {
     let tries = s.limits().exhaustive_max / 2;
-    s.enter("opposite");
-    if opposite::opposite(s, tries)? {
+    s.enter("compensate");
+    if compensate::compensate(s, tries)? {
         return Ok(true);
     }
     s.enter("shuffle");
