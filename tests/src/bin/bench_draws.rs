@@ -2,14 +2,15 @@
 //!
 //! 100 million draws of an integer each, cut into executions, because a stream has an end, and 16 to a turn of a loop: CPU time of the executing thread, medians over
 //! rounds in which all have their turn. Everything between one draw and the next is in it: the guest's loop, giving it its stream, and
-//! going back to the initial state. Beside it, the same module with a host function that does the same: it reads an index from the stream,
-//! checks its bounds, and appends a record of the same size.
+//! going back to the initial state. Beside it, the same module with a host function that does the same: the stream is decoded and
+//! copied for each execution by the same code, it reads an index from it, checks its bounds, and appends a record of the same size.
 
 use cpu_time::ThreadTime;
 use fuzzbox::sandbox::{Executor, Settings, THREAD_STACK_BYTES, Target, Variant, compiler_settings};
 use fuzzbox::stream::float::zigzag;
 use fuzzbox::stream::given::Given;
 use fuzzbox::stream::{Choice, Rule, Tail, encode};
+use fuzzbox_instrument::layout::stream as layout;
 use std::sync::Arc;
 use std::time::Duration;
 use wasmtime::{Caller, Engine, Linker, Module, Store, TypedFunc};
@@ -81,10 +82,9 @@ impl Bench {
     /// Calls of a module that is not rewritten.
     fn host(name: &str, draws: u32) -> Self {
         let (mut store, function) = Host::instance(draws);
+        let stream = stream(draws);
         let run = move || {
-            let host = store.data_mut();
-            host.position = 0;
-            host.records.clear();
+            store.data_mut().begin(&stream);
             function.call(&mut store, ()).expect("it does not trap");
         };
         Self { name: name.to_owned(), draws, run: Box::new(run), times: Vec::new() }
@@ -114,7 +114,9 @@ impl Bench {
 
 /// The host function's side.
 struct Host {
-    items: Vec<u64>,
+    given: Given,
+    /// As in the guest's area: an index in the first eight bytes of each.
+    items: Vec<[u64; 2]>,
     position: usize,
     records: Vec<[u64; 5]>,
 }
@@ -128,16 +130,32 @@ impl Host {
         let draw =
             |mut caller: Caller<'_, Self>, lo: i64, hi: i64, towards: i64| caller.data_mut().draw(lo, hi, towards);
         linker.func_wrap("fuzzbox_v1", "draw_int", draw).expect("it is the first");
-        let items = (0..u64::from(draws)).map(|index| index * 7919 % 2001).collect();
-        let mut store = Store::new(&engine, Self { items, position: 0, records: Vec::new() });
+        let host = Self { given: Given::default(), items: Vec::new(), position: 0, records: Vec::new() };
+        let mut store = Store::new(&engine, host);
         let instance = linker.instantiate(&mut store, &module).expect("it can be instantiated");
         let function = instance.get_typed_func(&mut store, "fbx_draws").expect("it is there");
         (store, function)
     }
 
+    /// A stream is given.
+    fn begin(&mut self, stream: &[u8]) {
+        self.position = 0;
+        self.records.clear();
+        self.items.clear();
+        self.given.set(stream, &Rule::default());
+        let items = &mut self.items;
+        self.given.parts(|place, bytes| {
+            if place == layout::ITEMS {
+                let (words, _) = bytes.as_chunks::<8>();
+                let (pairs, _) = words.as_chunks::<2>();
+                items.extend(pairs.iter().map(|pair| pair.map(u64::from_le_bytes)));
+            }
+        });
+    }
+
     fn draw(&mut self, lo: i64, hi: i64, towards: i64) -> i64 {
         let (towards, max) = (towards.clamp(lo, hi), hi.wrapping_sub(lo).cast_unsigned());
-        let index = self.items.get(self.position).copied().filter(|&index| index <= max).unwrap_or(0);
+        let index = self.items.get(self.position).map(|item| item[0]).filter(|&index| index <= max).unwrap_or(0);
         self.position += 1;
         self.records.push([1, index, lo.cast_unsigned(), hi.cast_unsigned(), towards.cast_unsigned()]);
         zigzag(index, lo, hi, towards)
