@@ -3,13 +3,13 @@
 //! The last is what the machine gives two programs that have nothing to do with each other: cores share caches, memory and heat, so
 //! two workers can't do better than that by more than noise.
 
-use super::{build, copied, fuzzbox};
+use super::{copied, fuzzbox};
 use crate::cost;
 use crate::guests::tool;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ fn scaled(guest: &str, settings: &Settings) -> Result<Scaled> {
         binary: fuzzbox::binary()?,
         wasm: crate::guest(guest)?,
         inputs: copied(&cost::seeds(guest)?, guest)?,
-        stores: tempfile::tempdir_in(build::folder("tools")?).context("failed to create a folder for stores")?,
+        stores: tempfile::tempdir().context("failed to create a folder for stores")?,
         time: settings.time,
     };
     // Compiling is not what is measured.
@@ -83,7 +83,9 @@ impl Runner {
     fn start(&self, store: &str, jobs: u32) -> Result<Campaign> {
         let (warm, store) = (self.stores.path().join("warm"), self.stores.path().join(store));
         if store != warm {
-            copy_all(&warm.join("cache"), &store.join("cache"))?;
+            std::fs::create_dir(&store).context("failed to create a store")?;
+            let parts = ["format", "cache"].map(|part| warm.join(part));
+            tool::run(Command::new("cp").arg("-r").args(parts).arg(&store))?;
         }
         let mut command = Command::new(&self.binary);
         command.arg("run").arg(&self.wasm).arg("--corpus").arg(&self.inputs).arg("--store").arg(store);
@@ -99,11 +101,6 @@ impl Campaign {
         let output = self.0.wait_with_output().context("failed to wait for a campaign")?;
         Ok(fuzzbox::parse_done(&String::from_utf8_lossy(&output.stdout))?.0)
     }
-}
-
-fn copy_all(from: &Path, to: &Path) -> Result<()> {
-    std::fs::create_dir_all(to.parent().context("a store is a folder")?)?;
-    tool::run(Command::new("cp").arg("-r").arg(from).arg(to)).map(drop)
 }
 
 impl Scaled {
