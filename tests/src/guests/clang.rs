@@ -18,7 +18,7 @@ pub(crate) const PACKAGES: &[&str] = &["clang-22", "lld-22", "wasi-libc", "libcl
 /// Debian's C library lives under this older name of `wasm32-wasip1`, which clang would like to see replaced.
 pub(super) const TARGET: &[&str] = &["--target=wasm32-wasi", "-Wno-deprecated"];
 
-/// The compiler that makes modules of C, after [`provide`].
+/// The compiler that makes modules of C, which is installed if need be.
 ///
 /// # Errors
 ///
