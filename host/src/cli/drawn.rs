@@ -3,7 +3,7 @@
 use crate::report::{Decoded, Symbols};
 use crate::sandbox::{Executor, Observation, Outcome, Target};
 use crate::store::{Drawn, Store, StoredValue};
-use crate::stream::{Rule, Told, Trace, decode};
+use crate::stream::{Told, Trace, decode};
 use anyhow::{Context, Result};
 use std::ops::Range;
 
@@ -19,13 +19,13 @@ pub(super) struct Execution {
 
 impl Execution {
     /// What an observation shows.
-    pub(super) fn of(outcome: Outcome, observation: Observation<'_>) -> Self {
+    fn of(outcome: Outcome, observation: Observation<'_>) -> Self {
         Self { outcome, trace: observation.draws(), told: observation.told(), reporting: None }
     }
 
     /// Executes an input.
     pub(super) fn new(executor: &mut Executor, input: &[u8]) -> Result<Self> {
-        let outcome = executor.run_stream(input, &Rule::default())?;
+        let outcome = executor.run(input)?;
         Ok(Self::of(outcome, executor.observation()))
     }
 

@@ -9,7 +9,7 @@
 //! - Two numbers are moved against each other as well, their sum the same: along a bound like `x + y <= 1000` neither can be moved
 //!   alone.
 
-use crate::stream::float::{Floats, index_of};
+use crate::stream::float::Floats;
 use crate::stream::{Choice, Draw, DrawKind, Trace};
 use anyhow::Result;
 
@@ -181,11 +181,7 @@ fn is_number(draw: &Draw) -> bool {
 /// The index of what a draw took plus `by`: of numbers the value is moved, else the index.
 fn shifted(draw: &Draw, index: u64, by: i128) -> Option<u64> {
     match draw.kind {
-        DrawKind::Int | DrawKind::Uint => {
-            let (lo, hi, towards) = draw.bounds();
-            let value = draw.number(index).checked_add(by).filter(|value| (lo..=hi).contains(value))?;
-            Some(index_of(value as i64, draw.lo, draw.hi, towards as i64))
-        }
+        DrawKind::Int | DrawKind::Uint => draw.index_of(draw.number(index).checked_add(by)?),
         DrawKind::F64 => {
             let [lo, hi] = [draw.lo, draw.hi].map(|bits| f64::from_bits(bits.cast_unsigned()));
             let floats = Floats::new(lo, hi, draw.towards as u32)?;

@@ -5,8 +5,8 @@ use super::rng::Rng;
 use super::targets::{Climb, Scores, Targets};
 use super::trim::{Trimmed, trim};
 use crate::coverage::{Added, Judge, Profile, Seen};
-use crate::sandbox::{Executor, Observation, Outcome, THREAD_STACK_BYTES, Target, Variant, Watchdog};
-use crate::stream::{Choice, Node, Rule, Tail, encode};
+use crate::sandbox::{Executor, Outcome, THREAD_STACK_BYTES, Target, Variant, Watchdog};
+use crate::stream::{Choice, Node, Rule, Tail, Trace, encode};
 use anyhow::{Context, Result};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
@@ -165,23 +165,17 @@ impl Workers {
         self.run(&variants, inputs.len() as u64, |task, worker| worker.quick.run(&inputs[usize::try_from(task)?]))
     }
 
-    /// As [`Workers::outcomes`] for a target that draws its input: executes streams by their rules, and returns what `view` makes of each
-    /// execution.
+    /// As [`Workers::outcomes`] for a target that draws its input: executes streams by their rules, and gives the canonical traces as well.
     ///
     /// # Errors
     ///
     /// If the host fails.
-    pub fn drawn<T: Send>(
-        &self,
-        target: &Arc<Target>,
-        streams: &[(Vec<u8>, Rule)],
-        view: impl Fn(Outcome, Observation<'_>) -> T + Sync,
-    ) -> Result<Option<Vec<T>>> {
+    pub fn drawn(&self, target: &Arc<Target>, streams: &[(Vec<u8>, Rule)]) -> Result<Option<Vec<(Outcome, Trace)>>> {
         let variants = Variants::of(target.clone());
         self.run(&variants, streams.len() as u64, |task, worker| {
             let (stream, rule) = &streams[usize::try_from(task)?];
             let outcome = worker.quick.run_stream(stream, rule)?;
-            Ok(view(outcome, worker.quick.observation()))
+            Ok((outcome, worker.quick.observation().draws().canonical()))
         })
     }
 
@@ -361,11 +355,13 @@ impl Worker {
             let outcome = executor.run_stream(&input, &Rule { tail, wrap: false })?;
             let observation = executor.observation();
             if matches!(outcome, Outcome::Rejected | Outcome::Overrun | Outcome::Interrupted) {
-                report.rejected += 1;
+                report.no_case(&outcome);
                 return Ok(None);
             }
+            // The draws say where to move next; what is kept has the length that the guest was told.
             let trace = observation.draws();
-            let input = encode(&trace.choices);
+            let canonical = trace.clone().canonical();
+            let input = encode(&canonical.choices);
             if outcome != Outcome::Ok {
                 report.fail(&input, outcome, None, known.failures);
                 return Ok(None);
@@ -375,7 +371,7 @@ impl Worker {
             let news = report.added.add(&profile, known.seen);
             if (report.scores.add(&scores, known.targets) || news) && input.len() <= input_bytes_max {
                 let better = report.scores.get(&climb.label) != before;
-                let sample = Some(Node::of(&trace));
+                let sample = Some(Node::of(&canonical));
                 let new = NewTestcase { input, profile, fuel: observation.fuel(), sample, scores };
                 // Of those that are only a step on the way the last is enough.
                 let old = if better { best.replace(new) } else { Some(new) };

@@ -89,8 +89,7 @@ impl Subject for Failing<'_> {
             (bytes, Rule { tail, wrap: false })
         };
         let streams: Vec<_> = orders.iter().map(stream).collect();
-        let view = |outcome, observation: crate::sandbox::Observation<'_>| (outcome, observation.draws().canonical());
-        let drawn = self.workers.drawn(self.target, &streams, view)?.unwrap_or_default();
+        let drawn = self.workers.drawn(self.target, &streams)?.unwrap_or_default();
         Ok(drawn.into_iter().map(|(outcome, trace)| Attempt { verdict: self.verdict(&outcome), trace }).collect())
     }
 
