@@ -19,6 +19,7 @@ use wasm_encoder::{
 };
 use wasmparser::ValType;
 
+use crate::counters::reserved;
 use crate::instrument::{Draws, Injected, Options};
 use crate::layout;
 use crate::protocol::Linked;
@@ -191,9 +192,9 @@ impl Added {
 /// Where the area of the choice stream begins in the injected memory: behind as many counters as the module can have, because it is to be
 /// known before they are. Nothing touches what lies between.
 fn stream_start(survey: &Survey<'_>, options: &Options, traced: bool) -> u32 {
-    // No byte of code has more than two flows (`select`), and no function leaves more than a line of counters empty.
-    let flows = survey.wasm.len().saturating_mul(2);
-    let counters = flows.saturating_add(survey.names.len().saturating_mul(layout::LINE_COUNTERS as usize));
+    // No byte of code has more than two flows (`select`), and no function leaves more than two lines of counters empty.
+    let flows = survey.wasm.len().saturating_mul(2).saturating_add(reserved(options) as usize);
+    let counters = flows.saturating_add(survey.names.len().saturating_mul(2 * layout::LINE_COUNTERS as usize));
     let counters = u32::try_from(counters).map_or(layout::EDGES_MAX, |counters| counters.min(layout::EDGES_MAX));
     // A trace that is too long is refused elsewhere.
     let trace = traced.then(|| trace::place(counters, options.trace_bytes).ok()).flatten();

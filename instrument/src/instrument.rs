@@ -216,8 +216,7 @@ impl Instrumented {
         let mut counts = vec![0; self.edges.edges.len()];
         let mut left = left.to_vec();
         left.sort_unstable();
-        for (index, function) in self.counters.functions().iter().enumerate() {
-            let counters = &counters[function.counters.start as usize..function.counters.end as usize];
+        for index in 0..self.counters.functions().len() {
             self.function_edge_counts(index, counters, &left, |edge, count| counts[edge as usize] = count);
         }
         counts
@@ -235,8 +234,7 @@ impl Instrumented {
     /// # let mut edges = 0;
     /// let changed = values.iter().position(|&value| value != 0).unwrap(); // `values` are those of all counters
     /// let index = new.counters.of_counter(changed as u32).unwrap();
-    /// let own = new.counters.functions()[index].counters.clone();
-    /// new.function_edge_counts(index, &values[own.start as usize..own.end as usize], &[], |edge, count| {
+    /// new.function_edge_counts(index, &values, &[], |edge, count| {
     ///     println!("{:?}: {count}", new.edges.edges[edge as usize]);
     /// #   edges += 1;
     /// });
@@ -244,7 +242,7 @@ impl Instrumented {
     /// # anyhow::Ok(())
     /// ```
     ///
-    /// `index` is the function's in [`CounterMap::functions`], `counters` are the values of its counters only; `left` has to
+    /// `index` is the function's in [`CounterMap::functions`], `counters` are the values of all counters; `left` has to
     /// be sorted, and may have frames of other functions. Counts change only if one of the counters did or a frame of the
     /// function was left: so the functions to ask about are those of counters that are not 0
     /// ([`CounterMap::of_counter`]), and those that were left ([`CounterMap::of_function`]), which may have no counters.
@@ -406,7 +404,7 @@ fn instrument_current(wasm: &[u8], options: &Options) -> Result<Instrumented> {
     }
     let mut code = CodeSection::new(bodies.len() as u32 + added.functions(&survey));
     let mut edges = Vec::new();
-    let mut counters = CounterMap::default();
+    let mut counters = CounterMap::new(options);
     let mut changes_objects = false;
     let drawing = if options.draws == Draws::Imported { None } else { Drawing::find(&survey, &bodies) };
     for_batches(&survey, bodies, options, drawing.as_ref(), |mut plans| {
@@ -418,9 +416,10 @@ fn instrument_current(wasm: &[u8], options: &Options) -> Result<Instrumented> {
             changes_objects |= plan.changes_objects;
         }
         let mut placements: Vec<Placement> = plans.par_iter().map(|plan| place(plan, options)).collect();
-        let first_counters = counters.extend(&plans, &mut placements, options.lines);
-        code.write(&survey, plans, &placements, &first_counters)
+        let numbers = counters.extend(&plans, &mut placements, options.lines);
+        code.write(&survey, plans, &placements, &numbers)
     })?;
+    counters.finish();
     edges.shrink_to_fit();
     let state = StateExports::new(&survey, &added, changes_objects);
     let injected = Injected::new(&survey, &added, options, counters.len())?;

@@ -1,6 +1,6 @@
 //! Compiled code is kept in the store: it is found again, it is right or not there, and it goes nowhere.
 
-use fuzzbox::sandbox::{CodeCache, Executor, Settings, Target, Variant};
+use fuzzbox::sandbox::{CodeCache, Executor, Past, Settings, Target, Variant};
 use fuzzbox::store::{Store, import_dir};
 use fuzzbox_instrument::EdgeSet;
 use fuzzbox_tests::command::Fuzzbox;
@@ -67,6 +67,32 @@ fn the_second_load_compiles_nothing_and_the_same_happens() {
     // And what only changes what the host does is not.
     let settings = Settings { fuel_max: 1000, input_bytes_max: 10, crash_on_exit: true, ..Settings::default() };
     assert!(load(&store, settings).was_cached());
+}
+
+#[test]
+fn a_campaign_takes_the_layout_of_the_one_before_if_it_does_much_the_same() {
+    let (_dir, store) = store();
+    let target = load(&store, Settings::default());
+    let past = |inputs: &[&[u8]]| Past::of(&target, inputs.iter().copied()).unwrap();
+    let first = past(&[b"a"]).or_cached(&target);
+    assert_eq!(first, past(&[b"a"]));
+    let full = |past: &Past| target.in_variant_after(Variant::Full, past).unwrap();
+    assert!(!full(&first).was_cached());
+    // The same edges, more often.
+    let second = past(&[b"a", b"b", b"c"]).or_cached(&target);
+    assert_eq!(second, first);
+    assert!(full(&second).was_cached());
+    // What was not done before is another layout, which is kept from now on.
+    let other = past(&[b"!"]).or_cached(&target);
+    assert_eq!(other, past(&[b"!"]));
+    assert_eq!(past(&[b"!", b"!"]).or_cached(&target), other);
+    assert_ne!(past(&[b"a"]).or_cached(&target), other);
+    // A damaged entry is none.
+    for entry in files(&store.root().join("cache/past")) {
+        fs::set_permissions(&entry, fs::Permissions::from_mode(0o644)).unwrap();
+        fs::write(&entry, [0; 40]).unwrap();
+    }
+    assert_eq!(past(&[b"a", b"b"]).or_cached(&target), past(&[b"a", b"b"]));
 }
 
 #[test]

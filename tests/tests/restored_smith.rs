@@ -6,7 +6,7 @@
 
 mod rewriter;
 
-use fuzzbox::sandbox::{EntryArgs, Executor, Outcome, Settings, Stub, THREAD_STACK_BYTES, Target, Variant};
+use fuzzbox::sandbox::{EntryArgs, Executor, Outcome, Past, Settings, Stub, THREAD_STACK_BYTES, Target, Variant};
 use fuzzbox_instrument::EdgeSet;
 use fuzzbox_instrument::trace::Trace;
 use fuzzbox_tests::{Shown, show};
@@ -118,8 +118,9 @@ fn compare(seed: u64, total: &mut Total) {
     }
     let mut hangs = expected.iter().map(|seen| matches!(seen.shown.outcome, Outcome::Hang(_)));
     inputs.retain(|_| !hangs.next().unwrap());
-    for variant in [Variant::Full, Variant::Fast(some)] {
-        in_variant(&Arc::new(metered.in_variant(variant).unwrap()), &inputs, seed);
+    let past = Past::of(&metered, inputs.iter().step_by(2).map(Vec::as_slice)).unwrap();
+    for (variant, past) in [(Variant::Full, &past), (Variant::Fast(some), &Past::default())] {
+        in_variant(&Arc::new(metered.in_variant_after(variant, past).unwrap()), &inputs, seed);
     }
 }
 

@@ -69,6 +69,12 @@ impl Run {
         memory.write(&mut self.store, layout::FUEL as usize, &more.to_le_bytes()).unwrap();
     }
 
+    /// Makes all counters 0.
+    fn forget(&mut self) {
+        let (memory, len) = (self.injected(), 4 * self.new.counters.len() as usize);
+        memory.data_mut(&mut self.store)[layout::COUNTERS as usize..][..len].fill(0);
+    }
+
     /// The values of all counters.
     fn counters(&mut self) -> Vec<u32> {
         let memory = self.injected();
@@ -317,6 +323,46 @@ fn a_profile_moves_counters_to_where_little_happens() {
     assert_eq!(guided.new.edge_counts(&counters, &[]), counts);
     // Three are enough: 1 call, 100 times the rare way, and either the loop's head or the frequent way must be counted.
     assert_eq!(counters.iter().sum::<u32>(), 1 + 100 + 300, "{counters:?}");
+}
+
+#[test]
+fn counters_that_were_used_lie_together() {
+    // Fifty functions that do one thing or the other, each twice.
+    let function = |index: u32| {
+        format!(
+            "(func $f{index} (param $n i32)
+              (if (i32.and (local.get $n) (i32.const 1)) (then nop) (else (if (local.get $n) (then nop))))
+              (if (i32.and (local.get $n) (i32.const 2)) (then nop) (else nop)))"
+        )
+    };
+    let functions: String = (0..50).map(function).collect();
+    let calls: String = (0..50).map(|index| format!("(call $f{index} (local.get $n))")).collect();
+    let text = format!("(module {functions} (func (export \"f\") (param $n i32) {calls}))");
+    let mut plain = Run::with(&text, &Options::full());
+    let mut counts = |n: i32| {
+        plain.forget();
+        plain.call_i32("f", n);
+        let counters = plain.counters();
+        plain.new.edge_counts(&counters, &[])
+    };
+    let mut options = Options::full();
+    options.lines = true;
+    options.profile = Some(counts(1).iter().map(|&count| u64::from(count)).collect());
+    let mut guided = Run::with(&text, &options);
+    let mut lines = |n: i32| {
+        guided.forget();
+        guided.call_i32("f", n);
+        let counters = guided.counters();
+        assert_eq!(guided.new.edge_counts(&counters, &[]), counts(n), "{n}");
+        let used = (0..).zip(&counters).filter(|(_, count)| **count > 0);
+        used.map(|(counter, _): (u32, _)| counter / layout::LINE_COUNTERS).collect::<std::collections::BTreeSet<_>>()
+    };
+    // One counter for each function at least, 16 to a line.
+    let usual = lines(1);
+    assert!(usual.len() < 8 && usual.iter().eq(&(0..usual.len() as u32).collect::<Vec<_>>()), "{usual:?}");
+    // What was not done before is counted elsewhere.
+    assert!(lines(2).difference(&usual).count() >= 4);
+    assert_eq!(lines(1), usual);
 }
 
 #[test]

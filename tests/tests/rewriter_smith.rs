@@ -166,9 +166,7 @@ fn counts_of_what_ran(new: &Instrumented, ran: &Ran) -> Vec<u32> {
     let functions: BTreeSet<usize> = counted.chain(left_alone).collect();
     let mut counts = vec![0; new.edges.edges.len()];
     for index in functions {
-        let own = new.counters.functions()[index].counters.clone();
-        let counters = &ran.counters[own.start as usize..own.end as usize];
-        new.function_edge_counts(index, counters, &left, |edge, count| counts[edge as usize] = count);
+        new.function_edge_counts(index, &ran.counters, &left, |edge, count| counts[edge as usize] = count);
     }
     counts
 }

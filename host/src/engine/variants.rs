@@ -4,12 +4,14 @@
 //! metered -- compiled? --> full -- half of the seen edges retired, and compiled? --> fast -- half of the rest --> fast ...
 //! ```
 //!
+//! Each is laid out for what testcases do by then; so `full` is made again when many more edges were seen.
+//!
 //! Edges retire by the number of executions. Variants are compiled on a thread beside the campaign and taken when they
 //! are ready, which depends on the machine but changes nothing but speed: what an edge that has retired shows is no news in any variant.
 
 use super::corpus::Corpus;
 use crate::coverage::{Profile, Seen};
-use crate::sandbox::{THREAD_STACK_BYTES, Target, Variant, Watchdog};
+use crate::sandbox::{Past, THREAD_STACK_BYTES, Target, Variant, Watchdog};
 use anyhow::{Context, Result, anyhow};
 use fuzzbox_instrument::EdgeSet;
 use std::sync::Arc;
@@ -19,6 +21,8 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 const RETIRE_EXECS: u64 = 1 << 20;
 /// A retired edge was executed by so many testcases, or by all: else nobody can say that it had its chances.
 const RETIRE_TESTCASES: u32 = 8;
+/// Testcases that are executed to find out what they do.
+const PAST_TESTCASES: usize = 256;
 /// Executions from one look at all edges to the next.
 const LOOK_EXECS: u64 = 1 << 17;
 
@@ -50,8 +54,10 @@ enum Stage {
 /// What a variant was made for.
 #[derive(Clone, Copy, Debug)]
 struct Made {
-    /// Edges that were seen and had not retired.
+    /// Edges that were seen and had not retired; all are in the full variant.
     live: usize,
+    /// Edges that had been seen.
+    seen: usize,
 }
 
 impl Progress {
@@ -90,7 +96,8 @@ impl Progress {
     ///
     /// If the module can't be made ready in another variant, which would be a mistake of ours, or the host fails.
     pub(super) fn next_variant(&mut self, corpus: &Corpus) -> Result<Option<Arc<Target>>> {
-        let live = corpus.seen().edges() - self.retired;
+        let seen = corpus.seen().edges();
+        let live = seen - self.retired;
         match &self.stage {
             Stage::Metered => {
                 let Some(time) = Watchdog::time_for(self.metered.settings.fuel_max) else {
@@ -99,7 +106,7 @@ impl Progress {
                     return Ok(None);
                 };
                 self.watchdog = Some(Arc::new(Watchdog::new(time)?));
-                self.make(Variant::Full, usize::MAX)?;
+                self.make(Variant::Full, Made { live: usize::MAX, seen }, corpus)?;
                 Ok(None)
             }
             Stage::Making(made, about) => match made.try_recv() {
@@ -112,10 +119,14 @@ impl Progress {
                 Err(TryRecvError::Disconnected) => Err(anyhow!("the thread that compiles a variant ended early")),
             },
             // Of the full variant all edges are live, retired or not.
-            Stage::Using(Made { live: before }) if live <= (*before).min(corpus.seen().edges()) / 2 => {
+            Stage::Using(made) if live <= made.live.min(seen) / 2 => {
                 let edges = 0..u32::try_from(self.last_news.len()).expect("edges have 32-bit indices");
                 let interesting: EdgeSet = edges.filter(|&edge| !corpus.is_retired(edge)).collect();
-                self.make(Variant::Fast(interesting), live)?;
+                self.make(Variant::Fast(interesting), Made { live, seen }, corpus)?;
+                Ok(None)
+            }
+            Stage::Using(made) if made.live == usize::MAX && seen > made.seen + made.seen / 2 && self.looked > 0 => {
+                self.make(Variant::Full, Made { live: usize::MAX, seen }, corpus)?;
                 Ok(None)
             }
             Stage::Using(_) | Stage::Last => Ok(None),
@@ -123,17 +134,19 @@ impl Progress {
     }
 
     /// Begins to compile.
-    fn make(&mut self, variant: Variant, live: usize) -> Result<()> {
+    fn make(&mut self, variant: Variant, about: Made, corpus: &Corpus) -> Result<()> {
         let (sender, receiver) = channel();
         let metered = self.metered.clone();
+        let every = corpus.testcases().len().div_ceil(PAST_TESTCASES).max(1);
+        let inputs: Vec<_> = corpus.testcases().iter().step_by(every).map(|testcase| testcase.bytes.clone()).collect();
         let thread = std::thread::Builder::new().name("compile".to_owned()).stack_size(THREAD_STACK_BYTES);
         thread
             .spawn(move || {
                 // Nobody wants it any more if the campaign has ended.
-                let _ = sender.send(metered.in_variant(variant));
+                let _ = sender.send(laid_out(&metered, variant, &inputs));
             })
             .context("failed to start a thread")?;
-        self.stage = Stage::Making(receiver, Made { live });
+        self.stage = Stage::Making(receiver, about);
         Ok(())
     }
 
@@ -141,4 +154,12 @@ impl Progress {
     pub(super) fn watchdog(&self) -> &Option<Arc<Watchdog>> {
         &self.watchdog
     }
+}
+
+/// Makes a variant for what these inputs do.
+fn laid_out(metered: &Arc<Target>, variant: Variant, inputs: &[Arc<[u8]>]) -> Result<Target> {
+    let past = Past::of(metered, inputs.iter().map(|input| &**input))?;
+    // Of the fast variant no code is kept.
+    let past = if variant == Variant::Full { past.or_cached(metered) } else { past };
+    metered.in_variant_after(variant, &past)
 }

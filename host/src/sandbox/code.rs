@@ -40,9 +40,9 @@ impl CodeCache {
         Self { store: Some(store.clone()) }
     }
 
-    /// Whether there is a place.
-    pub(super) fn exists(&self) -> bool {
-        self.store.is_some()
+    /// The store in whose cache code is kept, if there is one.
+    pub(super) fn store(&self) -> Option<&Store> {
+        self.store.as_ref()
     }
 
     /// The machine code of `wasm`. Code that had to be compiled is kept if it can be: a full disk is no reason not to execute it.

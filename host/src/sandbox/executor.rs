@@ -10,6 +10,7 @@ use super::injected::Injected;
 use super::interrupt::{Gate, Interrupter};
 use super::observation::Observation;
 use super::outcome::{Outcome, Trap};
+use super::past::Past;
 use super::prepare::{initialiser_failed, prepare};
 use super::settings::Settings;
 use super::snapshot::{Snapshot, region};
@@ -91,7 +92,7 @@ impl Target {
     ///
     /// As for [`Target::load`]; never because of `code`.
     pub fn load_cached(bytes: &[u8], settings: Settings, code: &CodeCache) -> Result<Self> {
-        let target = Arc::new(Self::compile(Source::new(bytes)?, settings, Variant::Metered, code)?);
+        let target = Arc::new(Self::compile(Source::new(bytes)?, settings, Variant::Metered, &Past::default(), code)?);
         // Whatever keeps the module from being executed is said now, not by the first worker.
         drop(Executor::new(&target)?);
         Ok(Arc::into_inner(target).expect("the executor is gone"))
@@ -117,7 +118,16 @@ impl Target {
     /// If the module can't be rewritten so, or the initialisers leave another state in this variant than in the other,
     /// which would be a mistake of ours.
     pub fn in_variant(self: &Arc<Self>, variant: Variant) -> Result<Self> {
-        let mut target = Self::compile(self.source(), self.settings.clone(), variant, &self.cache)?;
+        self.in_variant_after(variant, &Past::default())
+    }
+
+    /// As [`Target::in_variant`], laid out for executions like those of the past.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Target::in_variant`].
+    pub fn in_variant_after(self: &Arc<Self>, variant: Variant, past: &Past) -> Result<Self> {
+        let mut target = Self::compile(self.source(), self.settings.clone(), variant, past, &self.cache)?;
         target.attempts = self.attempts.clone();
         let target = Arc::new(target);
         let same = Executor::new(self)?.state_hash() == Executor::new(&target)?.state_hash();

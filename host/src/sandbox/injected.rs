@@ -124,12 +124,8 @@ impl Injected {
         }
     }
 
-    /// The values of the counters with these numbers.
-    pub(super) fn counters(&self, range: Range<u32>) -> &[u32] {
-        &self.values()[range.start as usize..range.end as usize]
-    }
-
-    fn values(&self) -> &[u32] {
+    /// The values of all counters, by their numbers.
+    pub(super) fn values(&self) -> &[u32] {
         let bytes = &self.bytes()[layout::COUNTERS as usize..][..4 * self.counters.next_multiple_of(LINE_COUNTERS)];
         // SAFETY: any four bytes are a number; on a machine of another byte order the numbers would be other ones, but no less valid.
         let (before, values, after) = unsafe { bytes.align_to::<u32>() };
@@ -137,27 +133,34 @@ impl Injected {
         values
     }
 
-    /// Adds every group of functions that has a counter which is not 0 to `executed`, in ascending order. Costs what was
+    /// Adds every group of functions that has a counter which is not 0 to `executed`. Costs what was
     /// executed since the instance was made, by pages, not what the module has.
     pub(super) fn executed(&self, groups: &Groups, executed: &mut Vec<ExecutedGroup>) {
         let (lines, _) = self.values().as_chunks::<LINE_COUNTERS>();
-        // The group that is being looked at.
-        let (mut current, mut hash) = (0..0, 0_u64);
+        let start = executed.len();
+        let mut rare_from = None;
+        // What is being looked at: lines of a group, their end, the sum of their hashes.
+        let (mut group, mut end, mut hash) = (0, 0, 0_u64);
         let visit_bytes = |offset: usize, bytes: &[u8]| {
             // Pages hold whole lines; those before the counters hold fuel, flags and polls.
             let line_at = |offset: usize| offset.saturating_sub(layout::COUNTERS as usize) / (4 * LINE_COUNTERS);
-            let end = line_at(offset + bytes.len()).min(lines.len());
-            for first in (line_at(offset)..end).step_by(LINES_MAX) {
-                let mut mask = mask_of_lines(&lines[first..end.min(first + LINES_MAX)]);
+            let page_end = line_at(offset + bytes.len()).min(lines.len());
+            for first in (line_at(offset)..page_end).step_by(LINES_MAX) {
+                let mut mask = mask_of_lines(&lines[first..page_end.min(first + LINES_MAX)]);
                 while mask != 0 {
                     let line = first + mask.trailing_zeros() as usize;
                     mask &= mask - 1;
                     // Bytes come in ascending order.
-                    if line >= current.end {
-                        if current.end > 0 {
-                            executed.push(ExecutedGroup { first_line: current.start, hash });
+                    if line >= end {
+                        if end > 0 {
+                            executed.push(ExecutedGroup { group, hash });
                         }
-                        (current, hash) = (groups.get(line), 0);
+                        let is_rare;
+                        (group, end, is_rare) = groups.at(line);
+                        hash = 0;
+                        if is_rare && rare_from.is_none() {
+                            rare_from = Some(executed.len());
+                        }
                     }
                     // A sum, so that no line waits for the one before it.
                     hash = hash.wrapping_add(hash::of_line(line as u64, &lines[line]));
@@ -166,16 +169,36 @@ impl Injected {
         };
         // SAFETY: no guest runs, and nobody else has the region.
         unsafe { self.region.visit_hot(visit_bytes) }
-        if current.end > 0 {
-            executed.push(ExecutedGroup { first_line: current.start, hash });
+        if end > 0 {
+            executed.push(ExecutedGroup { group, hash });
+        }
+        if let Some(rare) = rare_from {
+            join(executed, start, rare);
         }
     }
 
-    /// The group that begins at this line.
-    pub(super) fn group(&self, groups: &Groups, first_line: usize) -> Group<'_> {
-        let (lines, _) = self.values().as_chunks::<LINE_COUNTERS>();
-        Group { lines: &lines[groups.get(first_line)], first_line, first: groups.first[first_line] }
+    /// One of the groups.
+    pub(super) fn group<'a>(&'a self, groups: &Groups, group: u32) -> Group<'a> {
+        let lines = &groups.groups[group as usize];
+        Group { values: self.values(), lines: lines.main, first: lines.first }
     }
+}
+
+/// Adds the hashes of rare counters to those of the groups that they belong to. They are from `rare` on, and those from `start` on
+/// to there are in ascending order.
+fn join(executed: &mut Vec<ExecutedGroup>, start: usize, rare: usize) {
+    let mut kept = rare;
+    for index in rare..executed.len() {
+        let ExecutedGroup { group, hash } = executed[index];
+        match executed[start..rare].binary_search_by_key(&group, |other| other.group) {
+            Ok(place) => executed[start + place].hash = executed[start + place].hash.wrapping_add(hash),
+            Err(_) => {
+                executed[kept] = executed[index];
+                kept += 1;
+            }
+        }
+    }
+    executed.truncate(kept);
 }
 
 /// Lines that are looked at together.
@@ -205,8 +228,10 @@ fn mask(lines: &[[u32; LINE_COUNTERS]]) -> u64 {
 /// Functions whose counters share a line; or one, which has some lines for itself.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Group<'a> {
-    pub(super) lines: &'a [[u32; LINE_COUNTERS]],
-    pub(super) first_line: usize,
+    /// Those of all counters.
+    pub(super) values: &'a [u32],
+    /// The lines of their counters that are not rare.
+    pub(super) lines: (u32, u32),
     /// The place of the first of them in [`CounterMap::by_counter`].
     pub(super) first: u32,
 }
@@ -214,8 +239,8 @@ pub(super) struct Group<'a> {
 /// That some function of a group was executed.
 #[derive(Clone, Copy, Debug)]
 pub struct ExecutedGroup {
-    /// Which group: its first line of counters.
-    pub(super) first_line: usize,
+    /// Which group.
+    pub(super) group: u32,
     hash: u64,
 }
 
@@ -229,30 +254,58 @@ impl ExecutedGroup {
 /// Which functions' counters are in which line of counters.
 #[derive(Clone, Debug)]
 pub(super) struct Groups {
-    /// By line: the place of the first function that has a counter there, in [`CounterMap::by_counter`].
-    first: Box<[u32]>,
-    /// By line: where its group begins, and ends.
-    lines: Box<[(u32, u32)]>,
+    /// In the order of their lines of counters that are not rare.
+    groups: Box<[Lines]>,
+    /// By line: its group.
+    of_line: Box<[u32]>,
+}
+
+/// The lines of a group, each from the first to the one behind the last.
+#[derive(Clone, Debug)]
+struct Lines {
+    main: (u32, u32),
+    /// Those of the counters that executions of the past had no use for, if they lie elsewhere.
+    rare: (u32, u32),
+    /// The place of its first function in [`CounterMap::by_counter`].
+    first: u32,
 }
 
 impl Groups {
     pub(super) fn new(counters: &CounterMap) -> Self {
-        let count = (counters.len() as usize).div_ceil(LINE_COUNTERS);
-        let (mut first, mut lines) = (vec![0; count], vec![(0, 0); count]);
-        // From behind, so that the first function of a line is the last to enter.
-        for (index, &place) in counters.by_counter().iter().enumerate().rev() {
+        let narrow = |index: usize| u32::try_from(index).expect("functions and counters have 32-bit indices");
+        let lines =
+            |range: &Range<u32>| (range.start / layout::LINE_COUNTERS, range.end.div_ceil(layout::LINE_COUNTERS));
+        let mut groups: Vec<Lines> = Vec::new();
+        for (first, &place) in counters.by_counter().iter().enumerate() {
             let function = &counters.functions()[place as usize];
-            let start = function.counters.start as usize / LINE_COUNTERS;
-            let end = (function.counters.end as usize).div_ceil(LINE_COUNTERS);
-            let narrow = |index| u32::try_from(index).expect("functions and counters have 32-bit indices");
-            first[start..end].fill(narrow(index));
-            lines[start..end].fill((narrow(start), narrow(end)));
+            if function.counters.is_empty() {
+                continue;
+            }
+            let (main, rare) = (lines(&function.counters), lines(&function.rare));
+            if groups.last().is_none_or(|group| group.main.1 <= main.0) {
+                groups.push(Lines { main, rare: (0, 0), first: narrow(first) });
+            }
+            let group = groups.last_mut().expect("there is one");
+            group.main.1 = main.1;
+            if !function.rare.is_empty() {
+                let start = if group.rare.1 == 0 { rare.0 } else { group.rare.0 };
+                group.rare = (start, rare.1);
+            }
         }
-        Self { first: first.into(), lines: lines.into() }
+        let mut of_line = vec![0; (counters.len() as usize).div_ceil(LINE_COUNTERS)];
+        for (index, group) in groups.iter().enumerate() {
+            for (start, end) in [group.main, group.rare] {
+                of_line[start as usize..end as usize].fill(narrow(index));
+            }
+        }
+        Self { groups: groups.into(), of_line: of_line.into() }
     }
 
-    fn get(&self, line: usize) -> Range<usize> {
-        let (start, end) = self.lines[line];
-        start as usize..end as usize
+    /// The group of a line, the end of the lines that it has there, and whether these are of rare counters.
+    fn at(&self, line: usize) -> (u32, usize, bool) {
+        let group = self.of_line[line];
+        let Lines { main, rare, .. } = &self.groups[group as usize];
+        let is_rare = line >= main.1 as usize || line < main.0 as usize;
+        (group, if is_rare { rare.1 } else { main.1 } as usize, is_rare)
     }
 }

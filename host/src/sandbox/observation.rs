@@ -46,14 +46,12 @@ impl<'a> Observation<'a> {
         let Observation::<'a> { target, injected, host, .. } = *self;
         let left = &host.frames.left;
         // The frames that were left count where no counter does.
-        let functions = target.rewritten.counters.functions();
         for (index, frame) in left.iter().enumerate() {
             if left[..index].last().is_some_and(|before| before.function == frame.function) {
                 continue;
             }
             if let Some(index) = target.rewritten.counters.of_function(frame.function) {
-                let counters = injected.counters(functions[index].counters.clone());
-                visit(Group { target, counters: GroupCounters::Left(index, counters), left });
+                visit(Group { target, functions: Functions::Left(index, injected.values()), left });
             }
         }
     }
@@ -68,8 +66,8 @@ impl<'a> Observation<'a> {
     /// One of the groups that were executed.
     pub fn group(&self, executed: ExecutedGroup) -> Group<'a> {
         let Observation::<'a> { target, injected, host, .. } = *self;
-        let counters = injected.group(&target.groups, executed.first_line);
-        Group { target, counters: GroupCounters::Lines(counters), left: &host.frames.left }
+        let group = injected.group(&target.groups, executed.group);
+        Group { target, functions: Functions::Together(group), left: &host.frames.left }
     }
 
     /// Whether frames were live when the guest ended itself. What functions did is then not told by their counters alone.
@@ -143,15 +141,15 @@ impl<'a> Observation<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Group<'a> {
     target: &'a Target,
-    counters: GroupCounters<'a>,
+    functions: Functions<'a>,
     /// All frames that were live when the guest ended itself, sorted.
     left: &'a [Left],
 }
 
 #[derive(Clone, Copy, Debug)]
-enum GroupCounters<'a> {
-    Lines(injected::Group<'a>),
-    /// A function that was left, by its place, with its counters.
+enum Functions<'a> {
+    Together(injected::Group<'a>),
+    /// A function that was left, by its place, with the values of all counters.
     Left(usize, &'a [u32]),
 }
 
@@ -161,7 +159,8 @@ pub struct Executed<'a> {
     target: &'a Target,
     /// Its place among the functions with counters.
     index: usize,
-    counters: &'a [u32],
+    /// Those of all counters.
+    values: &'a [u32],
     /// All frames that were live when the guest ended itself, sorted, in a function that has one of them; else none.
     left: &'a [Left],
 }
@@ -169,23 +168,29 @@ pub struct Executed<'a> {
 impl<'a> Group<'a> {
     /// Whether the group has but one function.
     pub fn is_single(&self) -> bool {
-        match self.counters {
-            GroupCounters::Lines(group) => group.lines.len() > 1,
-            GroupCounters::Left(..) => true,
+        match self.functions {
+            Functions::Together(group) => group.lines.1 - group.lines.0 > 1,
+            Functions::Left(..) => true,
         }
     }
 
     /// Calls `visit` with every function of the group that was executed, and is not in a group of its own.
     pub fn functions(&self, mut visit: impl FnMut(Executed<'a>)) {
         let target = self.target;
-        match self.counters {
-            GroupCounters::Left(index, counters) => visit(Executed { target, index, counters, left: self.left }),
-            GroupCounters::Lines(_) => {
-                for (index, counters) in self.all_functions() {
-                    if counters.iter().any(|&count| count != 0) && !self.is_left(index) {
-                        visit(Executed { target, index, counters, left: &[] });
-                    }
-                }
+        let (values, group) = match self.functions {
+            Functions::Left(index, values) => return visit(Executed { target, index, values, left: self.left }),
+            Functions::Together(group) => (group.values, group),
+        };
+        let counters = &target.rewritten.counters;
+        let end = group.lines.1 * layout::LINE_COUNTERS;
+        for &place in &counters.by_counter()[group.first as usize..] {
+            let (index, function) = (place as usize, &counters.functions()[place as usize]);
+            if function.counters.start >= end {
+                break;
+            }
+            let executed = function.values(values).iter().any(|values| values.iter().any(|&count| count != 0));
+            if executed && !self.is_left(index) {
+                visit(Executed { target, index, values, left: &[] });
             }
         }
     }
@@ -194,43 +199,31 @@ impl<'a> Group<'a> {
         let function = self.target.rewritten.counters.functions()[index].function;
         self.left.binary_search_by_key(&function, |left| left.function).is_ok()
     }
-
-    /// The functions that have counters here, with those.
-    fn all_functions(&self) -> impl Iterator<Item = (usize, &'a [u32])> {
-        let (first, lines, start) = match self.counters {
-            GroupCounters::Lines(group) => (group.first as usize, group.lines, group.first_line),
-            GroupCounters::Left(..) => (0, &[][..], 0),
-        };
-        let values = lines.as_flattened();
-        let start = start * layout::LINE_COUNTERS as usize;
-        let counters = &self.target.rewritten.counters;
-        counters.by_counter()[first..].iter().map_while(move |&place| {
-            let range = &counters.functions()[place as usize].counters;
-            Some((place as usize, values.get((range.start as usize).checked_sub(start)?..range.end as usize - start)?))
-        })
-    }
 }
 
-impl Executed<'_> {
+impl<'a> Executed<'a> {
     /// A number that stands for what the function did. Others have it as well about once in 2^64 times.
     pub fn hash(&self) -> u64 {
-        let (pairs, rest) = self.counters.as_chunks::<2>();
-        let pairs = pairs.iter().map(|&[low, high]| u64::from(low) | u64::from(high) << 32);
-        let rest = rest.iter().map(|&count| u64::from(count));
+        let numbers = |values: &'a [u32]| {
+            let (pairs, rest) = values.as_chunks::<2>();
+            let pairs = pairs.iter().map(|&[low, high]| u64::from(low) | u64::from(high) << 32);
+            pairs.chain(rest.iter().map(|&count| u64::from(count)))
+        };
+        let [main, rare] = self.function().values(self.values).map(numbers);
         let ours = self.left.iter().filter(|left| left.function == self.function().function);
         let frames = ours.map(|left| u64::from(left.offset) | 1 << 63);
         // Groups have hashes too.
-        hash::of(!(self.index as u64), pairs.chain(rest).chain(frames))
+        hash::of(!(self.index as u64), main.chain(rare).chain(frames))
     }
 
     /// Calls `visit` with the index and the count of every edge of the function that was executed and whose count is known.
     pub fn edges(&self, visit: impl FnMut(u32, u32)) {
-        self.target.rewritten.function_edge_counts(self.index, self.counters, self.left, visit);
+        self.target.rewritten.function_edge_counts(self.index, self.values, self.left, visit);
     }
 
     /// The index of the function's first edge, and the counts of all its edges in their order; 0 for those whose counts aren't known.
-    pub fn counts<'a>(&'a self, buffer: &'a mut CountsBuffer) -> (u32, &'a [u32]) {
-        let counts = self.target.rewritten.function_counts(self.index, self.counters, self.left, buffer);
+    pub fn counts<'b>(&'b self, buffer: &'b mut CountsBuffer) -> (u32, &'b [u32]) {
+        let counts = self.target.rewritten.function_counts(self.index, self.values, self.left, buffer);
         (self.function().edges.start, counts)
     }
 

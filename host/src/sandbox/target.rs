@@ -7,6 +7,7 @@ use super::entry::Entry;
 use super::imports::Imports;
 use super::injected::Groups;
 use super::memory::{Image, Memories};
+use super::past::Past;
 use super::prepare::Attempts;
 use super::settings::Settings;
 use super::variant::{METERED_STACK_BYTES, Variant};
@@ -74,11 +75,17 @@ pub struct Target {
 
 impl Target {
     /// Rewrites and compiles `bytes`, unless its code is in the cache, and chooses the entry; executes nothing.
-    pub(super) fn compile(source: Source, settings: Settings, variant: Variant, cache: &CodeCache) -> Result<Self> {
+    pub(super) fn compile(
+        source: Source,
+        settings: Settings,
+        variant: Variant,
+        past: &Past,
+        cache: &CodeCache,
+    ) -> Result<Self> {
         let Source { file, module: bytes, component } = source;
         // What is no target is not compiled.
         let chosen = component.as_ref().map(|component| component.choose(&settings)).transpose()?;
-        let mut rewritten = fuzzbox_instrument::instrument(&bytes, &variant.options())?;
+        let mut rewritten = fuzzbox_instrument::instrument(&bytes, &variant.options(past))?;
         let wasm = std::mem::take(&mut rewritten.wasm);
         let memories = Arc::new(Memories::default());
         let engine = Engine::new(&config(&bytes, &memories, &variant)?).map_err(anyhow::Error::from)?;
@@ -136,7 +143,7 @@ impl Target {
     /// Makes up for a cache that wasn't there when the target was loaded: keeps the machine code in `cache`, and from now
     /// on that of variants that are made. Does nothing if the target has a cache.
     pub fn keep_code(&mut self, cache: &CodeCache) {
-        if !self.cache.exists() {
+        if self.cache.store().is_none() {
             cache.keep(&self.module, self.origin);
             self.cache = cache.clone();
         }

@@ -1,6 +1,7 @@
 //! The variants of a target: the same behaviour, with other things put into its code.
 
 use super::outcome::Trap;
+use super::past::Past;
 use super::target::INIT_FUEL_MAX;
 use fuzzbox_instrument::{EdgeSet, Options};
 use std::num::NonZeroUsize;
@@ -39,8 +40,8 @@ pub(super) const FRAMES_MAX: usize = STACK_BYTES / FRAME_BYTES_MIN;
 pub(super) const METERED_STACK_BYTES: usize = FRAMES_MAX << 10;
 
 impl Variant {
-    /// How modules are rewritten.
-    pub(super) fn options(&self) -> Options {
+    /// How modules are rewritten, after executions of the past.
+    pub(super) fn options(&self, past: &Past) -> Options {
         let mut options = match self {
             Self::Metered | Self::Traced => {
                 let mut options = if *self == Self::Traced { Options::traced() } else { Options::default() };
@@ -50,15 +51,9 @@ impl Variant {
                 options
             }
             Self::Full => Options::full(),
-            Self::Fast(interesting) => {
-                let mut options = Options::fast(interesting.clone());
-                // What is of no interest any more was executed all the time: nothing is to be counted there for the sake of
-                // others.
-                let past = (0..interesting.end()).map(|edge| u64::from(!interesting.contains(edge)));
-                options.profile = Some(past.collect());
-                options
-            }
+            Self::Fast(interesting) => Options::fast(interesting.clone()),
         };
+        options.profile = past.profile(self);
         options.lines = true;
         options.hide_lengths = true;
         options

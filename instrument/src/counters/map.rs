@@ -1,6 +1,7 @@
 //! What counters say, function by function.
 
-use crate::layout::LINE_COUNTERS;
+use crate::instrument::Options;
+use crate::layout::{EDGES_MAX, LINE_COUNTERS};
 use std::ops::Range;
 
 use super::recover::Recovery;
@@ -17,12 +18,25 @@ pub struct Left {
 }
 
 /// Which counters there are, and how edges' counts follow from them.
+///
+/// ```text
+/// 0                                    reserved
+/// | used | used of several | ... | free | rare of the first | rare of the several | ... | functions that were not used | ...
+/// ```
+///
+/// What executions of the past counted with lies together, so that few pages are touched by what does nothing unusual.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CounterMap {
     /// Those of the functions whose counts are known, in the order of the functions.
     functions: Vec<FunctionCounters>,
     /// The same in the order of their counters: places in `functions`.
     by_counter: Vec<u32>,
+    /// Those that have rare counters, in the order of these.
+    by_rare: Vec<u32>,
+    /// Numbers that are kept for counters in use.
+    reserved: u32,
+    /// How many of them were taken.
+    used: u32,
     len: u32,
 }
 
@@ -32,11 +46,34 @@ pub struct CounterMap {
 pub struct FunctionCounters {
     /// The function's index.
     pub function: u32,
-    /// The numbers of its counters.
+    /// The numbers of its counters, without those that are rare.
     pub counters: Range<u32>,
+    /// The numbers of those that were of no use to executions of the past, if they are elsewhere. Functions whose `counters` share a
+    /// line have these in lines that no others have.
+    pub rare: Range<u32>,
     /// The numbers of its edges.
     pub edges: Range<u32>,
     way: Way,
+}
+
+/// The numbers of a function's counters.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct CounterNumbers {
+    /// The first one's.
+    first: u32,
+    /// How many follow it; the others are rare.
+    len: u32,
+    first_rare: u32,
+}
+
+impl CounterNumbers {
+    /// The number of a counter, given its number within the function.
+    pub(crate) fn get(self, counter: u32) -> u32 {
+        match counter.checked_sub(self.len) {
+            None => self.first + counter,
+            Some(rare) => self.first_rare + rare,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,17 +87,31 @@ enum Way {
 }
 
 impl CounterMap {
-    /// Adds counters of functions, whose numbers follow those that are there, and takes away what is needed to recover. Returns
-    /// each one's first number. With `lines`, counters that fit into a line are in one, and others have theirs alone; those
-    /// that will be in use come first, so that these share pages.
-    pub(crate) fn extend(&mut self, plans: &[FunctionPlan], placements: &mut [Placement], lines: bool) -> Vec<u32> {
-        let mut order: Vec<usize> = (0..plans.len()).collect();
-        if lines {
-            order.sort_by_key(|&index| !placements[index].in_use);
-        }
-        let mut firsts = vec![self.len; plans.len()];
-        for &index in &order {
-            firsts[index] = self.take(placements[index].len, lines);
+    /// None so far, and room for those that are in use.
+    pub(crate) fn new(options: &Options) -> Self {
+        let reserved = reserved(options);
+        Self { reserved, len: reserved, ..Self::default() }
+    }
+
+    /// Adds counters of functions, and takes away what is needed to recover. Returns each one's numbers. With `lines`, counters that fit
+    /// into a line are in one, and others have theirs alone.
+    pub(crate) fn extend(
+        &mut self,
+        plans: &[FunctionPlan],
+        placements: &mut [Placement],
+        lines: bool,
+    ) -> Vec<CounterNumbers> {
+        let mut numbers = vec![CounterNumbers::default(); plans.len()];
+        let mut order = self.take_used(placements, &mut numbers);
+        for (index, (placement, numbers)) in placements.iter().zip(&mut numbers).enumerate() {
+            if numbers.len == 0 {
+                *numbers = CounterNumbers {
+                    first: take(&mut self.len, placement.len, lines),
+                    len: placement.len,
+                    first_rare: 0,
+                };
+                order.push(index);
+            }
         }
         let mut places = vec![None; plans.len()];
         for (index, (plan, placement)) in plans.iter().zip(placements).enumerate() {
@@ -69,23 +120,50 @@ impl CounterMap {
                 continue;
             }
             places[index] = Some(self.functions.len() as u32);
+            let CounterNumbers { first, len, first_rare } = numbers[index];
             self.functions.push(FunctionCounters {
                 function: plan.index,
-                counters: firsts[index]..firsts[index] + placement.len,
+                counters: first..first + len,
+                rare: first_rare..first_rare + placement.len - len,
                 edges: plan.first_edge..plan.first_edge + plan.edges,
                 way: Way::new(plan, placement),
             });
         }
         self.by_counter.extend(order.into_iter().filter_map(|index| places[index]));
-        firsts
+        numbers
     }
 
-    /// Takes so many numbers, and returns the first.
-    fn take(&mut self, count: u32, lines: bool) -> u32 {
-        let end_line = |len: u32, fits: bool| if lines && !fits { len.next_multiple_of(LINE_COUNTERS) } else { len };
-        let first = end_line(self.len, count == 0 || self.len % LINE_COUNTERS + count <= LINE_COUNTERS);
-        self.len = end_line(first + count, count <= LINE_COUNTERS);
-        first
+    /// Gives numbers to the functions that were in use, as far as there is room; returns which.
+    fn take_used(&mut self, placements: &[Placement], numbers: &mut [CounterNumbers]) -> Vec<usize> {
+        let mut order = Vec::new();
+        // Lines of rare counters are those of functions of one line, which so are all of this batch.
+        self.used = self.used.next_multiple_of(LINE_COUNTERS);
+        for (index, placement) in placements.iter().enumerate().filter(|(_, placement)| placement.used > 0) {
+            let mut used = self.used;
+            let first = take(&mut used, placement.used, true);
+            if used > self.reserved {
+                break;
+            }
+            self.used = used;
+            if first % LINE_COUNTERS == 0 {
+                self.len = self.len.next_multiple_of(LINE_COUNTERS);
+            }
+            numbers[index] = CounterNumbers { first, len: placement.used, first_rare: self.len };
+            self.len += placement.len - placement.used;
+            order.push(index);
+        }
+        if !order.is_empty() {
+            self.len = self.len.next_multiple_of(LINE_COUNTERS);
+        }
+        order
+    }
+
+    /// All counters were added.
+    pub(crate) fn finish(&mut self) {
+        let functions = &self.functions;
+        self.by_counter.sort_unstable_by_key(|&place| (functions[place as usize].counters.start, place));
+        self.by_rare =
+            self.by_counter.iter().copied().filter(|&place| !functions[place as usize].rare.is_empty()).collect();
     }
 
     /// How many numbers counters have: one more than the highest. With [`Options::lines`](crate::Options::lines) some are
@@ -112,9 +190,13 @@ impl CounterMap {
 
     /// Which of [`CounterMap::functions`] has this counter.
     pub fn of_counter(&self, counter: u32) -> Option<usize> {
-        let end = |place: u32| self.functions[place as usize].counters.end;
-        let index = self.by_counter.partition_point(|&place| end(place) <= counter);
-        self.by_counter.get(index).map(|&place| place as usize)
+        let find = |order: &[u32], range: fn(&FunctionCounters) -> &Range<u32>| {
+            let range = |place: u32| range(&self.functions[place as usize]);
+            let index = order.partition_point(|&place| range(place).end <= counter);
+            order.get(index).copied().filter(|&place| range(place).contains(&counter))
+        };
+        let place = find(&self.by_counter, |function| &function.counters);
+        place.or_else(|| find(&self.by_rare, |function| &function.rare)).map(|place| place as usize)
     }
 
     /// Which of [`CounterMap::functions`] is the function with this index, if it is one of them.
@@ -144,21 +226,58 @@ impl Way {
     }
 }
 
+/// How many numbers are kept for counters in use. Their number is known when all functions were planned, and needed before.
+///
+/// An edge that was taken makes one counter necessary at most, in nearly all functions, and functions end at lines; where it is not
+/// enough, counters in use are among the others.
+pub(crate) fn reserved(options: &Options) -> u32 {
+    /// No page has counters of both kinds.
+    const PAGE_COUNTERS: u32 = 1024;
+    let profile = options.profile.as_deref().filter(|_| options.lines).unwrap_or_default();
+    let taken = profile.iter().filter(|&&count| count > 0).count();
+    let counters = u32::try_from(4 * taken).map_or(EDGES_MAX, |counters| counters.min(EDGES_MAX));
+    counters.next_multiple_of(PAGE_COUNTERS)
+}
+
+/// Takes so many numbers from `next` on, and returns the first.
+fn take(next: &mut u32, count: u32, lines: bool) -> u32 {
+    let end_line = |len: u32, fits: bool| if lines && !fits { len.next_multiple_of(LINE_COUNTERS) } else { len };
+    let first = end_line(*next, count == 0 || *next % LINE_COUNTERS + count <= LINE_COUNTERS);
+    *next = end_line(first + count, count <= LINE_COUNTERS);
+    first
+}
+
 /// Room in which counts are computed, to be used again for the next ones.
 #[derive(Clone, Debug, Default)]
 pub struct CountsBuffer {
+    /// Those of a function, if they do not lie together.
+    counters: Vec<u32>,
     counts: Vec<u32>,
     excess: Vec<u32>,
 }
 
 impl FunctionCounters {
+    /// The function's counters among `values`, those of all counters: those that are not rare, and those that are.
+    pub fn values<'a>(&self, values: &'a [u32]) -> [&'a [u32]; 2] {
+        [&self.counters, &self.rare].map(|range| &values[range.start as usize..range.end as usize])
+    }
+
     /// The counts of the function's edges, modulo 2^32, in the order of their numbers; 0 for those that aren't known.
     ///
-    /// `counters` are the values of the function's counters. `left` has, for each frame of the function that a trap or the
+    /// `values` are those of all counters. `left` has, for each frame of the function that a trap or the
     /// host ended, the offset of the operator that it had reached, in the original module (in the translated one, if it
     /// has legacy exceptions). A frame that overflowed the stack when it was entered is none.
-    pub(crate) fn counts<'a>(&self, counters: &'a [u32], left: &[u32], buffer: &'a mut CountsBuffer) -> &'a [u32] {
-        let CountsBuffer { counts, excess } = buffer;
+    pub(crate) fn counts<'a>(&self, values: &'a [u32], left: &[u32], buffer: &'a mut CountsBuffer) -> &'a [u32] {
+        let CountsBuffer { counters: together, counts, excess } = buffer;
+        let [main, rare] = self.values(values);
+        let counters = if rare.is_empty() {
+            main
+        } else {
+            together.clear();
+            together.extend_from_slice(main);
+            together.extend_from_slice(rare);
+            together
+        };
         let edges = self.edges.len();
         counts.clear();
         counts.resize(edges + 1, 0);

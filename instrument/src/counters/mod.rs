@@ -10,6 +10,7 @@ mod tree;
 mod weights;
 
 pub use map::{CounterMap, CountsBuffer, FunctionCounters, Left};
+pub(crate) use map::{CounterNumbers, reserved};
 
 use crate::cfg::{BlockKind, Cfg, FlowKind, PackedFlow, Parts};
 use crate::edges::{EdgeKind, EdgeSet};
@@ -43,10 +44,10 @@ pub(crate) struct Placement {
     blocks: Box<[(u32, u32)]>,
     /// How many counters there are.
     pub(crate) len: u32,
+    /// How many of them executions of the past would have counted with: the first ones.
+    pub(crate) used: u32,
     /// How all counts follow from these; without it only those of the counted edges are known.
     recovery: Option<Recovery>,
-    /// What executions of the past did would have been counted here.
-    in_use: bool,
 }
 
 /// The counts of the function's edges in executions of the past, if these are known.
@@ -61,7 +62,7 @@ pub(crate) fn place(function: &FunctionPlan, options: &Options) -> Placement {
     match &options.counters {
         Counters::Every => {
             let chosen: Vec<bool> = flows.iter().map(|flow| flow.counted().is_some()).collect();
-            Placement::direct(&chosen, &in_use(function, options))
+            Placement::direct(&chosen, &Used::new(function, options))
         }
         Counters::Enough => Network::new(function, options).placement(function, options),
         Counters::Only(set) => {
@@ -78,7 +79,7 @@ pub(crate) fn place(function: &FunctionPlan, options: &Options) -> Placement {
                 links.map(|(link, _)| link.cost).sum()
             };
             if cost(&chosen) <= cost(&network.counted) {
-                Placement::direct(&chosen, &in_use(function, options))
+                Placement::direct(&chosen, &Used::new(function, options))
             } else {
                 network.placement(function, options)
             }
@@ -132,7 +133,9 @@ impl Network {
 
     /// Leaves the links of a maximum spanning tree uncounted.
     fn placement(self, function: &FunctionPlan, options: &Options) -> Placement {
-        let Numbers { counters, len, in_use } = Numbers::new(&self.counted, &in_use(function, options));
+        let used = Used::new(function, options);
+        let used = used.flows.iter().copied().chain(self.split.iter().map(|&block| used.blocks[block as usize]));
+        let Numbers { counters, len, used } = Numbers::new(&self.counted, used);
         let mut edges = 0..;
         let mut edge = |flow: Option<&PackedFlow>| {
             let kind = flow?.counted()?;
@@ -148,7 +151,7 @@ impl Network {
         let flows = counters.len() - self.split.len();
         let blocks = self.split.iter().zip(&counters[flows..]).filter(|(_, counter)| **counter != NONE);
         let blocks = blocks.map(|(&block, &counter)| (block, counter)).collect();
-        Placement { flows: counters[..flows].into(), blocks, len, recovery: Some(recovery), in_use }
+        Placement { flows: counters[..flows].into(), blocks, len, used, recovery: Some(recovery) }
     }
 }
 
@@ -196,18 +199,48 @@ fn complete_tables(function: &FunctionPlan, chosen: &mut [bool]) {
     }
 }
 
-/// Per flow, whether executions of the past took it, or may have: of what is no edge their profile says nothing.
-fn in_use(function: &FunctionPlan, options: &Options) -> Vec<bool> {
-    let flows = &function.graph.flows;
-    let Some(profile) = profile(function, options).filter(|profile| profile.iter().any(|&count| count > 0)) else {
-        return vec![false; flows.len()];
-    };
-    let mut edges = profile.iter();
-    let taken = |flow: &PackedFlow| flow.counted().is_none() || edges.next().is_some_and(|&count| count > 0);
-    let mut in_use: Vec<bool> = flows.iter().map(taken).collect();
-    // Its counters are neighbours.
-    complete_tables(function, &mut in_use);
-    in_use
+/// What executions of the past would have counted in a function; nothing if that isn't known.
+struct Used {
+    /// Per flow, whether one took it, or was where it begins if that is enough for its counter to be written.
+    flows: Vec<bool>,
+    /// Per block, whether one reached it.
+    blocks: Vec<bool>,
+}
+
+impl Used {
+    fn new(function: &FunctionPlan, options: &Options) -> Used {
+        let graph = &function.graph;
+        let profile = profile(function, options).unwrap_or_default();
+        let mut edges = profile.iter();
+        // Of what is no edge a profile says nothing.
+        let mut taken = |flow: &PackedFlow| flow.counted().and_then(|_| edges.next()).map(|&count| count > 0);
+        let taken: Vec<Option<bool>> = graph.flows.iter().map(&mut taken).collect();
+        let mut blocks = vec![false; graph.blocks.len()];
+        let is_used = |flow: &PackedFlow, taken: Option<bool>, blocks: &[bool]| {
+            taken.unwrap_or(flow.counted().is_none() && blocks[flow.from as usize])
+        };
+        // Flows come in code order, so this is done twice in most functions.
+        let mut news = profile.iter().any(|&count| count > 0);
+        while std::mem::take(&mut news) {
+            for (flow, &taken) in graph.flows.iter().zip(&taken) {
+                let reached = is_used(flow, taken, &blocks) && !blocks[flow.to as usize];
+                blocks[flow.to as usize] |= reached;
+                news |= reached;
+            }
+        }
+        let flows = graph.flows.iter().zip(&taken);
+        let flows = flows.map(|(flow, &taken)| match flow.kind() {
+            // A condition is added, which may be 0.
+            FlowKind::Counted(EdgeKind::SelectFirst | EdgeKind::SelectSecond | EdgeKind::BrOnTaken) => {
+                blocks[flow.from as usize]
+            }
+            _ => is_used(flow, taken, &blocks),
+        });
+        let mut flows: Vec<bool> = flows.collect();
+        // Its counters are neighbours.
+        complete_tables(function, &mut flows);
+        Used { flows, blocks }
+    }
 }
 
 /// Counters' numbers within a function. Those in use come first, so that they share lines.
@@ -216,36 +249,35 @@ struct Numbers {
     counters: Vec<u32>,
     /// How many counters there are.
     len: u32,
-    /// Some of them are in use.
-    in_use: bool,
+    /// How many of them are in use.
+    used: u32,
 }
 
 impl Numbers {
-    /// For what is chosen: flows, of which it is known whether they are in use, then blocks.
-    fn new(chosen: &[bool], in_use: &[bool]) -> Numbers {
-        let blocks_are_in_use = in_use.contains(&true);
-        let is_in_use = |index: usize| in_use.get(index).copied().unwrap_or(blocks_are_in_use);
+    /// For what is chosen, of which it is known whether it is in use.
+    fn new(chosen: &[bool], used: impl Iterator<Item = bool>) -> Numbers {
         let mut counters = vec![NONE; chosen.len()];
+        let used: Vec<bool> = used.collect();
         let mut len = 0;
         let mut number = |wanted: bool| {
             for (index, counter) in counters.iter_mut().enumerate() {
-                if chosen[index] && is_in_use(index) == wanted {
+                if chosen[index] && used[index] == wanted {
                     *counter = len;
                     len += 1;
                 }
             }
             len
         };
-        let (first, len) = (number(true), number(false));
-        Numbers { counters, len, in_use: first > 0 }
+        let (used, len) = (number(true), number(false));
+        Numbers { counters, len, used }
     }
 }
 
 impl Placement {
     /// Counters on these flows.
-    fn direct(chosen: &[bool], in_use: &[bool]) -> Placement {
-        let Numbers { counters, len, in_use } = Numbers::new(chosen, in_use);
-        Placement { flows: counters.into(), len, in_use, ..Placement::default() }
+    fn direct(chosen: &[bool], used: &Used) -> Placement {
+        let Numbers { counters, len, used } = Numbers::new(chosen, used.flows.iter().copied());
+        Placement { flows: counters.into(), len, used, ..Placement::default() }
     }
 
     /// The counter of a flow, a number within the function.

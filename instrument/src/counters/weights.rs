@@ -33,10 +33,22 @@ pub(super) struct Costs {
 }
 
 /// What counting each flow and each block would cost. `profile` has the counts of the function's edges in executions of
-/// the past.
+/// the past; the guess decides between those that were taken as often.
 pub(super) fn costs(graph: &Parts, profile: Option<&[u64]>) -> Costs {
+    /// What the highest guess is worth beside having been taken once.
+    const GUESS: f32 = 0.1;
     let outs = Outs::new(graph);
-    let known = profile.filter(|counts| counts.iter().any(|&count| count > 0)).map(|counts| known(graph, counts));
+    let guess = estimate(graph, &outs, None);
+    let Some(counts) = profile.filter(|counts| counts.iter().any(|&count| count > 0)) else { return guess };
+    let Costs { mut flows, mut blocks } = estimate(graph, &outs, Some(known(graph, counts)));
+    let highest = guess.blocks.iter().copied().fold(1.0, f32::max);
+    flows.iter_mut().zip(&guess.flows).for_each(|(cost, guess)| *cost += GUESS * guess / highest);
+    blocks.iter_mut().zip(&guess.blocks).for_each(|(cost, guess)| *cost += GUESS * guess / highest);
+    Costs { flows, blocks }
+}
+
+/// What it costs by the shape of the graph, or if it is known how often each edge is taken.
+fn estimate(graph: &Parts, outs: &Outs, known: Option<Vec<Option<f32>>>) -> Costs {
     let mut blocks = vec![0.0; graph.blocks.len()];
     let mut frequencies = vec![0.0; graph.flows.len()];
     blocks[Cfg::ENTRY as usize] = known.as_ref().and_then(|known| known[0]).unwrap_or(1.0);
@@ -57,7 +69,7 @@ pub(super) fn costs(graph: &Parts, profile: Option<&[u64]>) -> Costs {
         let known = |flow: u32| known.as_ref().and_then(|known| known[flow as usize]);
         let weight = |flow: u32| match known(flow) {
             Some(_) => 0.0,
-            None => weight(graph, &outs, &graph.flows[flow as usize]),
+            None => weight(graph, outs, &graph.flows[flow as usize]),
         };
         let given: f32 = outs.of(block).iter().filter_map(|&flow| known(flow)).sum();
         let rest = f32::max(blocks[place] - given, 0.0);

@@ -6,21 +6,20 @@ use wasmparser::{BinaryReader, Catch, RefType};
 
 use super::BODY_BYTES_MAX;
 use crate::code::{Code, patch};
-use crate::counters::Placement;
+use crate::counters::{CounterNumbers, Placement};
 use crate::offsets::OffsetMap;
 use crate::plan::{ArmsWay, Change, Edit, FunctionPlan, TablePlan, Test, TryPlan, with_label};
 use crate::types::{encoded, encoded_block, encoded_ref};
 
-/// Writes a function's body; the runs of offsets start with it. `first_counter` is the number of its first counter.
+/// Writes a function's body; the runs of offsets start with it. `numbers` are those of its counters.
 pub(super) fn body(
     wasm: &[u8],
     plan: &FunctionPlan,
     placement: &Placement,
-    first_counter: u32,
+    numbers: CounterNumbers,
     memory: u32,
 ) -> Result<(Vec<u8>, OffsetMap)> {
-    let mut body =
-        Body { wasm, plan, placement, first_counter, memory, bytes: Vec::new(), offsets: OffsetMap::default() };
+    let mut body = Body { wasm, plan, placement, numbers, memory, bytes: Vec::new(), offsets: OffsetMap::default() };
     body.locals()?;
     body.code()?;
     let Body { bytes, offsets, .. } = body;
@@ -36,7 +35,7 @@ struct Body<'p> {
     wasm: &'p [u8],
     plan: &'p FunctionPlan,
     placement: &'p Placement,
-    first_counter: u32,
+    numbers: CounterNumbers,
     memory: u32,
     bytes: Vec<u8>,
     offsets: OffsetMap,
@@ -82,7 +81,7 @@ impl Body<'_> {
 
     /// The counter of a flow.
     fn counter(&self, flow: u32) -> Option<u32> {
-        Some(self.first_counter + self.placement.counter(flow)?)
+        self.placement.counter(flow).map(|counter| self.numbers.get(counter))
     }
 
     /// Whether a change changes nothing here, because what it would count has no counter.
@@ -125,7 +124,7 @@ impl Body<'_> {
             &Change::CountBefore { flow } | &Change::CountAfter { flow } => self.count(flow),
             &Change::CountBlock { block } => {
                 if let Some(counter) = self.placement.block_counter(block) {
-                    let counter = self.first_counter + counter;
+                    let counter = self.numbers.get(counter);
                     self.sink().count(counter);
                 }
             }

@@ -16,7 +16,7 @@ use wasm_encoder::{
 };
 
 use crate::added::{Added, extended};
-use crate::counters::Placement;
+use crate::counters::{CounterNumbers, Placement};
 use crate::offsets::OffsetMap;
 use crate::plan::FunctionPlan;
 use crate::sections::sections;
@@ -192,19 +192,19 @@ impl CodeSection {
         CodeSection { functions, len: count.len(), parts: vec![count], offsets: OffsetMap::default() }
     }
 
-    /// Writes the next functions, in parallel, and forgets their plans. `first_counters` has the number of each one's first
-    /// counter.
+    /// Writes the next functions, in parallel, and forgets their plans. `numbers` has those of each one's
+    /// counters.
     pub(crate) fn write(
         &mut self,
         survey: &Survey<'_>,
         plans: Vec<FunctionPlan>,
         placements: &[Placement],
-        first_counters: &[u32],
+        numbers: &[CounterNumbers],
     ) -> Result<()> {
-        let jobs: Vec<_> = plans.into_iter().zip(placements).zip(first_counters).collect();
-        let write = |((function, placement), &first): ((FunctionPlan, &Placement), &u32)| {
+        let jobs: Vec<_> = plans.into_iter().zip(placements).zip(numbers).collect();
+        let write = |((function, placement), &numbers): ((FunctionPlan, &Placement), &CounterNumbers)| {
             let refused = || format!("has function {}, which can't be rewritten", function.index);
-            body::body(survey.wasm, &function, placement, first, survey.memories).with_context(refused)
+            body::body(survey.wasm, &function, placement, numbers, survey.memories).with_context(refused)
         };
         let written: Vec<Result<(Vec<u8>, OffsetMap)>> = jobs.into_par_iter().map(write).collect();
         // The first error in the module is the one to tell.

@@ -1,7 +1,7 @@
 //! The check: the same inputs on one instance that is kept, and on instances of their own.
 
 use fuzzbox::engine::{Corpus, Dictionary, Mutator, Rng};
-use fuzzbox::sandbox::{Executor, Outcome, Settings, THREAD_STACK_BYTES, Target, Variant};
+use fuzzbox::sandbox::{Executor, Outcome, Past, Settings, THREAD_STACK_BYTES, Target, Variant};
 use fuzzbox_instrument::EdgeSet;
 use fuzzbox_instrument::trace::Trace;
 use fuzzbox_tests::{Shown, show};
@@ -72,8 +72,10 @@ impl Guest {
 
         let some: EdgeSet = (0..metered.edges.edges.len() as u32).filter(|edge| edge % 3 == 0).collect();
         let expected = self.compare(&metered, &before, &compared);
+        // Laid out for some of what is to come.
+        let past = Past::of(&metered, ending[1].iter().step_by(2).map(Vec::as_slice)).unwrap();
         for variant in [Variant::Full, Variant::Fast(some), Variant::Traced] {
-            let target = Arc::new(metered.in_variant(variant).unwrap());
+            let target = Arc::new(metered.in_variant_after(variant, &past).unwrap());
             if target.variant == Variant::Traced {
                 for (traced, metered) in self.compare(&target, &before, &compared).iter().zip(&expected) {
                     assert!(!traced.trace.records.is_empty(), "{}: nothing was recorded", self.name);

@@ -5,7 +5,7 @@ use super::super::input::read_dir;
 use super::super::store_args::StoreArgs;
 use super::super::target_args::TargetArgs;
 use super::measure::{Mode, Rate, Subject, Turn};
-use crate::sandbox::{Target, Variant};
+use crate::sandbox::{Past, Target, Variant};
 use anyhow::{Context, Result, anyhow};
 use fuzzbox_instrument::EdgeSet;
 use serde::Serialize;
@@ -96,12 +96,13 @@ impl Args {
         let executed: EdgeSet = subject.executed();
         let edges = 0..u32::try_from(target.edges.edges.len()).expect("edges have 32-bit indices");
         let rest: EdgeSet = edges.filter(|&edge| !executed.contains(edge)).collect();
+        let past = Past::of(target, inputs.iter().map(Vec::as_slice))?;
         let mut turns = Vec::new();
         for name in VARIANTS.into_iter().filter(|&name| self.variants.iter().any(|wanted| wanted == name)) {
             let target = match name {
                 "metered" => target.clone(),
-                "full" => Arc::new(target.in_variant(Variant::Full)?),
-                _ => Arc::new(target.in_variant(Variant::Fast(rest.clone()))?),
+                "full" => Arc::new(target.in_variant_after(Variant::Full, &past)?),
+                _ => Arc::new(target.in_variant_after(Variant::Fast(rest.clone()), &past)?),
             };
             for mode in [Mode::KEPT, Mode::RESTORED, Mode::JUDGED] {
                 turns.push((name, mode, Turn::new(&subject, &target, mode)?));

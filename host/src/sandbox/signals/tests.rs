@@ -6,6 +6,7 @@ use crate::sandbox::component::Source;
 use crate::sandbox::executor::Executor;
 use crate::sandbox::host::{Host, Limits};
 use crate::sandbox::injected::Injected;
+use crate::sandbox::past::Past;
 use crate::sandbox::settings::Settings;
 use crate::sandbox::snapshot::{Snapshot, region};
 use crate::sandbox::target::Target;
@@ -68,6 +69,7 @@ impl Guest {
             Source::new(GUEST.as_bytes()).unwrap(),
             Settings::default(),
             Variant::Metered,
+            &Past::default(),
             &CodeCache::default(),
         )
         .unwrap();

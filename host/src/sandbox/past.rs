@@ -1,0 +1,100 @@
+//! How often edges were taken: what variants of a target are laid out by.
+
+use super::code::CodeCache;
+use super::executor::Executor;
+use super::target::Target;
+use super::variant::Variant;
+use anyhow::Result;
+use fuzzbox_instrument::EdgeSet;
+use std::sync::Arc;
+
+/// The kind of cache entries that hold counts.
+const KIND: &str = "past";
+
+/// Oldest entries are removed when they take more than this together, in bytes.
+const BYTES_MAX: u64 = 64 << 20;
+
+/// Executions of the past. Counters are put where they would have been written least often, and those that would have been
+/// written lie together. It makes no difference to what is counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Past {
+    /// By edge. Empty if nothing is known.
+    counts: Arc<[u64]>,
+}
+
+impl Past {
+    /// Executes inputs and counts.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Executor::run`].
+    pub fn of<'a>(target: &Arc<Target>, inputs: impl IntoIterator<Item = &'a [u8]>) -> Result<Self> {
+        let mut counts = vec![0; target.edges.edges.len()];
+        let mut executor = Executor::new(target)?;
+        for input in inputs {
+            executor.run(input)?;
+            executor.observation().edges(|edge, count| counts[edge as usize] += u64::from(count));
+        }
+        Ok(Self { counts: counts.into() })
+    }
+
+    /// This past, or the one that the cache has of the target, if that is much the same: code that was laid out by it is in the cache.
+    #[must_use]
+    pub fn or_cached(self, target: &Target) -> Self {
+        let (cache, key) = (&target.cache, key(target));
+        if let Some(cached) = Self::load(cache, &key).filter(|cached| cached.is_like(&self)) {
+            return cached;
+        }
+        self.keep(cache, &key);
+        self
+    }
+
+    /// Whether most of the edges that were taken here were taken there.
+    fn is_like(&self, other: &Self) -> bool {
+        if self.counts.len() != other.counts.len() {
+            return false;
+        }
+        let taken = || other.counts.iter().zip(&*self.counts).filter(|(count, _)| **count > 0);
+        4 * taken().filter(|(_, count)| **count > 0).count() >= 3 * taken().count()
+    }
+
+    fn load(cache: &CodeCache, key: &[u8; 32]) -> Option<Self> {
+        let bytes = cache.store()?.cache_get(KIND, key)?;
+        let (counts, []) = bytes.as_chunks::<4>() else { return None };
+        Some(Self { counts: counts.iter().map(|&count| u32::from_le_bytes(count).into()).collect() })
+    }
+
+    fn keep(&self, cache: &CodeCache, key: &[u8; 32]) {
+        let Some(store) = cache.store() else { return };
+        let counts = self.counts.iter().map(|&count| u32::try_from(count).unwrap_or(u32::MAX));
+        let bytes: Vec<u8> = counts.flat_map(u32::to_le_bytes).collect();
+        // Without it the next process compiles once more, and that is all.
+        let _: Result<()> = store.cache_put(KIND, key, &bytes).and_then(|()| store.cache_trim(KIND, BYTES_MAX));
+    }
+
+    /// By edge, for the rewriter; `None` if nothing is known.
+    pub(super) fn profile(&self, variant: &Variant) -> Option<Arc<[u64]>> {
+        match variant {
+            Variant::Fast(interesting) => Some(self.with_retired(interesting).collect()),
+            _ => (!self.counts.is_empty()).then(|| self.counts.clone()),
+        }
+    }
+
+    /// What is of no interest any more was executed often: nothing is to be counted there for the sake of others.
+    fn with_retired(&self, interesting: &EdgeSet) -> impl Iterator<Item = u64> {
+        let end = interesting.end().max(self.counts.len() as u32);
+        (0..end).map(|edge| {
+            let count = self.counts.get(edge as usize).copied().unwrap_or_default();
+            count.max(u64::from(edge < interesting.end() && !interesting.contains(edge)))
+        })
+    }
+}
+
+/// What counts are of: a module, and the function that is called.
+fn key(target: &Target) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(b"fuzzbox past 1\n");
+    hasher.update(&target.id.0);
+    hasher.update(target.entry.export().as_bytes());
+    *hasher.finalize().as_bytes()
+}
