@@ -22,8 +22,13 @@ const TASK_EXECS_MIN: u64 = 1;
 const TASK_EXECS_MAX: u64 = 64;
 /// Mutants of a testcase before another is chosen.
 const PICK_EXECS: u64 = 16;
+/// How often that is doubled while rounds find nothing: at its end a round waits for its slowest execution, and nothing is new to the
+/// next one.
+const TASK_DOUBLINGS_MAX: u32 = 3;
 /// Fuel that a round should take at most, all tasks together; slow targets get short rounds.
-const ROUND_FUEL: u64 = 4_000_000_000;
+const ROUND_FUEL: u64 = 2_000_000_000;
+/// Hangs that a round should have at most. Each takes the fuel of many other executions.
+const ROUND_HANGS: u64 = 2;
 /// Executions spent on making one testcase with new edges shorter, at most. (Those that only show other counts are too many: trimming
 /// expat's took a third of all executions, and found no more.)
 const TRIM_EXECS_MAX: u64 = 64;
@@ -56,6 +61,8 @@ pub struct Campaign {
     /// By signature: the first failure of each, in the order of signatures.
     failures: BTreeMap<String, Failure>,
     totals: Totals,
+    /// Rounds since one had a new testcase.
+    rounds_without_news: u32,
     /// The longest mutant at present, in bytes.
     len_max: usize,
     /// Executions when it was set.
@@ -77,8 +84,7 @@ pub struct Totals {
     pub overruns: u64,
     /// Executions that ran out of fuel.
     pub hangs: u64,
-    /// About the fuel that it took: what the mutated testcases take, and the limit for each hang. (Most executions are not
-    /// metered.)
+    /// About the fuel that executions took which were no hangs: what the mutated testcases take. (Most are not metered.)
     pub fuel: u64,
     /// Executions whose input was as long as the limit allows.
     pub at_len_max: u64,
@@ -143,6 +149,7 @@ impl Campaign {
             known: KnownFailures::default(),
             failures: BTreeMap::new(),
             totals: Totals::default(),
+            rounds_without_news: 0,
             len_max: 0,
             execs_at_len_max: 0,
             climbing_execs: 0,
@@ -252,6 +259,7 @@ impl Campaign {
         let mut round = Round::default();
         self.totals.rounds += 1;
         let admitted = self.merge(reports, signature, &mut round);
+        self.rounds_without_news = if admitted.is_empty() { self.rounds_without_news + 1 } else { 0 };
         self.trim(workers, admitted, execs_max - execs, signature, &mut round)?;
         self.climb(workers, execs_max.saturating_sub(self.totals.execs - before), signature, &mut round)?;
         for edge in self.progress.retire(&self.corpus, self.totals.execs) {
@@ -372,11 +380,15 @@ impl Campaign {
         }
     }
 
-    /// Executions of the next round: few while the corpus is young, and few if an execution is slow.
+    /// Executions of the next round: few while the corpus is young, many when nothing new was found for some rounds, and few if an
+    /// execution is slow or many hang.
     fn round_execs(&self) -> u64 {
-        let young = TASK_EXECS_MIN << self.totals.rounds.min(16);
-        let fuel_mean = (self.totals.fuel / self.totals.execs.max(1)).max(1);
-        TASKS * young.min(TASK_EXECS_MAX).min(ROUND_FUEL / TASKS / fuel_mean).max(1)
+        let Totals { execs, rounds, fuel, hangs, .. } = self.totals;
+        let young = TASK_EXECS_MIN << rounds.min(16);
+        let old = TASK_EXECS_MAX << self.rounds_without_news.min(TASK_DOUBLINGS_MAX);
+        let fuel_mean = (fuel / execs.max(1)).max(1);
+        let until_hangs = (ROUND_HANGS * execs).checked_div(hangs).unwrap_or(u64::MAX);
+        TASKS * young.min(old).min(ROUND_FUEL / TASKS / fuel_mean).min(until_hangs / TASKS).max(1)
     }
 
     /// Merges the reports of tasks, in their order. Returns the new testcases, which must be settled.
@@ -392,7 +404,6 @@ impl Campaign {
             self.totals.rejected += report.rejected;
             self.totals.overruns += report.overruns;
             self.totals.hangs += report.hangs;
-            self.totals.fuel += report.hangs * self.target().settings.fuel_max;
             self.totals.at_len_max += report.at_len_max;
             self.totals.input_bytes += report.input_bytes;
             for index in report.picks {
