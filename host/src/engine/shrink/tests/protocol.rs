@@ -6,6 +6,7 @@
 
 use crate::engine::Rng;
 use crate::engine::shrink::subject::{Attempt, Order, Subject, Tail, Verdict};
+use crate::stream::float::Floats;
 use crate::stream::{Choice, Draw, DrawKind, Span, Trace};
 use anyhow::Result;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -93,6 +94,25 @@ impl Source {
         let draw = Draw { kind: DrawKind::Int, site, max, forced: max == 0, payload: false, lo, hi, towards };
         let index = self.index(draw, |source, rng| source.random_number(&draw, rng))?;
         Ok(draw.number(index) as i64)
+    }
+
+    /// An unsigned number, likewise.
+    pub(super) fn uint(&mut self, site: u32, lo: u64, hi: u64, towards: u64) -> Drawn<u64> {
+        let [lo, hi, towards] = [lo, hi, towards].map(u64::cast_signed);
+        let max = hi.wrapping_sub(lo) as u64;
+        let draw = Draw { kind: DrawKind::Uint, site, max, forced: max == 0, payload: false, lo, hi, towards };
+        let index = self.index(draw, |source, rng| source.random_number(&draw, rng))?;
+        Ok(draw.number(index) as u64)
+    }
+
+    /// A finite floating-point number between `lo` and `hi`.
+    pub(super) fn float(&mut self, site: u32, lo: f64, hi: f64) -> Drawn<f64> {
+        let floats = Floats::new(lo, hi, 0).expect("there are some");
+        let max = floats.max();
+        let [lo, hi] = [lo, hi].map(|bound| bound.to_bits().cast_signed());
+        let draw = Draw { kind: DrawKind::F64, site, max, forced: max == 0, payload: false, lo, hi, towards: 0 };
+        let index = self.index(draw, |_, rng| rng.word() % (max + 1))?;
+        Ok(floats.value(index).expect("it is not above the largest"))
     }
 
     /// Uniform where there are few values; else a random number of bits; and now and then near an earlier number.
