@@ -67,7 +67,10 @@ fn lower(s: &mut Shrinker<'_>, base: &Attempt, at: usize, index: u64) -> Step<bo
 /// The choices of `new` up to `at`, and behind that those that give the values of `old`; `None` if all that are kept have the
 /// index that they had.
 fn kept(old: &Trace, at: usize, new: &Trace) -> Option<Vec<Choice>> {
-    let mut choices = new.choices.get(..=at)?.to_vec();
+    if new.draws.get(at + 1..)? == &old.draws[at + 1..] {
+        return None;
+    }
+    let mut choices = new.choices[..=at].to_vec();
     let mut has_changed = false;
     for (from, to) in parts(old, at, new) {
         let carried = carry(old, from, &new.draws[to]);
