@@ -9,7 +9,6 @@
 //! - Two numbers are moved against each other as well, their sum the same: along a bound like `x + y <= 1000` neither can be moved
 //!   alone.
 
-use crate::stream::float::Floats;
 use crate::stream::{Choice, Draw, DrawKind, Trace};
 use anyhow::Result;
 
@@ -183,8 +182,7 @@ fn shifted(draw: &Draw, index: u64, by: i128) -> Option<u64> {
     match draw.kind {
         DrawKind::Int | DrawKind::Uint => draw.index_of(draw.number(index).checked_add(by)?),
         DrawKind::F64 => {
-            let [lo, hi] = [draw.lo, draw.hi].map(|bits| f64::from_bits(bits.cast_unsigned()));
-            let floats = Floats::new(lo, hi, draw.towards as u32)?;
+            let floats = draw.floats()?;
             floats.index(floats.value(index)? + by as f64)
         }
         DrawKind::Bytes | DrawKind::Str => None,

@@ -152,7 +152,16 @@ impl Workers {
             };
             task(index, slot.insert(worker)).map(Some)
         };
-        self.pool.install(|| (0..count).into_par_iter().map(run).collect())
+        self.install(|| match count {
+            0 | 1 => (0..count).map(run).collect(),
+            _ => (0..count).into_par_iter().map(run).collect(),
+        })
+    }
+
+    /// Runs `job` on one of the threads. A single execution that it asks for is made there, where there is room for it, and handed
+    /// to no other thread.
+    pub(super) fn install<T: Send>(&self, job: impl FnOnce() -> T + Send) -> T {
+        self.pool.install(job)
     }
 
     /// Executes `inputs` in the variant that decides, and returns how each ended, in order; `None` if that was aborted.
@@ -435,5 +444,28 @@ impl KnownFailures {
     /// Forgets what depends on the quick variant.
     pub(super) fn forget_keys(&mut self) {
         self.keys.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sandbox::Settings;
+    use std::thread::current;
+
+    const GUEST: &str = r#"(module
+        (memory (export "memory") 1)
+        (func (export "LLVMFuzzerTestOneInput") (param i32 i32) (result i32) (i32.const 0)))"#;
+
+    #[test]
+    fn what_a_job_executes_singly_is_executed_on_its_thread() {
+        let target = Arc::new(Target::load(GUEST.as_bytes(), Settings::default()).unwrap());
+        let workers = Workers::new(2, Arc::default()).unwrap();
+        let threads = workers.install(|| {
+            let thread = || workers.run_one(&target, |_| Ok(current().id())).unwrap().expect("nobody aborts");
+            (current().id(), (0..50).map(|_| thread()).collect::<Vec<_>>())
+        });
+        assert!(threads.1.iter().all(|thread| *thread == threads.0));
+        assert_ne!(threads.0, current().id(), "this one has less stack than guests may need");
     }
 }

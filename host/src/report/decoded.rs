@@ -11,7 +11,6 @@
 
 use super::PREVIEW_COLUMNS;
 use super::text::{counted, cut, printable as one_line};
-use crate::stream::float::Floats;
 use crate::stream::told::Note;
 use crate::stream::{Choice, Draw, DrawKind, Node, Trace};
 use serde::Serialize;
@@ -196,11 +195,8 @@ fn value(draw: &Draw, choice: &Choice) -> String {
         DrawKind::More => if index == 0 { "end" } else { "more" }.to_owned(),
         DrawKind::Choice => format!("{index} of 0..={}", draw.max),
         DrawKind::F64 => {
-            let bound = |bits: i64| f64::from_bits(bits.cast_unsigned());
-            let floats = Floats::new(bound(draw.lo), bound(draw.hi), draw.towards as u32);
-            floats
-                .and_then(|floats| floats.value(index))
-                .map_or_else(|| index.to_string(), |value| format!("{value:?}"))
+            let value = draw.floats().and_then(|floats| floats.value(index));
+            value.map_or_else(|| index.to_string(), |value| format!("{value:?}"))
         }
         DrawKind::Payload => format!("{index:#x}"),
         // Blobs have no index.

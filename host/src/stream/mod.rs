@@ -8,13 +8,14 @@
 //! The guest's draws are wasm functions over an area of the injected memory, which
 //! [`layout::stream`](fuzzbox_instrument::layout::stream) describes: [`given`] writes it before an execution, by a [`Rule`] for
 //! what the stream leaves open; [`recorded`] and [`told`] read it afterwards. [`Reference`] is the same protocol in Rust, for modules
-//! that are not rewritten; [`float`] has its order of floating-point numbers. [`resync()`] finds the
-//! choices of a stream again when what draws them has changed.
+//! that are not rewritten; [`float`] has its order of floating-point numbers. [`reencode`] gives a value again where other bounds
+//! are drawn; [`resync()`] finds the choices of a stream again when what draws them has changed.
 
 pub mod choice;
 pub mod float;
 pub mod given;
 pub mod recorded;
+pub mod reencode;
 pub mod reference;
 pub mod resync;
 pub mod rule;

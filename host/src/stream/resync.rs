@@ -18,7 +18,7 @@
 
 use super::choice::Choice;
 use super::sample::Node;
-use super::trace::{Draw, DrawKind, Span, Trace};
+use super::trace::{Draw, Span, Trace};
 use anyhow::Result;
 
 /// Executions at most. What is left of the stream then is the simplest.
@@ -118,11 +118,8 @@ fn settle(levels: &mut Vec<Level>, tree: &Node, draw: usize) -> Choice {
 /// What a draw takes of the choice that another of its kind took: the same number, else the same index, where its bounds allow.
 fn adapted(old: &Draw, choice: &Choice, new: &Draw, simplest: &Choice) -> Choice {
     let Choice::Index(index) = choice else { return choice.clone() };
-    let number = match new.kind {
-        DrawKind::Int | DrawKind::Uint => new.index_of(old.number(*index)),
-        _ => None,
-    };
-    number.or(Some(*index).filter(|index| *index <= new.max)).map_or_else(|| simplest.clone(), Choice::Index)
+    let same_index = || (*index <= new.max).then_some(Choice::Index(*index));
+    new.reencode(old, choice).or_else(same_index).unwrap_or_else(|| simplest.clone())
 }
 
 /// Which of `stored` belongs to the first of `new`, if the most of both are brought together in their order; the first one of several.
@@ -168,6 +165,7 @@ fn cost(stored: &Node) -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stream::DrawKind;
 
     /// A generator that draws from a stream, the simplest where that has ended.
     struct Source {

@@ -1,7 +1,7 @@
 //! What an execution drew, and how its draws were grouped.
 
 use super::choice::Choice;
-use super::float::zigzag;
+use super::float::{index_of, zigzag};
 
 /// The draws of one execution and their spans.
 ///
@@ -95,14 +95,7 @@ impl Draw {
         if !(lo..=hi).contains(&value) {
             return None;
         }
-        let both = (towards - lo).min(hi - towards);
-        let distance = (value - towards).abs();
-        let index = match (distance <= both, value > towards) {
-            (true, true) => 2 * distance - 1,
-            (true, false) => 2 * distance,
-            (false, _) => both + distance,
-        };
-        u64::try_from(index).ok()
+        Some(index_of(value as i64, self.lo, self.hi, towards as i64))
     }
 
     fn wide(&self, bits: i64) -> i128 {

@@ -52,7 +52,12 @@ pub(super) fn is_end(trace: &Trace, number: usize) -> bool {
         && trace.spans.get(number + 1).is_none_or(|next| next.start > span.start)
 }
 
-/// The spans that hold the draw at `at`, innermost first.
-pub(super) fn around(trace: &Trace, at: usize) -> impl Iterator<Item = &Span> {
-    trace.spans.iter().rev().filter(move |span| span.range().contains(&at))
+/// The spans that hold the draw at `at` and their numbers, innermost first.
+pub(super) fn around(trace: &Trace, at: usize) -> impl Iterator<Item = (usize, &Span)> {
+    trace.spans.iter().enumerate().rev().filter(move |(_, span)| span.range().contains(&at))
+}
+
+/// The span of `new` that begins as span `number` of another execution did, which drew the same up to there.
+pub(super) fn counterpart<'a>(new: &'a Trace, number: usize, span: &Span) -> Option<&'a Span> {
+    new.spans.get(number).filter(|other| (other.start, other.label) == (span.start, span.label))
 }

@@ -4,7 +4,7 @@
 //! fail in the same way, of at most five hundred, are taken as proof. Inside what matters, smaller spans and single
 //! draws are examined.
 
-use super::edit::replaced;
+use super::edit::{counterpart, replaced};
 use super::shrinker::{Shrinker, Step};
 use super::subject::{Tail, Verdict};
 use crate::engine::Rng;
@@ -124,7 +124,7 @@ fn redrawn(
     let begin = trace.choices[..span.start as usize].to_vec();
     let looked = s.look(begin, Tail::Random(rng.word()))?;
     let new = &looked.attempt.trace;
-    Ok(new.spans.get(number).filter(|other| (other.start, other.label) == (span.start, span.label)).and_then(|other| {
+    Ok(counterpart(new, number, span).and_then(|other| {
         let part = new.choices.get(other.range())?;
         Some(replaced(&trace.choices, span.range(), part))
     }))

@@ -5,7 +5,7 @@ use super::report::{Limits, Shrunk};
 use super::subject::{self, Attempt, Order, Subject, Verdict};
 use crate::engine::Workers;
 use crate::sandbox::{Outcome, Target};
-use crate::stream::{Rule, Tail, decode, encode};
+use crate::stream::{Choice, Rule, Tail, decode, encode};
 use anyhow::Result;
 use std::fmt;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub struct Failing<'a> {
     /// Which failure it is.
     pub signature: &'a str,
     /// The signature of an outcome that is a failure.
-    pub signature_of: &'a dyn Fn(&Outcome) -> String,
+    pub signature_of: &'a (dyn Fn(&Outcome) -> String + Sync),
 }
 
 impl fmt::Debug for Failing<'_> {
@@ -40,10 +40,15 @@ impl Failing<'_> {
     ///
     /// If the host fails.
     pub fn shrink(&self, input: &[u8], limits: Limits) -> Result<Option<ShrunkInput>> {
-        if !self.target.takes_choices() {
-            return shrink_input(self, input, limits);
-        }
-        let shrunk = super::shrink(self, &decode(input), limits)?;
+        // Mostly one execution is needed to know what to execute next: between threads it would go to and fro.
+        self.workers.install(|| match self.target.takes_choices() {
+            true => self.shrink_choices(&decode(input), limits),
+            false => shrink_input(self, input, limits),
+        })
+    }
+
+    fn shrink_choices(&self, first: &[Choice], limits: Limits) -> Result<Option<ShrunkInput>> {
+        let shrunk = super::shrink(self, first, limits)?;
         Ok(shrunk.map(|Shrunk { trace, report, slips }| {
             let slips = slips.into_iter().map(|(signature, choices)| (signature, encode(&choices))).collect();
             ShrunkInput { input: encode(&trace.choices), report, slips }

@@ -30,7 +30,8 @@
 //!   works for those between; where that is wrong, they end at something that works all the same.
 //! - **Repair what you know is broken.** A lower count leaves choices over, which the guest then reads as something
 //!   else. `Shrinker::look` shows what an execution drew. Where that differs as expected, a second try with the
-//!   leftover deleted is worth more than ten blind ones.
+//!   leftover deleted is worth more than ten blind ones. And where other bounds are drawn, `carry` gives the choices that
+//!   stand for the same values.
 //! - **Ask for many in a row with `Shrinker::first`.** It is the loop over `consider`, and executes the next few at
 //!   once where there are threads.
 //! - **Give up for good reasons only.** Passes run in rounds until a whole round changes nothing; a result is a fixed
@@ -61,6 +62,7 @@
 //! The explanation (`explain`) says which parts don't matter. Failures of another kind that are seen on the way are
 //! *slips*: not followed, but given back, each with what shows it.
 
+mod carry;
 mod compensate;
 mod edit;
 mod exhaustive;

@@ -2,7 +2,6 @@
 
 use super::{Context, any_span};
 use crate::engine::rng::Rng;
-use crate::stream::float::index_of;
 use crate::stream::{Choice, Draw, DrawKind, Node};
 
 /// The longest blob that is drawn afresh, in bytes, unless the draw wants more.
@@ -121,7 +120,6 @@ fn constant(draw: &Draw, numbers: &[i64], rng: &mut Rng) -> u64 {
         let power = 1_u64 << rng.below(64);
         return *rng.pick(&[bound, power, power - 1, power.saturating_add(1)]).min(&draw.max);
     }
-    let (lo, hi, towards) = draw.bounds();
     for _ in 0..8 {
         let beside = rng.below(3) as i128 - 1;
         let value = match rng.below(4) {
@@ -133,8 +131,8 @@ fn constant(draw: &Draw, numbers: &[i64], rng: &mut Rng) -> u64 {
         // Of bits that are in the module nobody knows whether they have a sign.
         let unsigned = value + (1_i128 << if rng.one_in(2) { 32 } else { 64 });
         let mut meanings = [value, unsigned].into_iter();
-        if let Some(value) = meanings.find(|value| (lo..=hi).contains(value)) {
-            return index_of(value as i64, draw.lo, draw.hi, towards as i64);
+        if let Some(index) = meanings.find_map(|value| draw.index_of(value)) {
+            return index;
         }
     }
     bound

@@ -1,9 +1,8 @@
 //! Lowers draws with equal values together, which one by one they resist.
 
 use crate::engine::shrink::edit::index_at;
-use crate::engine::shrink::search::lowest;
 use crate::engine::shrink::shrinker::{Shrinker, Step};
-use crate::engine::shrink::value::{is_number, simplest_value};
+use crate::engine::shrink::value::lower_index;
 use crate::stream::{Choice, DrawKind, Trace};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,21 +50,6 @@ fn lower(s: &mut Shrinker<'_>, group: &[usize]) -> Step<bool> {
         group.iter().for_each(|at| choices[*at] = Choice::Index(index));
         choices
     };
-    if is_number(draw) {
-        let (simplest, value) = (simplest_value(draw), draw.number(index));
-        let Ok(distance) = u64::try_from((value - simplest).abs()) else { return Ok(false) };
-        let signed = |distance: u64, sign: i128| draw.index_of(simplest + sign * i128::from(distance));
-        let sign = (value - simplest).signum();
-        let distance = lowest(s, distance, |s, distance| {
-            signed(distance, sign).map_or(Ok(false), |index| s.consider(all(index)))
-        })?;
-        if sign < 0
-            && let Some(index) = signed(distance, 1)
-        {
-            s.consider(all(index))?;
-        }
-    } else {
-        lowest(s, index, |s, index| s.consider(all(index)))?;
-    }
+    lower_index(s, draw, index, |s, index| s.consider(all(index)))?;
     Ok(s.current().trace.choices != before)
 }

@@ -13,6 +13,7 @@ mod lower;
 mod lower_together;
 mod merge;
 mod redistribute;
+mod reencode;
 mod shorten;
 mod sort;
 mod zero_spans;
@@ -46,4 +47,5 @@ const ALL: &[Pass] = &[
     ("redistribute", redistribute::run),
     ("lower-together", lower_together::run),
     ("couple", couple::run),
+    ("reencode", reencode::run),
 ];

@@ -6,8 +6,7 @@
 use crate::engine::shrink::edit::replaced;
 use crate::engine::shrink::shrinker::{Shrinker, Step};
 use crate::engine::shrink::subject::Tail;
-use crate::engine::shrink::value::simplest;
-use crate::stream::{Choice, Trace};
+use crate::stream::{Choice, Draw, Trace};
 
 pub(super) fn run(s: &mut Shrinker<'_>) -> Step<()> {
     let mut at = 0;
@@ -33,7 +32,7 @@ pub(super) fn run(s: &mut Shrinker<'_>) -> Step<()> {
 fn zeroed(trace: &Trace, at: usize) -> Option<Vec<Choice>> {
     let range = trace.spans[at].range();
     let is_again = at > 0 && trace.spans[at - 1].range() == range;
-    let zeros: Vec<_> = trace.draws[range.clone()].iter().map(simplest).collect();
+    let zeros: Vec<_> = trace.draws[range.clone()].iter().map(Draw::simplest).collect();
     let is_changed = zeros != trace.choices[range.clone()];
     (!is_again && is_changed).then(|| replaced(&trace.choices, range, &zeros))
 }

@@ -5,4 +5,5 @@ mod challenges;
 mod laws;
 mod protocol;
 mod random;
+mod reencode;
 mod table;

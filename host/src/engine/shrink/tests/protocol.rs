@@ -6,6 +6,7 @@
 
 use crate::engine::Rng;
 use crate::engine::shrink::subject::{Attempt, Order, Subject, Tail, Verdict};
+use crate::stream::float::Floats;
 use crate::stream::{Choice, Draw, DrawKind, Span, Trace};
 use anyhow::Result;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -55,7 +56,7 @@ impl Source {
             self.trace.overrun = true;
             return Err(Halt::Overrun);
         }
-        let simplest = if draw.kind.is_blob() { Choice::Blob(vec![0; draw.lo as usize]) } else { Choice::ZERO };
+        let simplest = draw.simplest();
         let choice = match self.given.get(at) {
             Some(choice) if fits(choice) => choice.clone(),
             Some(_) => {
@@ -89,10 +90,27 @@ impl Source {
 
     /// A number between `lo` and `hi`, both included, towards `towards`.
     pub(super) fn int(&mut self, site: u32, lo: i64, hi: i64, towards: i64) -> Drawn<i64> {
-        let max = hi.wrapping_sub(lo) as u64;
-        let draw = Draw { kind: DrawKind::Int, site, max, forced: max == 0, payload: false, lo, hi, towards };
+        self.integer(draw(DrawKind::Int, site, hi.wrapping_sub(lo) as u64, [lo, hi, towards]))
+    }
+
+    /// An unsigned number, likewise.
+    pub(super) fn uint(&mut self, site: u32, lo: u64, hi: u64, towards: u64) -> Drawn<u64> {
+        let bounds = [lo, hi, towards].map(u64::cast_signed);
+        self.integer(draw(DrawKind::Uint, site, hi - lo, bounds)).map(i64::cast_unsigned)
+    }
+
+    fn integer(&mut self, draw: Draw) -> Drawn<i64> {
         let index = self.index(draw, |source, rng| source.random_number(&draw, rng))?;
         Ok(draw.number(index) as i64)
+    }
+
+    /// A finite floating-point number between `lo` and `hi`.
+    pub(super) fn float(&mut self, site: u32, lo: f64, hi: f64) -> Drawn<f64> {
+        let floats = Floats::new(lo, hi, 0).expect("there are some");
+        let [lo, hi] = [lo, hi].map(|bound| bound.to_bits().cast_signed());
+        let draw = draw(DrawKind::F64, site, floats.max(), [lo, hi, 0]);
+        let index = self.index(draw, |_, rng| rng.word() % (draw.max + 1))?;
+        Ok(floats.value(index).expect("it is not above the largest"))
     }
 
     /// Uniform where there are few values; else a random number of bits; and now and then near an earlier number.
@@ -116,42 +134,23 @@ impl Source {
 
     /// One of `n`, the first twice as likely as each of the others.
     pub(super) fn choice(&mut self, site: u32, n: u64) -> Drawn<u64> {
-        let draw = Draw {
-            kind: DrawKind::Choice,
-            site,
-            max: n - 1,
-            forced: n == 1,
-            payload: false,
-            lo: 0,
-            hi: n as i64 - 1,
-            towards: 0,
-        };
+        let draw = draw(DrawKind::Choice, site, n - 1, [0, n as i64 - 1, 0]);
         self.index(draw, |_, rng| (rng.below(n as usize + 1) as u64).saturating_sub(1))
     }
 
     pub(super) fn bool(&mut self, site: u32) -> Drawn<bool> {
-        let draw = Draw { kind: DrawKind::Bool, site, max: 1, forced: false, payload: false, lo: 0, hi: 1, towards: 0 };
+        let draw = draw(DrawKind::Bool, site, 1, [0, 1, 0]);
         Ok(self.index(draw, |_, rng| u64::from(rng.below(5) < 2))? == 1)
     }
 
     /// Whether a collection goes on, five times out of six.
     pub(super) fn more(&mut self, site: u32) -> Drawn<bool> {
-        let draw =
-            Draw { kind: DrawKind::More, site, max: 1, forced: false, payload: false, lo: 0, hi: i64::MAX, towards: 0 };
+        let draw = draw(DrawKind::More, site, 1, [0, i64::MAX, 0]);
         Ok(self.index(draw, |_, rng| u64::from(!rng.one_in(6)))? == 1)
     }
 
     pub(super) fn bytes(&mut self, site: u32, min: usize, max: usize) -> Drawn<Vec<u8>> {
-        let draw = Draw {
-            kind: DrawKind::Bytes,
-            site,
-            max: max as u64,
-            forced: max == 0,
-            payload: false,
-            lo: min as i64,
-            hi: max as i64,
-            towards: 0,
-        };
+        let draw = draw(DrawKind::Bytes, site, max as u64, [min as i64, max as i64, 0]);
         let random = |_: &mut Self, rng: &mut Rng| {
             Choice::Blob((0..min + rng.below(max - min + 1)).map(|_| rng.byte()).collect())
         };
@@ -216,6 +215,10 @@ impl Source {
     pub(super) fn check(&self, condition: bool, class: &'static str) -> Drawn<()> {
         if condition { Ok(()) } else { Err(Halt::Fail(class)) }
     }
+}
+
+fn draw(kind: DrawKind, site: u32, max: u64, [lo, hi, towards]: [i64; 3]) -> Draw {
+    Draw { kind, site, max, forced: max == 0, payload: false, lo, hi, towards }
 }
 
 type Draws = dyn Fn(&mut Source) -> Drawn<()> + Sync;
