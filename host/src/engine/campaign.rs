@@ -406,8 +406,10 @@ impl Campaign {
             self.totals.hangs += report.hangs;
             self.totals.at_len_max += report.at_len_max;
             self.totals.input_bytes += report.input_bytes;
-            for index in report.picks {
-                self.totals.fuel += PICK_EXECS * self.corpus.testcases()[index].fuel;
+            // The last one that was picked may have had fewer executions than the others.
+            let execs = (0..).step_by(PICK_EXECS as usize).map(|start| PICK_EXECS.min(report.execs - start));
+            for (index, execs) in report.picks.into_iter().zip(execs) {
+                self.totals.fuel += execs * self.corpus.testcases()[index].fuel;
                 self.corpus.picked(index);
             }
             for testcase in report.testcases {
