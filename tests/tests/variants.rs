@@ -109,6 +109,35 @@ fn examples() {
 }
 
 #[test]
+fn where_faults_are_not_handled_the_same_happens_in_new_instances() {
+    let misbehaving: Vec<Vec<u8>> = (0..=255).map(|code| vec![code, 1]).collect();
+    let json = br#"{"a": [1, 2.5e3, "x\u00e9", null, true], "b": {}}"#.to_vec();
+    let guests = [
+        (misbehave("misbehave.wat"), misbehaving),
+        (fuzzbox_tests::example("json").expect("an example"), vec![json, b"[[".to_vec(), b"\"".to_vec()]),
+        (fuzzbox_tests::example("stdin-tool").expect("an example"), vec![b"[section]\nkey = value\n".to_vec()]),
+    ];
+    for (wasm, seeds) in guests {
+        let bytes = std::fs::read(&wasm).unwrap();
+        let settings = Settings { fuel_max: 2_000_000, input_bytes_max: 4096, ..Settings::default() };
+        let load = || Target::load(&bytes, settings.clone()).unwrap();
+        let (restoring, without) = (Arc::new(load()), Arc::new(load().without_restoring()));
+        assert!(without.restore_plan().starts_with("a new instance for every execution"));
+        let [mut restored, mut fresh] = [&restoring, &without].map(|target| Executor::new(target).unwrap());
+        let mutator = Mutator::new(Dictionary::default());
+        let (corpus, mut rng) = (Corpus::new(0), Rng::of_task(3, 0, 0));
+        for index in 0..seeds.len() + 200 {
+            let mut input = seeds[index % seeds.len()].clone();
+            if index >= seeds.len() {
+                mutator.mutate(&mut input, 200, &corpus, &mut rng);
+            }
+            let expected = show(&mut restored, &input);
+            assert_eq!(show(&mut fresh, &input), expected, "{}: {input:?}", wasm.display());
+        }
+    }
+}
+
+#[test]
 fn what_initialisers_do_is_part_of_no_execution() {
     let wasm = wat::parse_str(
         r#"(module

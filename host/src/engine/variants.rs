@@ -100,7 +100,8 @@ impl Progress {
         let live = seen - self.retired;
         match &self.stage {
             Stage::Metered => {
-                let Some(time) = Watchdog::time_for(self.metered.settings.fuel_max) else {
+                let time = Watchdog::time_for(self.metered.settings.fuel_max);
+                let Some(time) = time.filter(|_| self.metered.can_be_interrupted()) else {
                     // What can't be watched needs fuel.
                     self.stage = Stage::Last;
                     return Ok(None);

@@ -129,6 +129,7 @@ impl Target {
     pub fn in_variant_after(self: &Arc<Self>, variant: Variant, past: &Past) -> Result<Self> {
         let mut target = Self::compile(self.source(), self.settings.clone(), variant, past, &self.cache)?;
         target.attempts = self.attempts.clone();
+        target.restores = self.restores;
         let target = Arc::new(target);
         let same = Executor::new(self)?.state_hash() == Executor::new(&target)?.state_hash();
         ensure!(same, "the initialisers leave another state in another variant of the module");
@@ -241,7 +242,8 @@ impl Executor {
         if !self.dirty {
             return Ok(());
         }
-        let reversible = self.target.state.irreversible.is_none() && self.instance.restore(self.target.throws)?;
+        let restores = self.target.restores && self.target.state.irreversible.is_none();
+        let reversible = restores && self.instance.restore(self.target.throws)?;
         if !reversible {
             self.instance = Kept::new(&self.target, &self.gate)?;
         }

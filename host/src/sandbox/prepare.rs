@@ -98,7 +98,7 @@ pub(super) fn prepare(
     allow(INIT_FUEL_MAX);
     let area = memory.map(|memory| input_area(target, store, instance, memory)).transpose();
     let (at_end, closed_page) = match &area {
-        Ok(Some(area)) => (area.at_end, area.closed_page),
+        Ok(Some(area)) => (area.at_end, area.closed_page && target.restores),
         _ => (false, false),
     };
     if heap && memory.is_some() && !at_end {
@@ -108,7 +108,7 @@ pub(super) fn prepare(
     }
     let place = area?.map(|area| {
         let place = Place::new(target, store, area.memory, area.end)?;
-        if area.closed_page {
+        if area.closed_page && target.restores {
             place.forbid_what_follows();
         }
         anyhow::Ok(place)

@@ -18,6 +18,9 @@ pub(super) struct Faults {
     pub(super) record: Arc<FaultRecord>,
 }
 
+/// Whether faults can be handled here. Where they can't, nothing is restored: each execution has a new instance.
+pub(super) const HANDLED: bool = cfg!(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")));
+
 /// The registers of an interrupted thread from which its frames can be found.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Registers {
@@ -86,6 +89,8 @@ impl Registers {
             let [pc, frame, stack] = [machine.pc, machine.regs[29], machine.sp].map(|value| value as usize);
             Self { pc, frame, stack }
         }
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        unreachable!("faults are not handled here, {machine:p}")
     }
 }
 

@@ -65,8 +65,10 @@ impl Snapshot {
             gate: gate.clone(),
             record: fault.clone(),
         };
-        handle_faults(store, &target.module, faults);
-        gate.watch(injected.region());
+        if target.restores {
+            handle_faults(store, &target.module, faults);
+            gate.watch(injected.region());
+        }
         let globals = SavedGlobals::save(target, store, instance)?;
         let mut tables = Vec::new();
         for export in &target.state.tables {
@@ -161,8 +163,10 @@ impl SavedMemory {
                 // SAFETY: no guest runs.
                 let image = unsafe { target.image(memories.len(), region.bytes()) };
                 let image = image.context("failed to copy a linear memory")?;
-                // SAFETY: no guest runs; the caller sets the handler before one does.
-                unsafe { region.track(image, scratch) }.context("failed to protect a linear memory")?;
+                if target.restores {
+                    // SAFETY: no guest runs; the caller sets the handler before one does.
+                    unsafe { region.track(image, scratch) }.context("failed to protect a linear memory")?;
+                }
                 memories.push(Self { memory, region });
             }
         }

@@ -10,6 +10,7 @@ use super::memory::{Image, Memories};
 use super::past::Past;
 use super::prepare::Attempts;
 use super::settings::Settings;
+use super::signals;
 use super::variant::{METERED_STACK_BYTES, Variant};
 use crate::store::{FindingId, InputId, ModuleId, ObjectId};
 use anyhow::{Context, Result, bail};
@@ -64,6 +65,8 @@ pub struct Target {
     pub(super) throws: bool,
     /// What was tried before the first input; shared by variants, which do the same.
     pub(super) attempts: Arc<Attempts>,
+    /// Instances are restored, by handling faults.
+    pub(super) restores: bool,
     /// Where the code of other variants is looked for.
     pub(super) cache: CodeCache,
     /// Functions that ran before the first input.
@@ -123,6 +126,7 @@ impl Target {
             memories,
             throws,
             attempts: Arc::default(),
+            restores: signals::HANDLED,
             cache: cache.clone(),
             initialised: OnceLock::new(),
             names: OnceLock::new(),
@@ -130,9 +134,21 @@ impl Target {
         })
     }
 
+    /// The same target on a machine whose faults can't be handled: each execution has a new instance, reading past the end of an
+    /// input is not found, and variants without fuel can't be interrupted. For comparisons.
+    #[must_use]
+    pub fn without_restoring(self) -> Self {
+        Self { restores: false, attempts: Arc::default(), initialised: OnceLock::new(), ..self }
+    }
+
     /// What it was made from.
     pub(super) fn source(&self) -> Source {
         Source { file: self.file.clone(), module: self.bytes.clone(), component: self.component.clone() }
+    }
+
+    /// Whether an [`Interrupter`](super::Interrupter) can end executions, as what has no fuel needs.
+    pub fn can_be_interrupted(&self) -> bool {
+        self.restores
     }
 
     /// Whether the machine code was found in the cache, and nothing had to be compiled.
@@ -214,6 +230,7 @@ impl Target {
     /// How the module's state is restored after an execution, and why, for people.
     pub fn restore_plan(&self) -> String {
         match self.state.irreversible {
+            _ if !self.restores => "a new instance for every execution: faults are not handled here".to_owned(),
             Some(reason) => format!("a new instance for every execution: {reason}"),
             None => format!(
                 "kept instance: written pages (memories: {}), mutable globals ({}), tables when written ({}); \

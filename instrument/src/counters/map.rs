@@ -145,7 +145,7 @@ impl CounterMap {
                 break;
             }
             self.used = used;
-            if first % LINE_COUNTERS == 0 {
+            if first.is_multiple_of(LINE_COUNTERS) {
                 self.len = self.len.next_multiple_of(LINE_COUNTERS);
             }
             numbers[index] = CounterNumbers { first, len: placement.used, first_rare: self.len };

@@ -298,14 +298,17 @@ impl Region {
     }
 
     /// Calls `visit` with the offset and the bytes of everything that can differ from the snapshot, below it, in ascending
-    /// order. What is there and how it is cut into pieces depends on what was executed before; all other bytes are
+    /// order; with all if the region is not tracked. What is there and how it is cut into pieces depends on what was executed before; all other bytes are
     /// those of the image.
     ///
     /// # Safety
     ///
     /// As for [`Region::restore`].
     pub(super) unsafe fn visit_hot(&self, mut visit: impl FnMut(usize, &[u8])) {
-        let pages = &self.tracking().pages;
+        let Some(Tracking { pages, .. }) = self.tracking.get() else {
+            // SAFETY: by the contract.
+            return visit(0, unsafe { self.bytes() });
+        };
         let end = pages.image().len();
         // SAFETY: the contract is the same; the pages are inside the memory and readable.
         unsafe {
