@@ -127,7 +127,7 @@ fn mutants_rule(rng: &mut Rng) -> Rule {
         0 => Tail::Zero,
         _ => Tail::Random { seed: rng.word(), choices: RANDOM_CHOICES_MIN << rng.below(RANDOM_CHOICES_STEPS) },
     };
-    Rule { tail, wrap: true }
+    Rule { tail, wrap: true, close: true }
 }
 
 impl Campaign {

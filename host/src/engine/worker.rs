@@ -352,7 +352,7 @@ impl Worker {
             }
             report.execs += 1;
             report.input_bytes += input.len() as u64;
-            let outcome = executor.run_stream(&input, &Rule { tail, wrap: false })?;
+            let outcome = executor.run_stream(&input, &Rule { tail, ..Rule::default() })?;
             let observation = executor.observation();
             if matches!(outcome, Outcome::Rejected | Outcome::Overrun | Outcome::Interrupted) {
                 report.no_case(&outcome);

@@ -18,8 +18,8 @@ use super::target::Target;
 use super::trap;
 use super::variant::Variant;
 use super::wasi::{Wasi, WasiConfig};
-use crate::stream::Rule;
 use crate::stream::given::Given;
+use crate::stream::{Closing, Rule};
 use anyhow::{Context, Result, bail, ensure};
 use fuzzbox_instrument::layout;
 use std::num::NonZeroU64;
@@ -36,6 +36,8 @@ pub struct Executor {
     target: Arc<Target>,
     instance: Kept,
     gate: Arc<Gate>,
+    /// What call sites close with.
+    closing: Arc<Closing>,
     /// An execution happened since the state was restored.
     dirty: bool,
 }
@@ -52,6 +54,8 @@ struct Kept {
     lost: bool,
     /// The stream of the last execution.
     given: Given,
+    /// What the injected memory has for call sites to close with.
+    closing: Arc<Closing>,
     /// What the guest said that its failure is.
     class: Option<Arc<str>>,
 }
@@ -135,7 +139,7 @@ impl Executor {
     pub fn new(target: &Arc<Target>) -> Result<Self> {
         let gate = Arc::default();
         let instance = with_room(target.variant.stack_bytes(), || Kept::new(target, &gate))?;
-        Ok(Self { instance, target: target.clone(), gate, dirty: false })
+        Ok(Self { instance, target: target.clone(), gate, closing: Arc::default(), dirty: false })
     }
 
     /// A handle to interrupt executions with, from any thread; of use for as long as the executor lives.
@@ -178,6 +182,13 @@ impl Executor {
         self.execute(input, rule, Way::Restored)
     }
 
+    /// What call sites close with from now on in executions by a rule that says so.
+    pub fn set_closing(&mut self, closing: &Arc<Closing>) {
+        if !Arc::ptr_eq(&self.closing, closing) {
+            self.closing = closing.clone();
+        }
+    }
+
     /// Executes `input` from whatever state the last execution left: to measure what restoring takes, and nothing else.
     ///
     /// # Errors
@@ -199,6 +210,9 @@ impl Executor {
                 self.restore()?;
             }
             self.dirty = true;
+            if rule.close {
+                self.instance.close_with(&self.closing);
+            }
             self.instance.give(&self.target, input, rule, way == Way::Reporting);
             self.instance.run(&self.target, &self.gate, input)
         })
@@ -269,14 +283,25 @@ impl Kept {
         injected.forget_stream();
         let snapshot = Snapshot::take(target, &mut store, &instance, &injected, gate)?;
         store.data_mut().wasi.snapshot();
-        let given = Given::default();
-        Ok(Self { store, call, injected, snapshot, cut: false, lost: false, given, class: None })
+        let (given, closing) = (Given::default(), Arc::default());
+        Ok(Self { store, call, injected, snapshot, cut: false, lost: false, given, closing, class: None })
+    }
+
+    /// Lets call sites close with this.
+    fn close_with(&mut self, closing: &Arc<Closing>) {
+        if !Arc::ptr_eq(&self.closing, closing) {
+            self.closing = closing.clone();
+            self.injected.give_closing(closing);
+        }
     }
 
     /// Gives the guest its stream, if it draws.
     fn give(&mut self, target: &Target, input: &[u8], rule: &Rule, reporting: bool) {
         if target.injected.stream.is_some() {
             self.given.set(if target.takes_choices() { input } else { &[] }, rule);
+            if rule.close {
+                self.given.set_closings(self.closing.bytes().len());
+            }
             if reporting {
                 self.given.set_reporting();
             }

@@ -3,8 +3,8 @@
 use super::hash;
 use super::memory::Region;
 use super::target::INIT_FUEL_MAX;
-use crate::stream::Told;
 use crate::stream::given::Given;
+use crate::stream::{Closing, Told};
 use fuzzbox_instrument::layout::stream;
 use fuzzbox_instrument::{CounterMap, layout};
 use std::ops::Range;
@@ -41,6 +41,14 @@ impl Injected {
         if let Some(Range { start, .. }) = self.stream {
             // SAFETY: no guest runs.
             given.parts(|place, bytes| unsafe { self.region.write(start + place as usize, bytes) });
+        }
+    }
+
+    /// Says what call sites close with. That stays until it is said again.
+    pub(super) fn give_closing(&self, closing: &Closing) {
+        if let Some(Range { start, .. }) = self.stream {
+            // SAFETY: no guest runs.
+            unsafe { self.region.write(start + stream::CLOSINGS as usize, closing.bytes()) };
         }
     }
 

@@ -60,6 +60,11 @@ impl Given {
         }
     }
 
+    /// So many call sites have a closing, until the next stream is set.
+    pub fn set_closings(&mut self, sites: usize) {
+        self.put(layout::CLOSINGS_END, sites as u32);
+    }
+
     /// The guest is told that what it reports is read, until the next stream is set.
     pub fn set_reporting(&mut self) {
         self.put(layout::REPORT, 1);
@@ -78,7 +83,7 @@ impl Given {
 }
 
 /// As much as the host writes of the control block.
-const CONTROL_BYTES: usize = layout::ASKED as usize + 4;
+const CONTROL_BYTES: usize = layout::CLOSINGS_END as usize + 4;
 
 #[cfg(test)]
 mod tests {
@@ -95,7 +100,7 @@ mod tests {
         let many = encode(&vec![Choice::ZERO; LIMITS.0 + 9]);
         assert_eq!(limited(&many).count(), LIMITS.0);
         let mut given = Given::default();
-        given.set(&many, &Rule { tail: Tail::Random { seed: 1, choices: u32::MAX }, wrap: true });
+        given.set(&many, &Rule { tail: Tail::Random { seed: 1, choices: u32::MAX }, wrap: true, close: false });
         given.parts(|place, bytes| assert!(place as usize + bytes.len() <= layout::BLOBS_IN as usize));
     }
 }

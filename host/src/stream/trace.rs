@@ -33,9 +33,14 @@ impl Trace {
     /// given 3 1 4 1, drawn 3 1       3 1            asked: 3 1 0 0
     /// given 3 1, drawn 3 1 0         3 1 0          asked: 3 1
     /// ```
+    ///
+    /// Who was given other indices than zeros behind the end (by a [`Closing`](super::Closing)) had not asked by then, and was told 0 when it did:
+    /// what a stream says that ends with the last of them.
     #[must_use]
     pub fn canonical(mut self) -> Self {
-        let Some(len) = self.entropy else { return self };
+        let Some(entropy) = self.entropy else { return self };
+        let closed = self.choices.iter().rposition(|choice| choice.index().is_some_and(|index| index > 0));
+        let len = closed.map_or(0, |last| last + 1).max(entropy);
         self.choices.resize(len, Choice::ZERO);
         self.draws.resize(len, Draw::UNREAD);
         for span in &mut self.spans {
