@@ -1,5 +1,6 @@
 //! Rounds: the same seed finds the same corpus, however many workers there are.
 
+use super::closing::{Closings, Learner, Witness};
 use super::corpus::{Admitted, Corpus, Testcase};
 use super::mutate::Mutator;
 use super::rng::Rng;
@@ -62,6 +63,8 @@ pub struct Campaign {
     execs_at_len_max: u64,
     /// Executions that were spent on scores.
     climbing_execs: u64,
+    /// How mutants of streams end.
+    closings: Closings,
 }
 
 /// Sums over all executions of a campaign.
@@ -146,6 +149,7 @@ impl Campaign {
             len_max: 0,
             execs_at_len_max: 0,
             climbing_execs: 0,
+            closings: Closings::default(),
         }
     }
 
@@ -169,7 +173,7 @@ impl Campaign {
         let execs_max = usize::try_from(execs_max).unwrap_or(usize::MAX);
         let inputs: Vec<_> = std::iter::once(&empty).chain(seeds).take(execs_max).collect();
         let seen = Seen::nothing(self.target().edges.edges.len());
-        let known = Known { seen: &seen, targets: self.corpus.targets(), failures: &self.known };
+        let known = Known { seen: &seen, targets: self.corpus.targets(), failures: &self.known, closing: self.closings.table() };
         let variants = &self.variants;
         let reports = workers.run(variants, inputs.len() as u64, |task, worker| {
             let mut report = Report::default();
@@ -214,7 +218,7 @@ impl Campaign {
         let (seed, number, corpus, mutator) = (self.seed, self.totals.rounds, &self.corpus, &self.mutator);
         let (len_max, variants) = (self.len_max, &self.variants);
         let choices = self.target().takes_choices();
-        let known = Known { seen: corpus.seen(), targets: corpus.targets(), failures: &self.known };
+        let known = Known { seen: corpus.seen(), targets: corpus.targets(), failures: &self.known, closing: self.closings.table() };
         let reports = workers.run(variants, TASKS.min(execs), |task, worker| {
             let mut report = Report::default();
             let mut rng = Rng::of_task(seed, number, task);
@@ -248,12 +252,15 @@ impl Campaign {
             }
             Ok(report)
         })?;
-        let Some(reports) = reports.filter(|_| !workers.aborted()) else { return Ok(None) };
+        let Some(mut reports) = reports.filter(|_| !workers.aborted()) else { return Ok(None) };
+        let witnesses: Vec<_> = reports.iter_mut().filter_map(|report| report.witness.take()).collect();
         let mut round = Round::default();
         self.totals.rounds += 1;
         let admitted = self.merge(reports, signature, &mut round);
         self.trim(workers, admitted, execs_max - execs, signature, &mut round)?;
         self.climb(workers, execs_max.saturating_sub(self.totals.execs - before), signature, &mut round)?;
+        let left = execs_max.saturating_sub(self.totals.execs - before);
+        self.learn_to_close(workers, &witnesses, left, signature, &mut round)?;
         for edge in self.progress.retire(&self.corpus, self.totals.execs) {
             self.corpus.retire(edge);
         }
@@ -276,7 +283,7 @@ impl Campaign {
             admitted.into_iter().partition(|admitted| trims && self.is_trimmed(admitted));
         let share = (execs_max / (trimmed.len() as u64).max(1)).min(TRIM_EXECS_MAX);
         let (corpus, variants) = (&self.corpus, &self.variants);
-        let known = Known { seen: corpus.seen(), targets: corpus.targets(), failures: &self.known };
+        let known = Known { seen: corpus.seen(), targets: corpus.targets(), failures: &self.known, closing: self.closings.table() };
         let reports = workers.run(variants, trimmed.len() as u64, |task, worker| {
             let mut report = Report::default();
             let Admitted { index, news, .. } = &trimmed[usize::try_from(task)?];
@@ -329,7 +336,7 @@ impl Campaign {
         if climbs.is_empty() || share == 0 {
             return Ok(());
         }
-        let known = Known { seen: corpus.seen(), targets: corpus.targets(), failures: &self.known };
+        let known = Known { seen: corpus.seen(), targets: corpus.targets(), failures: &self.known, closing: self.closings.table() };
         let (seed, number) = (self.seed, self.totals.rounds);
         let reports = workers.run(variants, climbs.len() as u64, |task, worker| {
             let mut report = Report::default();
@@ -347,6 +354,44 @@ impl Campaign {
                 self.settle(admitted, round);
             }
             self.corpus.climbed(&climb.label, cut);
+        }
+        Ok(())
+    }
+
+    /// Learns from executions that overran how streams end, in at most `execs_max` others. If that is aborted nothing happens, as for
+    /// [`Campaign::climb`].
+    fn learn_to_close(
+        &mut self,
+        workers: &Workers,
+        witnesses: &[Witness],
+        execs_max: u64,
+        signature: &dyn Fn(&Outcome) -> String,
+        round: &mut Round,
+    ) -> Result<()> {
+        let execs = self.closings.budget(self.totals.execs, self.totals.overruns).min(execs_max);
+        if witnesses.is_empty() || execs == 0 {
+            return Ok(());
+        }
+        let (corpus, variants, closings) = (&self.corpus, &self.variants, &self.closings);
+        let (seed, number) = (self.seed, self.totals.rounds);
+        let known =
+            Known { seen: corpus.seen(), targets: corpus.targets(), failures: &self.known, closing: closings.table() };
+        let results = workers.run(variants, 1, |_, worker| {
+            let mut report = Report::default();
+            let learner = Learner::new(closings.clone(), execs, Rng::of_task(seed, number, u64::MAX));
+            let samples = corpus.testcases().iter().map(|testcase| testcase.sample.as_ref());
+            let learned = learner.learn(samples, witnesses, &mut |input, rule, closing| {
+                worker.probe(variants, Known { closing, ..known }, (input, rule), &mut report)
+            })?;
+            Ok((learned, report))
+        })?;
+        let result = results.filter(|_| !workers.aborted()).and_then(|mut results| results.pop());
+        let Some((mut learned, report)) = result else { return Ok(()) };
+        let changed = learned.table() != self.closings.table();
+        learned.spent(report.execs, self.totals.overruns, changed);
+        self.closings = learned;
+        for admitted in self.merge(vec![report], signature, round) {
+            self.settle(admitted, round);
         }
         Ok(())
     }

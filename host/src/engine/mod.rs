@@ -6,6 +6,7 @@
 
 mod campaign;
 mod climb;
+mod closing;
 mod corpus;
 mod dictionary;
 mod mutate;

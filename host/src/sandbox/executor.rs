@@ -9,7 +9,7 @@ use super::host::{Host, Limits};
 use super::injected::Injected;
 use super::interrupt::{Gate, Interrupter};
 use super::observation::Observation;
-use super::outcome::{Outcome, Trap};
+use super::outcome::{Outcome, Trap, TrapKind};
 use super::prepare::{initialiser_failed, prepare};
 use super::settings::Settings;
 use super::snapshot::{Snapshot, region};
@@ -332,6 +332,9 @@ impl Kept {
         let outcome = self.outcome(target, result)?;
         let overrun = self.snapshot.forbidden_was_opened() && outcome.trap().is_none();
         let outcome = if overrun { Outcome::Crash(Trap::input_overrun()) } else { outcome };
+        // Which of the limits such a recursion meets first depends on the size of its frames.
+        let away = overflows(&outcome) && target.takes_choices() && self.injected.runs_away();
+        let outcome = if away { Outcome::Overrun } else { outcome };
         let failed = outcome.trap().is_some() && target.variant.frames_max().is_none();
         self.cut = failed || self.store.data().frames.cut;
         Ok(if interrupted { Outcome::Interrupted } else { outcome })
@@ -381,6 +384,12 @@ impl Kept {
         let tables = self.injected.flag(layout::FLAG_TABLE_WRITE);
         self.snapshot.restore(&mut self.store, tables)
     }
+}
+
+/// Whether it may be that the stack was too small: that of the machine, or that in the guest's memory.
+fn overflows(outcome: &Outcome) -> bool {
+    use TrapKind as K;
+    outcome.trap().is_some_and(|trap| matches!(trap.kind, K::StackOverflow | K::MemoryOutOfBounds | K::NullWrite))
 }
 
 fn wasi_config(target: &Target) -> WasiConfig {

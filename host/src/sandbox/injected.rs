@@ -4,7 +4,7 @@ use super::hash;
 use super::memory::Region;
 use super::target::INIT_FUEL_MAX;
 use crate::stream::given::Given;
-use crate::stream::{Closing, Told};
+use crate::stream::{Closing, Told, Trace};
 use fuzzbox_instrument::layout::stream;
 use fuzzbox_instrument::{CounterMap, layout};
 use std::ops::Range;
@@ -71,6 +71,17 @@ impl Injected {
     pub(super) fn status(&self) -> u32 {
         let status = self.stream().get(stream::STATUS as usize..).and_then(|bytes| bytes.first_chunk());
         status.map_or(0, |&bytes| u32::from_le_bytes(bytes))
+    }
+
+    /// Whether the guest drew in a recursion without end; only where draws are recorded.
+    pub(super) fn runs_away(&self) -> bool {
+        let area = self.stream();
+        let item = |place: u32| {
+            let bytes = area.get(place as usize..).and_then(|bytes| bytes.first_chunk());
+            bytes.map_or(0, |&bytes| u32::from_le_bytes(bytes) / stream::ITEM_BYTES) as usize
+        };
+        let given = item(stream::END).max(item(stream::RANDOM_END));
+        item(stream::POSITION) > given && Trace::read(area).runs_away(given)
     }
 
     pub(super) fn region(&self) -> &Arc<Region> {
