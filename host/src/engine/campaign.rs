@@ -133,6 +133,11 @@ fn mutants_rule(rng: &mut Rng) -> Rule {
     Rule { tail, wrap: true, close: true }
 }
 
+/// Executions that overran.
+fn witnesses(reports: &mut [Report]) -> Vec<Witness> {
+    reports.iter_mut().filter_map(|report| report.witness.take()).collect()
+}
+
 impl Campaign {
     /// A campaign against `target` that has not executed anything.
     pub fn new(target: Arc<Target>, seed: u64, mutator: Mutator) -> Self {
@@ -178,11 +183,12 @@ impl Campaign {
         let reports = workers.run(variants, inputs.len() as u64, |task, worker| {
             let mut report = Report::default();
             worker.input.clone_from(inputs[usize::try_from(task)?]);
-            worker.rule = Rule::default();
+            worker.rule = Rule { close: true, ..Rule::default() };
             worker.execute(variants, known, &mut report)?;
             Ok(report)
         })?;
-        let Some(reports) = reports.filter(|_| !workers.aborted()) else { return Ok(None) };
+        let Some(mut reports) = reports.filter(|_| !workers.aborted()) else { return Ok(None) };
+        let witnesses = witnesses(&mut reports);
         let longest = inputs.iter().map(|input| input.len()).max().unwrap_or(0);
         self.len_max = longest.max(LEN_MAX_START).min(self.len_limit());
         let mut round = Round::default();
@@ -196,6 +202,8 @@ impl Campaign {
             self.corpus.keep_empty();
             round.found.push(Found { index: 0, new_edges: Vec::new(), edges: 0 });
         }
+        let left = (execs_max as u64).saturating_sub(self.totals.execs);
+        self.learn_to_close(workers, &witnesses, left, signature, &mut round)?;
         Ok(Some(round))
     }
 
@@ -253,7 +261,7 @@ impl Campaign {
             Ok(report)
         })?;
         let Some(mut reports) = reports.filter(|_| !workers.aborted()) else { return Ok(None) };
-        let witnesses: Vec<_> = reports.iter_mut().filter_map(|report| report.witness.take()).collect();
+        let witnesses = witnesses(&mut reports);
         let mut round = Round::default();
         self.totals.rounds += 1;
         let admitted = self.merge(reports, signature, &mut round);

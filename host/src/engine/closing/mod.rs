@@ -7,8 +7,8 @@
 //! Only who overruns pays for that. After a round in which executions did, some are executed again:
 //!
 //! 1. Sites that draw behind the end of such a stream are those to close. Testcases of the corpus tell which of their alternatives ended.
-//! 2. A site that nobody saw ending is tried with each of its alternatives, for all of its draws alike, where it first drew; and
-//!    streams end at random, which finds what several sites need of one another.
+//! 2. A site that nobody saw ending is tried with each of its alternatives, for all of its draws alike, where it first drew, together with others and
+//!    alone. If that ends nothing, streams end at random, which finds what several sites need of one another.
 //! 3. All alternatives of the sites are executed where little is left to draw, followed by the table so far, until it stays as it is. So an
 //!    alternative that no testcase has is found too, and the table has the shortest.
 //!
@@ -17,7 +17,6 @@
 mod costs;
 
 use super::rng::Rng;
-use crate::stream::closing::CLOSING_INDEX_MAX;
 use crate::stream::{Choice, Closing, Node, Rule, Tail, Trace, encode};
 use anyhow::Result;
 use costs::{Costs, can_close};
@@ -37,7 +36,7 @@ const UNKNOWN_MAX: usize = 16;
 /// Random choices of an execution that looks for ends.
 const RANDOM_CHOICES: u32 = 1024;
 /// Streams that are ended at random, for each length.
-const RANDOM_STREAMS: u32 = 2;
+const RANDOM_STREAMS: u32 = 4;
 
 /// An execution that overran: its stream, and how that was read.
 #[derive(Clone, Debug)]
@@ -156,29 +155,54 @@ impl Learner {
     /// Makes the table better for what was drawn without an end, of which the stream and its random part gave the first.
     fn look(&mut self, trace: &Trace, given: usize, run: &mut Run<'_>) -> Result<()> {
         let sites = closers(trace, given);
-        self.closings.involved.extend(sites.iter().map(|&(site, ..)| site));
+        self.closings.involved.extend(sites.iter().map(|closer| closer.site));
         self.update();
-        let unknown = |&&(site, ..): &&(u32, usize, u64)| self.closings.costs.site(site).is_none();
-        let unknown: Vec<_> = sites.iter().filter(unknown).take(UNKNOWN_MAX).copied().collect();
-        for &(site, at, max) in &unknown {
-            self.try_all(site, &trace.choices[..at], max, run)?;
-        }
-        if unknown.iter().any(|&(site, ..)| self.closings.costs.site(site).is_none()) {
+        self.try_unknown(&sites, trace, run)?;
+        if !self.unknown(&sites).is_empty() {
             self.end_at_random(&trace.choices[..given], run)?;
         }
         self.update();
         self.explore(&sites, run)
     }
 
-    /// Executes each alternative of a site that nobody saw ending, wherever it draws behind these choices.
-    fn try_all(&mut self, site: u32, before: &[Choice], max: u64, run: &mut Run<'_>) -> Result<()> {
-        for index in 0..=max {
-            let mut table = Closing::clone(&self.closings.table);
-            table.set(site, index);
-            self.zeros(before, &Arc::new(table), run)?;
+    /// Those that nobody saw ending.
+    fn unknown(&self, sites: &[Closer]) -> Vec<Closer> {
+        let unknown = |closer: &&Closer| self.closings.costs.site(closer.site).is_none();
+        sites.iter().filter(unknown).take(UNKNOWN_MAX).copied().collect()
+    }
+
+    /// Executes alternatives of sites that nobody saw ending: the second of all, the third, and so on, since an author who does not have
+    /// the smallest one first may well have it last everywhere; then those of one site.
+    fn try_unknown(&mut self, sites: &[Closer], trace: &Trace, run: &mut Run<'_>) -> Result<()> {
+        let unknown = self.unknown(sites);
+        let Some(first) = unknown.iter().map(|closer| closer.first).min() else { return Ok(()) };
+        for index in 1..=unknown.iter().map(|closer| closer.max).max().unwrap_or(0) {
+            let indices = unknown.iter().map(|closer| (closer.site, index.min(closer.max)));
+            self.try_table(&trace.choices[..first], indices, run)?;
         }
-        self.update();
+        for closer in unknown {
+            for index in 0..=closer.max {
+                if self.closings.costs.site(closer.site).is_none() {
+                    self.try_table(&trace.choices[..closer.first], [(closer.site, index)].into_iter(), run)?;
+                }
+            }
+            self.update();
+        }
         Ok(())
+    }
+
+    /// Ends a stream with other indices at some sites.
+    fn try_table(
+        &mut self,
+        choices: &[Choice],
+        indices: impl Iterator<Item = (u32, u64)>,
+        run: &mut Run<'_>,
+    ) -> Result<()> {
+        let mut table = Closing::clone(&self.closings.table);
+        for (site, index) in indices {
+            table.set(site, index);
+        }
+        self.zeros(choices, &Arc::new(table), run)
     }
 
     /// Ends a stream at random, cut to half as much again and again: what has little left to draw is likely to end.
@@ -198,10 +222,10 @@ impl Learner {
     }
 
     /// Executes the alternatives of sites where little is left to draw, until the table stays as it is.
-    fn explore(&mut self, sites: &[(u32, usize, u64)], run: &mut Run<'_>) -> Result<()> {
+    fn explore(&mut self, sites: &[Closer], run: &mut Run<'_>) -> Result<()> {
         loop {
             let before = self.closings.table.clone();
-            for &(site, _, max) in sites {
+            for &Closer { site, max, .. } in sites {
                 let explored = self.closings.explored.get(&site).map_or(0, |&explored| explored);
                 let Some(start) = self.closings.costs.site(site).map(|site| site.before().to_vec()) else { continue };
                 for index in explored..=max {
@@ -251,15 +275,27 @@ fn given(trace: &Trace, rule: &Rule) -> usize {
     trace.given.max(random).min(trace.draws.len())
 }
 
-/// The sites that closed something, those that did most often first: where each drew first, and its largest index of all.
-fn closers(trace: &Trace, given: usize) -> Vec<(u32, usize, u64)> {
-    let mut sites: BTreeMap<u32, (usize, usize, u64)> = BTreeMap::new();
-    for (at, draw) in trace.draws.iter().enumerate().skip(given).filter(|(_, draw)| can_close(draw)) {
-        let (draws, _, max) = sites.entry(draw.site).or_insert((0, at, 0));
-        *draws += 1;
-        *max = draw.max.max(*max).min(CLOSING_INDEX_MAX);
+/// A site that drew behind the end of a stream.
+#[derive(Clone, Copy, Debug)]
+struct Closer {
+    site: u32,
+    /// Its first draw there.
+    first: usize,
+    /// How often it drew there.
+    draws: usize,
+    /// The largest index that was possible.
+    max: u64,
+}
+
+/// The sites that drew behind what was given, those that did most often first.
+fn closers(trace: &Trace, given: usize) -> Vec<Closer> {
+    let mut sites: BTreeMap<u32, Closer> = BTreeMap::new();
+    for (first, draw) in trace.draws.iter().enumerate().skip(given).filter(|(_, draw)| can_close(draw)) {
+        let closer = sites.entry(draw.site).or_insert(Closer { site: draw.site, first, draws: 0, max: 0 });
+        closer.draws += 1;
+        closer.max = closer.max.max(draw.max);
     }
-    let mut sites: Vec<_> = sites.into_iter().map(|(site, (draws, at, max))| (draws, site, at, max)).collect();
-    sites.sort_unstable_by_key(|&(draws, site, ..)| (std::cmp::Reverse(draws), site));
-    sites.into_iter().map(|(_, site, at, max)| (site, at, max)).collect()
+    let mut sites: Vec<_> = sites.into_values().collect();
+    sites.sort_unstable_by_key(|closer| (std::cmp::Reverse(closer.draws), closer.site));
+    sites
 }
