@@ -21,6 +21,8 @@ pub(super) struct Costs(BTreeMap<u32, Site>);
 pub(super) struct Site {
     /// By index: the fewest draws from one that took it to the end of an execution; `None` if none ended.
     fewest: Vec<Option<u32>>,
+    /// The largest index that was possible.
+    max: u64,
     /// The stream of the execution in which the fewest draws of all followed, and where in it the site drew.
     shown: Option<(Arc<[Choice]>, usize)>,
 }
@@ -39,6 +41,7 @@ impl Costs {
         for (at, (draw, choice)) in draws.iter().zip(choices).enumerate() {
             let Some(index) = choice.index().filter(|&index| can_close(draw) && index <= draw.max) else { continue };
             let site = self.0.entry(draw.site).or_default();
+            site.max = site.max.max(draw.max);
             let behind = u32::try_from(draws.len() - at).unwrap_or(u32::MAX);
             if site.least().is_none_or(|least| behind < least) {
                 let stream = stream.get_or_insert_with(|| choices.into());
@@ -76,6 +79,11 @@ impl Site {
     fn best(&self) -> u64 {
         let known = (0..).zip(&self.fewest).filter_map(|(index, fewest)| fewest.map(|fewest| (fewest, index)));
         known.min().map_or(0, |(_, index)| index)
+    }
+
+    /// The largest index that was possible.
+    pub(super) fn max(&self) -> u64 {
+        self.max
     }
 
     /// The choices before a draw at the site after which little was left.

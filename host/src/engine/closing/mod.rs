@@ -7,14 +7,16 @@
 //! Only who overruns pays for that. After a round in which executions did, some are executed again:
 //!
 //! 1. Sites that draw behind the end of such a stream are those to close. Testcases of the corpus tell which of their alternatives ended.
-//! 2. A site that nobody saw ending is tried with each of its alternatives, for all of its draws alike, where it first drew, together with others and
-//!    alone. If that ends nothing, streams end at random, which finds what several sites need of one another.
+//! 2. The shortest stream that overruns is closed with other alternatives of sites that nobody saw ending, all draws of a site alike: the same of all sites, those of
+//!    each, any. What still overruns shows further sites.
 //! 3. All alternatives of the sites are executed where little is left to draw, followed by the table so far, until it stays as it is. So an
 //!    alternative that no testcase has is found too, and the table has the shortest.
 //!
 //! A table changes what mutants are like, and never what a stream means: [`Closing`].
 
 mod costs;
+#[cfg(test)]
+mod tests;
 
 use super::rng::Rng;
 use crate::stream::{Choice, Closing, Node, Rule, Tail, Trace, encode};
@@ -33,10 +35,8 @@ const WITNESSES_MAX: usize = 4;
 const ATTEMPTS: usize = 8;
 /// Sites of one witness that nobody saw ending and that are tried.
 const UNKNOWN_MAX: usize = 16;
-/// Random choices of an execution that looks for ends.
-const RANDOM_CHOICES: u32 = 1024;
-/// Streams that are ended at random, for each length.
-const RANDOM_STREAMS: u32 = 4;
+/// Tables at random that are tried for them.
+const RANDOM_TABLES: u32 = 32;
 
 /// An execution that overran: its stream, and how that was read.
 #[derive(Clone, Debug)]
@@ -67,7 +67,7 @@ pub(super) struct Closings {
     costs: Costs,
     /// Sites that drew in executions which overran, behind the end of their streams.
     involved: BTreeSet<u32>,
-    /// Sites of these whose alternatives were executed with the table as it is, and how many.
+    /// How many alternatives of each of these were executed with the table as it is.
     explored: BTreeMap<u32, u64>,
     /// Testcases that were noted.
     noted: usize,
@@ -135,7 +135,8 @@ impl Learner {
             for _ in 0..ATTEMPTS {
                 let Some(trace) = self.overrun(witness, run)? else { break };
                 let before = self.closings.table.clone();
-                self.look(&trace, given(&trace, &witness.rule), run)?;
+                let given = given(&trace, &witness.rule);
+                self.look(trace, given, run)?;
                 if self.closings.table == before {
                     break;
                 }
@@ -152,86 +153,112 @@ impl Learner {
         Ok(if let Probed::Overran(trace) = probed { Some(trace) } else { None })
     }
 
-    /// Makes the table better for what was drawn without an end, of which the stream and its random part gave the first.
-    fn look(&mut self, trace: &Trace, given: usize, run: &mut Run<'_>) -> Result<()> {
-        let sites = closers(trace, given);
-        self.closings.involved.extend(sites.iter().map(|closer| closer.site));
+    /// Makes the table better for a stream that overran.
+    fn look(&mut self, overran: Trace, given: usize, run: &mut Run<'_>) -> Result<()> {
+        let (trace, given) = self.shortest(overran, given, run)?;
+        self.involve(&trace, given);
         self.update();
-        self.try_unknown(&sites, trace, run)?;
-        if !self.unknown(&sites).is_empty() {
-            self.end_at_random(&trace.choices[..given], run)?;
-        }
+        self.try_unknown(&trace, given, run)?;
         self.update();
-        self.explore(&sites, run)
+        self.explore(run)
     }
 
-    /// Those that nobody saw ending.
-    fn unknown(&self, sites: &[Closer]) -> Vec<Closer> {
-        let unknown = |closer: &&Closer| self.closings.costs.site(closer.site).is_none();
-        sites.iter().filter(unknown).take(UNKNOWN_MAX).copied().collect()
+    /// The shortest beginning of a stream that overruns if it is closed, as far as bisection tells: little of what it leaves to
+    /// draw is of no interest. Those that end tell something as well.
+    fn shortest(&mut self, overran: Trace, given: usize, run: &mut Run<'_>) -> Result<(Trace, usize)> {
+        let table = self.closings.table.clone();
+        let (mut shortest, mut ends, mut len) = (overran, None, given);
+        while ends.map_or(0, |ends| ends + 1) < len {
+            let middle = ends.map_or(0, |ends| ends + (len - ends) / 2);
+            match self.zeros(&shortest.choices[..middle], &table, run)? {
+                Probed::Overran(trace) => (shortest, len) = (trace, middle),
+                Probed::Ended(_) | Probed::Other => ends = Some(middle),
+            }
+        }
+        Ok((shortest, len))
+    }
+
+    /// The sites that close a stream are to be closed.
+    fn involve(&mut self, trace: &Trace, given: usize) {
+        self.closings.involved.extend(closers(trace, given).into_keys());
     }
 
     /// Executes alternatives of sites that nobody saw ending: the second of all, the third, and so on, since an author who does not have
-    /// the smallest one first may well have it last everywhere; then those of one site.
-    fn try_unknown(&mut self, sites: &[Closer], trace: &Trace, run: &mut Run<'_>) -> Result<()> {
-        let unknown = self.unknown(sites);
-        let Some(first) = unknown.iter().map(|closer| closer.first).min() else { return Ok(()) };
-        for index in 1..=unknown.iter().map(|closer| closer.max).max().unwrap_or(0) {
-            let indices = unknown.iter().map(|closer| (closer.site, index.min(closer.max)));
-            self.try_table(&trace.choices[..first], indices, run)?;
-        }
-        for closer in unknown {
-            for index in 0..=closer.max {
-                if self.closings.costs.site(closer.site).is_none() {
-                    self.try_table(&trace.choices[..closer.first], [(closer.site, index)].into_iter(), run)?;
-                }
+    /// the smallest one first may well have it last everywhere; those of one site; any. What overruns shows what else has to end.
+    fn try_unknown(&mut self, trace: &Trace, given: usize, run: &mut Run<'_>) -> Result<()> {
+        let stream = &trace.choices[..given];
+        let mut unknown = Sites::new();
+        self.meet(&mut unknown, trace, given);
+        let mut met = 0;
+        while unknown.len() > met {
+            met = unknown.len();
+            for index in 1..=unknown.values().max().copied().unwrap_or(0) {
+                let indices: Sites = unknown.iter().map(|(&site, &max)| (site, index.min(max))).collect();
+                self.try_table(stream, &indices, &mut unknown, run)?;
             }
-            self.update();
+        }
+        for (site, max) in unknown.clone() {
+            for index in 0..=max {
+                self.try_table(stream, &Sites::from([(site, index)]), &mut unknown, run)?;
+            }
+        }
+        for _ in 0..RANDOM_TABLES {
+            let any = unknown.iter().map(|(&site, &max)| (site, self.rng.below(max as usize + 1) as u64));
+            let indices: Sites = any.collect();
+            self.try_table(stream, &indices, &mut unknown, run)?;
         }
         Ok(())
     }
 
-    /// Ends a stream with other indices at some sites.
+    /// Ends a stream with other indices at some sites, unless there are none left of which nobody saw an end.
     fn try_table(
         &mut self,
-        choices: &[Choice],
-        indices: impl Iterator<Item = (u32, u64)>,
+        stream: &[Choice],
+        indices: &Sites,
+        unknown: &mut Sites,
         run: &mut Run<'_>,
     ) -> Result<()> {
+        if unknown.is_empty() {
+            return Ok(());
+        }
         let mut table = Closing::clone(&self.closings.table);
-        for (site, index) in indices {
+        for (&site, &index) in indices {
             table.set(site, index);
         }
-        self.zeros(choices, &Arc::new(table), run)
+        match self.zeros(stream, &Arc::new(table), run)? {
+            Probed::Overran(trace) => self.meet(unknown, &trace, stream.len()),
+            Probed::Ended(_) => {
+                unknown.retain(|&site, _| self.closings.costs.site(site).is_none());
+                self.update();
+            }
+            Probed::Other => {}
+        }
+        Ok(())
     }
 
-    /// Ends a stream at random, cut to half as much again and again: what has little left to draw is likely to end.
-    fn end_at_random(&mut self, choices: &[Choice], run: &mut Run<'_>) -> Result<()> {
-        let table = self.closings.table.clone();
-        let mut len = choices.len();
-        loop {
-            for _ in 0..RANDOM_STREAMS {
-                let tail = Tail::Random { seed: self.rng.word(), choices: len as u32 + RANDOM_CHOICES };
-                self.probe(&encode(&choices[..len]), &Rule { tail, wrap: false, close: true }, &table, run)?;
+    /// Adds sites that close a stream and that nobody saw ending, as far as there is room.
+    fn meet(&mut self, unknown: &mut Sites, trace: &Trace, given: usize) {
+        self.involve(trace, given);
+        for (site, new) in closers(trace, given) {
+            if self.closings.costs.site(site).is_none() && unknown.len() < UNKNOWN_MAX {
+                let max = unknown.entry(site).or_default();
+                *max = new.max(*max);
             }
-            if len == 0 {
-                return Ok(());
-            }
-            len /= 2;
         }
     }
 
-    /// Executes the alternatives of sites where little is left to draw, until the table stays as it is.
-    fn explore(&mut self, sites: &[Closer], run: &mut Run<'_>) -> Result<()> {
+    /// Executes all alternatives of the sites where little is left to draw, until the table stays as it is.
+    fn explore(&mut self, run: &mut Run<'_>) -> Result<()> {
         loop {
             let before = self.closings.table.clone();
-            for &Closer { site, max, .. } in sites {
-                let explored = self.closings.explored.get(&site).map_or(0, |&explored| explored);
-                let Some(start) = self.closings.costs.site(site).map(|site| site.before().to_vec()) else { continue };
+            for number in self.closings.involved.clone() {
+                let Some(site) = self.closings.costs.site(number) else { continue };
+                let (start, max) = (site.before().to_vec(), site.max());
+                let explored = self.closings.explored.get(&number).map_or(0, |&explored| explored);
                 for index in explored..=max {
                     self.zeros(&[&start[..], &[Choice::Index(index)]].concat(), &before, run)?;
                 }
-                self.closings.explored.insert(site, explored.max(max + 1));
+                self.closings.explored.insert(number, explored.max(max + 1));
             }
             self.update();
             if self.closings.table == before || self.execs == 0 {
@@ -241,9 +268,9 @@ impl Learner {
     }
 
     /// Executes these choices and what the table makes of their end.
-    fn zeros(&mut self, choices: &[Choice], table: &Arc<Closing>, run: &mut Run<'_>) -> Result<()> {
+    fn zeros(&mut self, choices: &[Choice], table: &Arc<Closing>, run: &mut Run<'_>) -> Result<Probed> {
         let rule = Rule { tail: Tail::Zero, wrap: false, close: true };
-        self.probe(&encode(choices), &rule, table, run).map(drop)
+        self.probe(&encode(choices), &rule, table, run)
     }
 
     fn probe(&mut self, input: &[u8], rule: &Rule, table: &Arc<Closing>, run: &mut Run<'_>) -> Result<Probed> {
@@ -275,27 +302,15 @@ fn given(trace: &Trace, rule: &Rule) -> usize {
     trace.given.max(random).min(trace.draws.len())
 }
 
-/// A site that drew behind the end of a stream.
-#[derive(Clone, Copy, Debug)]
-struct Closer {
-    site: u32,
-    /// Its first draw there.
-    first: usize,
-    /// How often it drew there.
-    draws: usize,
-    /// The largest index that was possible.
-    max: u64,
-}
+/// Sites, and an index of each.
+type Sites = BTreeMap<u32, u64>;
 
-/// The sites that drew behind what was given, those that did most often first.
-fn closers(trace: &Trace, given: usize) -> Vec<Closer> {
-    let mut sites: BTreeMap<u32, Closer> = BTreeMap::new();
-    for (first, draw) in trace.draws.iter().enumerate().skip(given).filter(|(_, draw)| can_close(draw)) {
-        let closer = sites.entry(draw.site).or_insert(Closer { site: draw.site, first, draws: 0, max: 0 });
-        closer.draws += 1;
-        closer.max = closer.max.max(draw.max);
+/// The sites that drew behind what was given, and the largest index of each.
+fn closers(trace: &Trace, given: usize) -> Sites {
+    let mut sites = Sites::new();
+    for draw in trace.draws.iter().skip(given).filter(|draw| can_close(draw)) {
+        let max = sites.entry(draw.site).or_default();
+        *max = draw.max.max(*max);
     }
-    let mut sites: Vec<_> = sites.into_values().collect();
-    sites.sort_unstable_by_key(|closer| (std::cmp::Reverse(closer.draws), closer.site));
     sites
 }
