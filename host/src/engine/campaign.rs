@@ -4,6 +4,7 @@ use super::closing::{Closings, Learner, Witness};
 use super::corpus::{Admitted, Corpus, Testcase};
 use super::mutate::Mutator;
 use super::rng::Rng;
+use super::round::{Failure, Found, Round, Totals};
 use super::scheduler::Scheduler;
 use super::targets::Climb;
 use super::variants::Progress;
@@ -67,63 +68,6 @@ pub struct Campaign {
     closings: Closings,
 }
 
-/// Sums over all executions of a campaign.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Executions.
-    pub execs: u64,
-    /// Rounds that were finished.
-    pub rounds: u64,
-    /// Executions whose input the harness rejected.
-    pub rejected: u64,
-    /// Executions that drew more than they may: nobody knows how they would have ended.
-    pub overruns: u64,
-    /// Executions that ran out of fuel.
-    pub hangs: u64,
-    /// About the fuel that it took: what the mutated testcases take, and the limit for each hang. (Most executions are not
-    /// metered.)
-    pub fuel: u64,
-    /// Executions whose input was as long as the limit allows.
-    pub at_len_max: u64,
-    /// Bytes of all inputs that were executed.
-    pub input_bytes: u64,
-    /// The number of executions at which the last new edge was found.
-    pub execs_at_new_edge: u64,
-}
-
-/// A failure with a signature that this campaign had not seen.
-#[derive(Clone, Debug)]
-pub struct Failure {
-    /// The input that shows it.
-    pub input: Arc<[u8]>,
-    /// How it ended.
-    pub outcome: Outcome,
-    /// Trap kind and normalised frames.
-    pub signature: String,
-    /// Executions up to the end of the round that found it.
-    pub execs: u64,
-}
-
-/// A testcase that was added.
-#[derive(Clone, Debug)]
-pub struct Found {
-    /// Its index in the corpus.
-    pub index: usize,
-    /// Edges that nobody reached before it.
-    pub new_edges: Vec<u32>,
-    /// Edges reached by all testcases up to it.
-    pub edges: usize,
-}
-
-/// What a round brought.
-#[derive(Clone, Debug, Default)]
-pub struct Round {
-    /// New testcases, in the order in which they were added.
-    pub found: Vec<Found>,
-    /// New failures.
-    pub failures: Vec<Failure>,
-}
-
 /// How a mutant of a choice stream is read: half of them go on with random choices.
 fn mutants_rule(rng: &mut Rng) -> Rule {
     let tail = match rng.below(2) {
@@ -178,7 +122,12 @@ impl Campaign {
         let execs_max = usize::try_from(execs_max).unwrap_or(usize::MAX);
         let inputs: Vec<_> = std::iter::once(&empty).chain(seeds).take(execs_max).collect();
         let seen = Seen::nothing(self.target().edges.edges.len());
-        let known = Known { seen: &seen, targets: self.corpus.targets(), failures: &self.known, closing: self.closings.table() };
+        let known = Known {
+            seen: &seen,
+            targets: self.corpus.targets(),
+            failures: &self.known,
+            closing: self.closings.table(),
+        };
         let variants = &self.variants;
         let reports = workers.run(variants, inputs.len() as u64, |task, worker| {
             let mut report = Report::default();
@@ -226,7 +175,12 @@ impl Campaign {
         let (seed, number, corpus, mutator) = (self.seed, self.totals.rounds, &self.corpus, &self.mutator);
         let (len_max, variants) = (self.len_max, &self.variants);
         let choices = self.target().takes_choices();
-        let known = Known { seen: corpus.seen(), targets: corpus.targets(), failures: &self.known, closing: self.closings.table() };
+        let known = Known {
+            seen: corpus.seen(),
+            targets: corpus.targets(),
+            failures: &self.known,
+            closing: self.closings.table(),
+        };
         let reports = workers.run(variants, TASKS.min(execs), |task, worker| {
             let mut report = Report::default();
             let mut rng = Rng::of_task(seed, number, task);
@@ -291,7 +245,12 @@ impl Campaign {
             admitted.into_iter().partition(|admitted| trims && self.is_trimmed(admitted));
         let share = (execs_max / (trimmed.len() as u64).max(1)).min(TRIM_EXECS_MAX);
         let (corpus, variants) = (&self.corpus, &self.variants);
-        let known = Known { seen: corpus.seen(), targets: corpus.targets(), failures: &self.known, closing: self.closings.table() };
+        let known = Known {
+            seen: corpus.seen(),
+            targets: corpus.targets(),
+            failures: &self.known,
+            closing: self.closings.table(),
+        };
         let reports = workers.run(variants, trimmed.len() as u64, |task, worker| {
             let mut report = Report::default();
             let Admitted { index, news, .. } = &trimmed[usize::try_from(task)?];
@@ -344,7 +303,12 @@ impl Campaign {
         if climbs.is_empty() || share == 0 {
             return Ok(());
         }
-        let known = Known { seen: corpus.seen(), targets: corpus.targets(), failures: &self.known, closing: self.closings.table() };
+        let known = Known {
+            seen: corpus.seen(),
+            targets: corpus.targets(),
+            failures: &self.known,
+            closing: self.closings.table(),
+        };
         let (seed, number) = (self.seed, self.totals.rounds);
         let reports = workers.run(variants, climbs.len() as u64, |task, worker| {
             let mut report = Report::default();

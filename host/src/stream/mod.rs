@@ -24,8 +24,8 @@ pub mod taste;
 pub mod told;
 pub mod trace;
 
-pub use closing::Closing;
 pub use choice::{Choice, Item, decode, encode, encode_into, items, shortlex};
+pub use closing::Closing;
 pub use reference::Reference;
 pub use resync::resync;
 pub use rule::{Rule, Tail};

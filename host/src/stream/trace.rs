@@ -31,7 +31,8 @@ impl Trace {
     /// Whether the execution ended in a recursion that no stream would end: functions that draw were called inside one another so deep, all
     /// behind the first `given` draws, which are what the stream and its random part have.
     pub fn runs_away(&self, given: usize) -> bool {
-        let open = |span: &&Span| span.automatic && span.start as usize >= given && span.end as usize == self.draws.len();
+        let open =
+            |span: &&Span| span.automatic && span.start as usize >= given && span.end as usize == self.draws.len();
         self.spans.iter().filter(open).count() >= RUNAWAY_SPANS
     }
 

@@ -211,13 +211,7 @@ impl Learner {
     }
 
     /// Ends a stream with other indices at some sites, unless there are none left of which nobody saw an end.
-    fn try_table(
-        &mut self,
-        stream: &[Choice],
-        indices: &Sites,
-        unknown: &mut Sites,
-        run: &mut Run<'_>,
-    ) -> Result<()> {
+    fn try_table(&mut self, stream: &[Choice], indices: &Sites, unknown: &mut Sites, run: &mut Run<'_>) -> Result<()> {
         if unknown.is_empty() {
             return Ok(());
         }

@@ -1,8 +1,8 @@
 //! Learning on context-free grammars, which derive natively by the protocol in Rust.
 
 use super::*;
-use crate::stream::{Draw, Reference};
 use crate::stream::reference::Ended;
+use crate::stream::{Draw, Reference};
 
 /// Random grammars, unless `FUZZBOX_GRAMMARS` says how many.
 const GRAMMARS: u32 = 40;

@@ -82,7 +82,8 @@ impl Reference {
         let count = *self.counts.last().expect("that of no span is there");
         let (least, most) = (min.cast_unsigned(), most.cast_unsigned());
         let max = u64::from((least..most).contains(&count));
-        let index = self.index_or_closing(max, |this| u64::from(this.chance(probability(least, most, average))) & max)?;
+        let index =
+            self.index_or_closing(max, |this| u64::from(this.chance(probability(least, most, average))) & max)?;
         let bounds = Draw { lo: least.into(), hi: most.into(), ..draw(DrawKind::More, max) };
         self.drew(Choice::Index(index), bounds);
         let more = index == 1 || count < least;
