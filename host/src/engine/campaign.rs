@@ -360,7 +360,7 @@ impl Campaign {
         let result = results.filter(|_| !workers.aborted()).and_then(|mut results| results.pop());
         let Some((mut learned, report)) = result else { return Ok(()) };
         let changed = learned.table() != self.closings.table();
-        learned.spent(report.execs, self.totals.overruns, changed);
+        learned.spent(report.execs, self.totals.overruns + report.overruns, changed);
         self.closings = learned;
         for admitted in self.merge(vec![report], signature, round) {
             self.settle(admitted, round);

@@ -156,6 +156,6 @@ fn loops_and_numbers_end_as_choices_do() {
 #[test]
 fn what_has_no_end_stays_as_it_is_and_costs_little() {
     let wat = guest(&[rule("tree", &both("tree", "tree"), "(call $tree)")], "(call $tree)");
-    let found = campaign(&load(&wat), 1, 600);
+    let found = campaign(&load(&wat), 1, 300);
     assert_eq!(found.totals.overruns, found.totals.execs);
 }

@@ -96,7 +96,8 @@ impl Closings {
 
     /// Notes testcases of the corpus, of which this is given all each time.
     fn note_corpus<'a>(&mut self, samples: impl Iterator<Item = Option<&'a Node>>) {
-        for sample in samples.skip(std::mem::take(&mut self.noted)) {
+        let noted = self.noted;
+        for sample in samples.skip(noted) {
             self.noted += 1;
             let (mut draws, mut choices) = (Vec::new(), Vec::new());
             if let Some(sample) = sample {
@@ -249,13 +250,17 @@ impl Learner {
                 let Some(site) = self.closings.costs.site(number) else { continue };
                 let (start, max) = (site.before().to_vec(), site.max());
                 let explored = self.closings.explored.get(&number).map_or(0, |&explored| explored);
+                if self.execs <= max {
+                    // There may be more next time.
+                    return Ok(());
+                }
                 for index in explored..=max {
                     self.zeros(&[&start[..], &[Choice::Index(index)]].concat(), &before, run)?;
                 }
                 self.closings.explored.insert(number, explored.max(max + 1));
             }
             self.update();
-            if self.closings.table == before || self.execs == 0 {
+            if self.closings.table == before {
                 return Ok(());
             }
         }
