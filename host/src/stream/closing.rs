@@ -50,6 +50,7 @@ impl Closing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stream::{Choice, Reference, Rule, encode};
 
     #[test]
     fn sites_close_with_what_is_possible() {
@@ -60,5 +61,30 @@ mod tests {
         assert_eq!(closing.bytes(), [0, 0, 0, 2]);
         assert_eq!([closing.index(3, 2), closing.index(3, 1), closing.index(4, 9), closing.index(0, 9)], [2, 0, 0, 0]);
         assert!(closing.set(3, 0) && closing.is_zero());
+    }
+
+    #[test]
+    fn who_asks_how_much_is_left_gets_the_same_answers_without_a_table() {
+        let mut closing = Closing::default();
+        closing.set(1, 2);
+        // Draws, asks, and draws again; all at one site. Returns what was drawn, what was left, and the canonical stream.
+        let run = |stream: &[u8], rule: Rule, draws: [usize; 2]| {
+            let mut reference = Reference::new(stream, rule).closing(closing.clone(), vec![0]);
+            let draw = |reference: &mut Reference| {
+                reference.at(Some(0));
+                reference.draw_choice(&[], 3, 0).unwrap()
+            };
+            let first: Vec<_> = (0..draws[0]).map(|_| draw(&mut reference)).collect();
+            let left = reference.remaining();
+            let then: Vec<_> = (0..draws[1]).map(|_| draw(&mut reference)).collect();
+            ((first, left, then), encode(&reference.trace().0.canonical().choices))
+        };
+        for (len, draws) in [(0, [2, 2]), (1, [3, 1]), (3, [1, 4]), (3, [3, 2]), (0, [0, 2])] {
+            let stream = encode(&vec![Choice::Index(1); len]);
+            let (drawn, canonical) = run(&stream, Rule { close: true, ..Rule::default() }, draws);
+            assert_eq!(drawn.0.last() == Some(&2), draws[0] > len, "the table is used: {drawn:?}");
+            assert!(drawn.2.iter().all(|&index| index < 2), "and not any more: {drawn:?}");
+            assert_eq!(run(&canonical, Rule::default(), draws), (drawn, canonical), "{len}, {draws:?}");
+        }
     }
 }
