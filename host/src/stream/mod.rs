@@ -7,8 +7,8 @@
 //!
 //! The guest's draws are wasm functions over an area of the injected memory, which
 //! [`layout::stream`](fuzzbox_instrument::layout::stream) describes: [`given`] writes it before an execution, by a [`Rule`] for
-//! what the stream leaves open, and by a [`Closing`] for how it ends; [`recorded`] and [`told`] read it afterwards. [`Reference`] is the same protocol in Rust, for modules
-//! that are not rewritten; [`float`] has its order of floating-point numbers. [`resync()`] finds the
+//! what the stream leaves open, and by a [`Closing`] for how it ends; [`recorded`] and [`told`] read it afterwards. [`Reference`] is the
+//! same protocol in Rust, for modules that are not rewritten; [`float`] has its order of floating-point numbers. [`resync()`] finds the
 //! choices of a stream again when what draws them has changed.
 
 pub mod choice;

@@ -2,9 +2,11 @@
 //!
 //! Each execution that ended well says it for all of its draws: where one took an index at some site, so many draws were left, that one
 //! included. The fewest ever seen are an upper bound of what the site's alternative needs, exact for the last draw. Taking
-//! the alternative with the fewest is sound for guests that draw as a context-free grammar derives, with a site for each nonterminal: what an alternative leads to was drawn behind it in
-//! the same execution, so all of it has a smaller bound, and a derivation along falling bounds ends. (Knuth, "A generalization of Dijkstra's algorithm", IPL 1977,
-//! finds the smallest derivations in that order.)
+//! the alternative with the fewest is sound for guests that draw as a context-free grammar derives, with a site for each nonterminal: what
+//! an alternative leads to was drawn behind it in the same execution, so all of it has a smaller bound, and a derivation along falling
+//! bounds ends. (Knuth, "A generalization of Dijkstra's algorithm", IPL 1977, finds the smallest derivations in that order.)
+//!
+//! A site that several nonterminals share, since all choices go through one function of the guest, has only one index for all of them, which may end none.
 
 use crate::stream::closing::CLOSING_INDEX_MAX;
 use crate::stream::{Choice, Closing, Draw, DrawKind};

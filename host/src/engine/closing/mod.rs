@@ -1,14 +1,15 @@
 //! Learns with what index each call site of a guest ends what it draws.
 //!
 //! Behind the end of a stream follow zeros, the first alternative of each choice. The SDK has the smallest one first; a guest that draws by hand
-//! may have a recursive one there, and then no stream ends that does not say so itself: of the executions with a random tail, those overrun that have something left to draw at its end.
+//! may have a recursive one there, and then no stream ends that does not say so itself: executions with a random tail overrun if there is
+//! something left to draw at its end.
 //! Crowbar's authors order alternatives by what they make of zeros; without seeing the generator, executions have to tell ([`costs`]).
 //!
 //! Only who overruns pays for that. After a round in which executions did, some are executed again:
 //!
 //! 1. Sites that draw behind the end of such a stream are those to close. Testcases of the corpus tell which of their alternatives ended.
-//! 2. The shortest stream that overruns is closed with other alternatives of sites that nobody saw ending, all draws of a site alike: the same of all sites, those of
-//!    each, any. What still overruns shows further sites.
+//! 2. The shortest stream that overruns is closed with other alternatives of sites that nobody saw ending, all draws of a site alike: the
+//!    same of all sites, those of each, any. What still overruns shows further sites.
 //! 3. All alternatives of the sites are executed where little is left to draw, followed by the table so far, until it stays as it is. So an
 //!    alternative that no testcase has is found too, and the table has the shortest.
 //!
