@@ -64,7 +64,7 @@ impl Subject {
         let mut seeds = Tail::random(seed);
         for _ in 0..EXECS_MAX {
             let tail = Tail::Random { seed: seeds.next_u64(), choices: CHOICES_MAX };
-            let outcome = executor.run_stream(&[], &Rule { tail, wrap: false }).unwrap();
+            let outcome = executor.run_stream(&[], &Rule { tail, ..Rule::default() }).unwrap();
             if outcome.trap().is_some() {
                 return (encode(&executor.observation().draws().choices), self.signature(&outcome));
             }

@@ -1,8 +1,10 @@
 //! Rounds: the same seed finds the same corpus, however many workers there are.
 
+use super::closing::{Closings, Learner, Witness};
 use super::corpus::{Admitted, Corpus, Testcase};
 use super::mutate::Mutator;
 use super::rng::Rng;
+use super::round::{Failure, Found, Round, Totals};
 use super::scheduler::Scheduler;
 use super::targets::Climb;
 use super::variants::Progress;
@@ -20,11 +22,11 @@ const TASKS: u64 = 128;
 const TASK_EXECS_MIN: u64 = 1;
 /// Executions of a task at most.
 const TASK_EXECS_MAX: u64 = 64;
-/// Mutants of a testcase before another is chosen.
-const PICK_EXECS: u64 = 16;
 /// How often that is doubled while rounds find nothing: at its end a round waits for its slowest execution, and nothing is new to the
 /// next one.
 const TASK_DOUBLINGS_MAX: u32 = 3;
+/// Mutants of a testcase before another is chosen.
+const PICK_EXECS: u64 = 16;
 /// Fuel that a round should take at most, all tasks together; slow targets get short rounds.
 const ROUND_FUEL: u64 = 2_000_000_000;
 /// Hangs that a round should have at most. Each takes the fuel of many other executions.
@@ -69,62 +71,8 @@ pub struct Campaign {
     execs_at_len_max: u64,
     /// Executions that were spent on scores.
     climbing_execs: u64,
-}
-
-/// Sums over all executions of a campaign.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Executions.
-    pub execs: u64,
-    /// Rounds that were finished.
-    pub rounds: u64,
-    /// Executions whose input the harness rejected.
-    pub rejected: u64,
-    /// Executions that drew more than they may: nobody knows how they would have ended.
-    pub overruns: u64,
-    /// Executions that ran out of fuel.
-    pub hangs: u64,
-    /// About the fuel that executions took which were no hangs: what the mutated testcases take. (Most are not metered.)
-    pub fuel: u64,
-    /// Executions whose input was as long as the limit allows.
-    pub at_len_max: u64,
-    /// Bytes of all inputs that were executed.
-    pub input_bytes: u64,
-    /// The number of executions at which the last new edge was found.
-    pub execs_at_new_edge: u64,
-}
-
-/// A failure with a signature that this campaign had not seen.
-#[derive(Clone, Debug)]
-pub struct Failure {
-    /// The input that shows it.
-    pub input: Arc<[u8]>,
-    /// How it ended.
-    pub outcome: Outcome,
-    /// Trap kind and normalised frames.
-    pub signature: String,
-    /// Executions up to the end of the round that found it.
-    pub execs: u64,
-}
-
-/// A testcase that was added.
-#[derive(Clone, Debug)]
-pub struct Found {
-    /// Its index in the corpus.
-    pub index: usize,
-    /// Edges that nobody reached before it.
-    pub new_edges: Vec<u32>,
-    /// Edges reached by all testcases up to it.
-    pub edges: usize,
-}
-
-/// What a round brought.
-#[derive(Clone, Debug, Default)]
-pub struct Round {
-    /// New testcases, in the order in which they were added.
-    pub found: Vec<Found>,
-    /// New failures.
-    pub failures: Vec<Failure>,
+    /// How mutants of streams end.
+    closings: Closings,
 }
 
 /// How a mutant of a choice stream is read: half of them go on with random choices.
@@ -133,7 +81,12 @@ fn mutants_rule(rng: &mut Rng) -> Rule {
         0 => Tail::Zero,
         _ => Tail::Random { seed: rng.word(), choices: RANDOM_CHOICES_MIN << rng.below(RANDOM_CHOICES_STEPS) },
     };
-    Rule { tail, wrap: true }
+    Rule { tail, wrap: true, close: true }
+}
+
+/// Executions that overran.
+fn witnesses(reports: &mut [Report]) -> Vec<Witness> {
+    reports.iter_mut().filter_map(|report| report.witness.take()).collect()
 }
 
 impl Campaign {
@@ -153,6 +106,7 @@ impl Campaign {
             len_max: 0,
             execs_at_len_max: 0,
             climbing_execs: 0,
+            closings: Closings::default(),
         }
     }
 
@@ -176,16 +130,22 @@ impl Campaign {
         let execs_max = usize::try_from(execs_max).unwrap_or(usize::MAX);
         let inputs: Vec<_> = std::iter::once(&empty).chain(seeds).take(execs_max).collect();
         let seen = Seen::nothing(self.target().edges.edges.len());
-        let known = Known { seen: &seen, targets: self.corpus.targets(), failures: &self.known };
+        let known = Known {
+            seen: &seen,
+            targets: self.corpus.targets(),
+            failures: &self.known,
+            closing: self.closings.table(),
+        };
         let variants = &self.variants;
         let reports = workers.run(variants, inputs.len() as u64, |task, worker| {
             let mut report = Report::default();
             worker.input.clone_from(inputs[usize::try_from(task)?]);
-            worker.rule = Rule::default();
+            worker.rule = Rule { close: true, ..Rule::default() };
             worker.execute(variants, known, &mut report)?;
             Ok(report)
         })?;
-        let Some(reports) = reports.filter(|_| !workers.aborted()) else { return Ok(None) };
+        let Some(mut reports) = reports.filter(|_| !workers.aborted()) else { return Ok(None) };
+        let witnesses = witnesses(&mut reports);
         let longest = inputs.iter().map(|input| input.len()).max().unwrap_or(0);
         self.len_max = longest.max(LEN_MAX_START).min(self.len_limit());
         let mut round = Round::default();
@@ -199,6 +159,8 @@ impl Campaign {
             self.corpus.keep_empty();
             round.found.push(Found { index: 0, new_edges: Vec::new(), edges: 0 });
         }
+        let left = (execs_max as u64).saturating_sub(self.totals.execs);
+        self.learn_to_close(workers, &witnesses, left, signature, &mut round)?;
         Ok(Some(round))
     }
 
@@ -221,7 +183,12 @@ impl Campaign {
         let (seed, number, corpus, mutator) = (self.seed, self.totals.rounds, &self.corpus, &self.mutator);
         let (len_max, variants) = (self.len_max, &self.variants);
         let choices = self.target().takes_choices();
-        let known = Known { seen: corpus.seen(), targets: corpus.targets(), failures: &self.known };
+        let known = Known {
+            seen: corpus.seen(),
+            targets: corpus.targets(),
+            failures: &self.known,
+            closing: self.closings.table(),
+        };
         let reports = workers.run(variants, TASKS.min(execs), |task, worker| {
             let mut report = Report::default();
             let mut rng = Rng::of_task(seed, number, task);
@@ -255,13 +222,16 @@ impl Campaign {
             }
             Ok(report)
         })?;
-        let Some(reports) = reports.filter(|_| !workers.aborted()) else { return Ok(None) };
+        let Some(mut reports) = reports.filter(|_| !workers.aborted()) else { return Ok(None) };
+        let witnesses = witnesses(&mut reports);
         let mut round = Round::default();
         self.totals.rounds += 1;
         let admitted = self.merge(reports, signature, &mut round);
         self.rounds_without_news = if admitted.is_empty() { self.rounds_without_news + 1 } else { 0 };
         self.trim(workers, admitted, execs_max - execs, signature, &mut round)?;
         self.climb(workers, execs_max.saturating_sub(self.totals.execs - before), signature, &mut round)?;
+        let left = execs_max.saturating_sub(self.totals.execs - before);
+        self.learn_to_close(workers, &witnesses, left, signature, &mut round)?;
         for edge in self.progress.retire(&self.corpus, self.totals.execs) {
             self.corpus.retire(edge);
         }
@@ -284,7 +254,12 @@ impl Campaign {
             admitted.into_iter().partition(|admitted| trims && self.is_trimmed(admitted));
         let share = (execs_max / (trimmed.len() as u64).max(1)).min(TRIM_EXECS_MAX);
         let (corpus, variants) = (&self.corpus, &self.variants);
-        let known = Known { seen: corpus.seen(), targets: corpus.targets(), failures: &self.known };
+        let known = Known {
+            seen: corpus.seen(),
+            targets: corpus.targets(),
+            failures: &self.known,
+            closing: self.closings.table(),
+        };
         let reports = workers.run(variants, trimmed.len() as u64, |task, worker| {
             let mut report = Report::default();
             let Admitted { index, news, .. } = &trimmed[usize::try_from(task)?];
@@ -337,7 +312,12 @@ impl Campaign {
         if climbs.is_empty() || share == 0 {
             return Ok(());
         }
-        let known = Known { seen: corpus.seen(), targets: corpus.targets(), failures: &self.known };
+        let known = Known {
+            seen: corpus.seen(),
+            targets: corpus.targets(),
+            failures: &self.known,
+            closing: self.closings.table(),
+        };
         let (seed, number) = (self.seed, self.totals.rounds);
         let reports = workers.run(variants, climbs.len() as u64, |task, worker| {
             let mut report = Report::default();
@@ -355,6 +335,44 @@ impl Campaign {
                 self.settle(admitted, round);
             }
             self.corpus.climbed(&climb.label, cut);
+        }
+        Ok(())
+    }
+
+    /// Learns from executions that overran how streams end, in at most `execs_max` others. If that is aborted nothing happens, as for
+    /// [`Campaign::climb`].
+    fn learn_to_close(
+        &mut self,
+        workers: &Workers,
+        witnesses: &[Witness],
+        execs_max: u64,
+        signature: &dyn Fn(&Outcome) -> String,
+        round: &mut Round,
+    ) -> Result<()> {
+        let execs = self.closings.budget(self.totals.execs, self.totals.overruns).min(execs_max);
+        if witnesses.is_empty() || execs == 0 {
+            return Ok(());
+        }
+        let (corpus, variants, closings) = (&self.corpus, &self.variants, &self.closings);
+        let (seed, number) = (self.seed, self.totals.rounds);
+        let known =
+            Known { seen: corpus.seen(), targets: corpus.targets(), failures: &self.known, closing: closings.table() };
+        let results = workers.run(variants, 1, |_, worker| {
+            let mut report = Report::default();
+            let learner = Learner::new(closings.clone(), execs, Rng::of_task(seed, number, u64::MAX));
+            let samples = corpus.testcases().iter().map(|testcase| testcase.sample.as_ref());
+            let learned = learner.learn(samples, witnesses, &mut |input, rule, closing| {
+                worker.probe(variants, Known { closing, ..known }, (input, rule), &mut report)
+            })?;
+            Ok((learned, report))
+        })?;
+        let result = results.filter(|_| !workers.aborted()).and_then(|mut results| results.pop());
+        let Some((mut learned, report)) = result else { return Ok(()) };
+        let changed = learned.table() != self.closings.table();
+        learned.spent(report.execs, self.totals.overruns + report.overruns, changed);
+        self.closings = learned;
+        for admitted in self.merge(vec![report], signature, round) {
+            self.settle(admitted, round);
         }
         Ok(())
     }

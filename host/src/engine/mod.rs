@@ -6,10 +6,12 @@
 
 mod campaign;
 mod climb;
+mod closing;
 mod corpus;
 mod dictionary;
 mod mutate;
 mod rng;
+mod round;
 mod scheduler;
 pub mod shrink;
 mod targets;
@@ -17,10 +19,11 @@ mod trim;
 mod variants;
 mod worker;
 
-pub use campaign::{Campaign, Failure, Found, Round, Totals};
+pub use campaign::Campaign;
 pub use corpus::{Corpus, Testcase};
 pub use dictionary::Dictionary;
 pub use mutate::Mutator;
 pub use rng::Rng;
+pub use round::{Failure, Found, Round, Totals};
 pub use targets::Scores;
 pub use worker::Workers;

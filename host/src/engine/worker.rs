@@ -1,14 +1,16 @@
 //! Threads with executors, and what each does with an input.
 
 use super::climb::{self, Limits, Shown};
+use super::closing::{Probed, Witness};
 use super::rng::Rng;
 use super::targets::{Climb, Scores, Targets};
 use super::trim::{Trimmed, trim};
 use crate::coverage::{Added, Judge, Profile, Seen};
 use crate::sandbox::{Executor, Outcome, THREAD_STACK_BYTES, Target, Variant, Watchdog};
-use crate::stream::{Choice, Node, Rule, Tail, Trace, encode};
+use crate::stream::{Choice, Closing, Node, Rule, Tail, Trace, encode};
 use anyhow::{Context, Result};
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -63,6 +65,8 @@ pub(super) struct Known<'a> {
     pub(super) seen: &'a Seen,
     pub(super) targets: &'a Targets,
     pub(super) failures: &'a KnownFailures,
+    /// What call sites close with.
+    pub(super) closing: &'a Arc<Closing>,
 }
 
 /// Failures of earlier rounds: another input that fails so is no news.
@@ -85,6 +89,8 @@ pub(super) struct Report {
     pub(super) input_bytes: u64,
     pub(super) rejected: u64,
     pub(super) overruns: u64,
+    /// The first execution that overran although call sites were closed.
+    pub(super) witness: Option<Witness>,
     pub(super) hangs: u64,
     pub(super) at_len_max: u64,
     /// What the task showed that was not known, and its scores that were better.
@@ -236,6 +242,7 @@ impl Worker {
 
     /// Executes `self.input` by `self.rule` and reports what is new. Of a choice stream the canonical form is reported, which needs no rule.
     pub(super) fn execute(&mut self, variants: &Variants, known: Known<'_>, report: &mut Report) -> Result<()> {
+        self.quick.set_closing(known.closing);
         let outcome = self.quick.run_stream(&self.input, &self.rule)?;
         report.execs += 1;
         report.input_bytes += self.input.len() as u64;
@@ -251,6 +258,7 @@ impl Worker {
             }
             Outcome::Rejected | Outcome::Overrun => {
                 report.no_case(&outcome);
+                report.witness(&outcome, &self.input, self.rule);
                 return Ok(());
             }
             _ => {
@@ -277,35 +285,37 @@ impl Worker {
             (outcome, &self.quick)
         } else {
             let metered = deciding(&mut self.quick, &mut self.metered, variants)?;
+            metered.set_closing(known.closing);
             (metered.run_stream(&self.input, &self.rule)?, &*metered)
         };
-        let observation = executor.observation();
-        let mut drawn = None;
-        if variants.metered.takes_choices() && !matches!(outcome, Outcome::Rejected | Outcome::Overrun) {
-            let draws = observation.draws().canonical();
-            self.input = encode(&draws.choices);
-            drawn = Some(draws);
-            if self.input.len() > variants.metered.settings.input_bytes_max as usize {
-                return Ok(());
-            }
-        }
-        match outcome {
-            Outcome::Ok => {
-                let (profile, scores) = (Profile::of(observation), Scores::of(observation));
-                if report.shows(&profile, &scores, known) {
-                    let (input, fuel) = (self.input.clone(), observation.fuel());
-                    let sample = drawn.as_ref().map(Node::of);
-                    report.testcases.push(NewTestcase { input, profile, fuel, sample, scores });
-                }
-            }
-            Outcome::Rejected | Outcome::Overrun => report.no_case(&outcome),
-            // The watchdog interrupts nothing that has fuel.
-            Outcome::Interrupted => {}
-            Outcome::Crash(_) | Outcome::Hang(_) | Outcome::OutOfMemory(_) => {
-                report.fail(&self.input, outcome, key, known.failures);
-            }
-        }
+        report.witness(&outcome, &self.input, self.rule);
+        report.decided(executor, &self.input, (outcome, key), known);
         Ok(())
+    }
+
+    /// Executes a stream where that decides, and reports it.
+    pub(super) fn probe(
+        &mut self,
+        variants: &Variants,
+        known: Known<'_>,
+        (input, rule): (&[u8], &Rule),
+        report: &mut Report,
+    ) -> Result<Probed> {
+        let executor = deciding(&mut self.quick, &mut self.metered, variants)?;
+        if input.len() > variants.metered.settings.input_bytes_max as usize {
+            return Ok(Probed::Other);
+        }
+        report.execs += 1;
+        report.input_bytes += input.len() as u64;
+        executor.set_closing(known.closing);
+        let outcome = executor.run_stream(input, rule)?;
+        let probed = match outcome {
+            Outcome::Ok => Probed::Ended(executor.observation().draws()),
+            Outcome::Overrun => Probed::Overran(executor.observation().draws()),
+            _ => Probed::Other,
+        };
+        report.decided(executor, input, (outcome, None), known);
+        Ok(probed)
     }
 
     /// Makes `input` shorter as long as it shows all of `news`, in at most `execs_max` executions. `None` if it can't be.
@@ -361,7 +371,7 @@ impl Worker {
             }
             report.execs += 1;
             report.input_bytes += input.len() as u64;
-            let outcome = executor.run_stream(&input, &Rule { tail, wrap: false })?;
+            let outcome = executor.run_stream(&input, &Rule { tail, ..Rule::default() })?;
             let observation = executor.observation();
             if matches!(outcome, Outcome::Rejected | Outcome::Overrun | Outcome::Interrupted) {
                 report.no_case(&outcome);
@@ -411,6 +421,49 @@ impl Report {
     fn shows(&mut self, profile: &Profile, scores: &Scores, known: Known<'_>) -> bool {
         let news = self.added.add(profile, known.seen);
         self.scores.add(scores, known.targets) || news
+    }
+
+    /// Notes what the execution of an input showed where that decides.
+    fn decided(
+        &mut self,
+        executor: &Executor,
+        input: &[u8],
+        (outcome, key): (Outcome, Option<NonZeroU64>),
+        known: Known<'_>,
+    ) {
+        let (target, observation) = (executor.target(), executor.observation());
+        let (mut input, mut drawn) = (Cow::Borrowed(input), None);
+        if target.takes_choices() && !matches!(outcome, Outcome::Rejected | Outcome::Overrun) {
+            let draws = observation.draws().canonical();
+            input = encode(&draws.choices).into();
+            drawn = Some(draws);
+            if input.len() > target.settings.input_bytes_max as usize {
+                return;
+            }
+        }
+        match outcome {
+            Outcome::Ok => {
+                let (profile, scores) = (Profile::of(observation), Scores::of(observation));
+                if self.shows(&profile, &scores, known) {
+                    let (input, fuel) = (input.into_owned(), observation.fuel());
+                    let sample = drawn.as_ref().map(Node::of);
+                    self.testcases.push(NewTestcase { input, profile, fuel, sample, scores });
+                }
+            }
+            Outcome::Rejected | Outcome::Overrun => self.no_case(&outcome),
+            // The watchdog interrupts nothing that has fuel.
+            Outcome::Interrupted => {}
+            Outcome::Crash(_) | Outcome::Hang(_) | Outcome::OutOfMemory(_) => {
+                self.fail(&input, outcome, key, known.failures);
+            }
+        }
+    }
+
+    /// Keeps the first execution that overran.
+    fn witness(&mut self, outcome: &Outcome, input: &[u8], rule: Rule) {
+        if *outcome == Outcome::Overrun && rule.close && self.witness.is_none() {
+            self.witness = Some(Witness { input: input.to_vec(), rule });
+        }
     }
 
     /// Counts an execution that tested nothing.

@@ -9,7 +9,7 @@ use super::host::{Host, Limits};
 use super::injected::Injected;
 use super::interrupt::{Gate, Interrupter};
 use super::observation::Observation;
-use super::outcome::{Outcome, Trap};
+use super::outcome::{Outcome, Trap, TrapKind};
 use super::past::Past;
 use super::prepare::{initialiser_failed, prepare};
 use super::settings::Settings;
@@ -19,8 +19,8 @@ use super::target::Target;
 use super::trap;
 use super::variant::Variant;
 use super::wasi::{Wasi, WasiConfig};
-use crate::stream::Rule;
 use crate::stream::given::Given;
+use crate::stream::{Closing, Rule};
 use anyhow::{Context, Result, bail, ensure};
 use fuzzbox_instrument::layout;
 use std::num::NonZeroU64;
@@ -37,6 +37,8 @@ pub struct Executor {
     target: Arc<Target>,
     instance: Kept,
     gate: Arc<Gate>,
+    /// What call sites close with.
+    closing: Arc<Closing>,
     /// An execution happened since the state was restored.
     dirty: bool,
 }
@@ -53,6 +55,8 @@ struct Kept {
     lost: bool,
     /// The stream of the last execution.
     given: Given,
+    /// What the injected memory has for call sites to close with.
+    closing: Arc<Closing>,
     /// What the guest said that its failure is.
     class: Option<Arc<str>>,
 }
@@ -146,7 +150,7 @@ impl Executor {
     pub fn new(target: &Arc<Target>) -> Result<Self> {
         let gate = Arc::default();
         let instance = with_room(target.variant.stack_bytes(), || Kept::new(target, &gate))?;
-        Ok(Self { instance, target: target.clone(), gate, dirty: false })
+        Ok(Self { instance, target: target.clone(), gate, closing: Arc::default(), dirty: false })
     }
 
     /// A handle to interrupt executions with, from any thread; of use for as long as the executor lives.
@@ -189,6 +193,13 @@ impl Executor {
         self.execute(input, rule, Way::Restored)
     }
 
+    /// What call sites close with from now on in executions by a rule that says so.
+    pub fn set_closing(&mut self, closing: &Arc<Closing>) {
+        if !Arc::ptr_eq(&self.closing, closing) {
+            self.closing = closing.clone();
+        }
+    }
+
     /// Executes `input` from whatever state the last execution left: to measure what restoring takes, and nothing else.
     ///
     /// # Errors
@@ -210,6 +221,9 @@ impl Executor {
                 self.restore()?;
             }
             self.dirty = true;
+            if rule.close {
+                self.instance.close_with(&self.closing);
+            }
             self.instance.give(&self.target, input, rule, way == Way::Reporting);
             self.instance.run(&self.target, &self.gate, input)
         })
@@ -281,14 +295,25 @@ impl Kept {
         injected.forget_stream();
         let snapshot = Snapshot::take(target, &mut store, &instance, &injected, gate)?;
         store.data_mut().wasi.snapshot();
-        let given = Given::default();
-        Ok(Self { store, call, injected, snapshot, cut: false, lost: false, given, class: None })
+        let (given, closing) = (Given::default(), Arc::default());
+        Ok(Self { store, call, injected, snapshot, cut: false, lost: false, given, closing, class: None })
+    }
+
+    /// Lets call sites close with this.
+    fn close_with(&mut self, closing: &Arc<Closing>) {
+        if !Arc::ptr_eq(&self.closing, closing) {
+            self.closing = closing.clone();
+            self.injected.give_closing(closing);
+        }
     }
 
     /// Gives the guest its stream, if it draws.
     fn give(&mut self, target: &Target, input: &[u8], rule: &Rule, reporting: bool) {
         if target.injected.stream.is_some() {
             self.given.set(if target.takes_choices() { input } else { &[] }, rule);
+            if rule.close {
+                self.given.set_closings(self.closing.bytes().len());
+            }
             if reporting {
                 self.given.set_reporting();
             }
@@ -319,6 +344,9 @@ impl Kept {
         let outcome = self.outcome(target, result)?;
         let overrun = self.snapshot.forbidden_was_opened() && outcome.trap().is_none();
         let outcome = if overrun { Outcome::Crash(Trap::input_overrun()) } else { outcome };
+        // Which of the limits such a recursion meets first depends on the size of its frames.
+        let away = overflows(&outcome) && target.takes_choices() && self.injected.runs_away();
+        let outcome = if away { Outcome::Overrun } else { outcome };
         let failed = outcome.trap().is_some() && target.variant.frames_max().is_none();
         self.cut = failed || self.store.data().frames.cut;
         Ok(if interrupted { Outcome::Interrupted } else { outcome })
@@ -368,6 +396,12 @@ impl Kept {
         let tables = self.injected.flag(layout::FLAG_TABLE_WRITE);
         self.snapshot.restore(&mut self.store, tables)
     }
+}
+
+/// Whether it may be that the stack was too small: that of the machine, or that in the guest's memory.
+fn overflows(outcome: &Outcome) -> bool {
+    use TrapKind as K;
+    outcome.trap().is_some_and(|trap| matches!(trap.kind, K::StackOverflow | K::MemoryOutOfBounds | K::NullWrite))
 }
 
 fn wasi_config(target: &Target) -> WasiConfig {

@@ -3,8 +3,8 @@
 use super::hash;
 use super::memory::Region;
 use super::target::INIT_FUEL_MAX;
-use crate::stream::Told;
 use crate::stream::given::Given;
+use crate::stream::{Closing, Told, Trace};
 use fuzzbox_instrument::layout::stream;
 use fuzzbox_instrument::{CounterMap, layout};
 use std::ops::Range;
@@ -44,6 +44,14 @@ impl Injected {
         }
     }
 
+    /// Says what call sites close with. That stays until it is said again.
+    pub(super) fn give_closing(&self, closing: &Closing) {
+        if let Some(Range { start, .. }) = self.stream {
+            // SAFETY: no guest runs.
+            unsafe { self.region.write(start + stream::CLOSINGS as usize, closing.bytes()) };
+        }
+    }
+
     /// Makes the area an empty stream that nothing was drawn from.
     pub(super) fn forget_stream(&self) {
         if let Some(Range { start, .. }) = self.stream {
@@ -63,6 +71,17 @@ impl Injected {
     pub(super) fn status(&self) -> u32 {
         let status = self.stream().get(stream::STATUS as usize..).and_then(|bytes| bytes.first_chunk());
         status.map_or(0, |&bytes| u32::from_le_bytes(bytes))
+    }
+
+    /// Whether the guest drew in a recursion without end; only where draws are recorded.
+    pub(super) fn runs_away(&self) -> bool {
+        let area = self.stream();
+        let item = |place: u32| {
+            let bytes = area.get(place as usize..).and_then(|bytes| bytes.first_chunk());
+            bytes.map_or(0, |&bytes| u32::from_le_bytes(bytes) / stream::ITEM_BYTES) as usize
+        };
+        let given = item(stream::END).max(item(stream::RANDOM_END));
+        item(stream::POSITION) > given && Trace::read(area).runs_away(given)
     }
 
     pub(super) fn region(&self) -> &Arc<Region> {

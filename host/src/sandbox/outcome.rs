@@ -18,6 +18,7 @@ pub enum Outcome {
     /// A growth of memory was refused by the memory limit, and the guest then failed.
     OutOfMemory(Trap),
     /// The guest drew more choices than a stream may have, or more than there were where nothing was to follow; it is not known how it would have ended.
+    /// So for a recursion that draws and that no stream would end, whichever limit it meets first.
     Overrun,
     /// Somebody [interrupted](super::Interrupter) it. Not a finding: whether it is a hang is for an execution of
     /// [`Variant::Metered`](super::Variant::Metered) to say, which depends on no clock; and what an observation shows of it

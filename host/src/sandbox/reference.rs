@@ -3,13 +3,15 @@
 use crate::stream::Reference;
 use crate::stream::reference::{Drawn, Ended};
 use fuzzbox_instrument::protocol::MODULE;
-use wasmtime::{Caller, Extern, Linker};
+use wasmtime::{Caller, Extern, FrameInfo, Linker, WasmBacktrace};
 
 /// Where the data of a store has its side of the protocol.
 type Of<T> = fn(&mut T) -> &mut Reference;
 
 /// Defines the imports of the guest protocol as functions over a [`Reference`]. They give what the functions of a rewritten
 /// module give, at the cost of a call of the host for each. Pointers mean the memory that the guest exports as `memory`.
+///
+/// Which call it is, as [`Reference::at`] wants to know, is taken from a backtrace, so the engine must make them.
 ///
 /// What ends an execution is the error [`Ended`], except for pointers out of bounds, which are wasmtime's trap.
 ///
@@ -19,24 +21,25 @@ type Of<T> = fn(&mut T) -> &mut Reference;
 pub fn link_reference<T: 'static>(linker: &mut Linker<T>, of: Of<T>) -> wasmtime::Result<()> {
     let m = MODULE;
     linker.func_wrap(m, "draw_int", move |mut c: Caller<'_, T>, lo: i64, hi: i64, towards: i64| {
-        done(of(c.data_mut()).draw_int(lo, hi, towards))
+        done(called(&mut c, of).draw_int(lo, hi, towards))
     })?;
     linker.func_wrap(m, "draw_uint", move |mut c: Caller<'_, T>, lo: u64, hi: u64, towards: u64| {
-        done(of(c.data_mut()).draw_uint(lo, hi, towards))
+        done(called(&mut c, of).draw_uint(lo, hi, towards))
     })?;
     linker.func_wrap(m, "draw_bool", move |mut c: Caller<'_, T>, p: u32| {
-        done(of(c.data_mut()).draw_bool(p).map(i32::from))
+        done(called(&mut c, of).draw_bool(p).map(i32::from))
     })?;
     linker.func_wrap(m, "draw_f64", move |mut c: Caller<'_, T>, lo: f64, hi: f64, flags: u32| {
         done(of(c.data_mut()).draw_f64(lo, hi, flags))
     })?;
     linker.func_wrap(m, "draw_more", move |mut c: Caller<'_, T>, min: i32, most: i32, average: i32| {
-        done(of(c.data_mut()).draw_more(min, most, average).map(i32::from))
+        done(called(&mut c, of).draw_more(min, most, average).map(i32::from))
     })?;
     linker.func_wrap(m, "draw_payload", move |mut c: Caller<'_, T>, bits: i32| {
         done(of(c.data_mut()).draw_payload(bits))
     })?;
     linker.func_wrap(m, "draw_choice", move |mut c: Caller<'_, T>, n: i32, weights: u32| {
+        called(&mut c, of);
         with_memory(&mut c, of, |draws, memory| draws.draw_choice(memory, n, weights))
     })?;
     linker.func_wrap(m, "draw_bytes", move |mut c: Caller<'_, T>, to: u32, min: i32, most: i32| {
@@ -86,6 +89,15 @@ fn link_told<T: 'static>(linker: &mut Linker<T>, of: Of<T>) -> wasmtime::Result<
         with_memory(&mut c, of, |draws, memory| draws.feature(memory, text, len).map(i32::from))
     })?;
     Ok(())
+}
+
+/// The protocol's side of a call, which knows where the call is if it has to.
+fn called<'a, T: 'static>(caller: &'a mut Caller<'_, T>, of: Of<T>) -> &'a mut Reference {
+    if of(caller.data_mut()).has_closing() {
+        let offset = WasmBacktrace::capture(&*caller).frames().first().and_then(FrameInfo::module_offset);
+        of(caller.data_mut()).at(offset);
+    }
+    of(caller.data_mut())
 }
 
 fn with_memory<T: 'static, R>(

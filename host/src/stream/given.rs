@@ -84,6 +84,11 @@ impl Given {
         }
     }
 
+    /// So many call sites have a closing, until the next stream is set.
+    pub fn set_closings(&mut self, sites: usize) {
+        self.put(layout::CLOSINGS_END, sites as u32);
+    }
+
     /// The guest is told that what it reports is read, until the next stream is set.
     pub fn set_reporting(&mut self) {
         self.put(layout::REPORT, 1);
@@ -107,7 +112,7 @@ fn item(value: u64, blob: u64) -> [u8; layout::ITEM_BYTES as usize] {
 }
 
 /// As much as the host writes of the control block.
-const CONTROL_BYTES: usize = layout::ASKED as usize + 4;
+const CONTROL_BYTES: usize = layout::CLOSINGS_END as usize + 4;
 
 #[cfg(test)]
 mod tests {
@@ -166,7 +171,7 @@ mod tests {
         assert_is_limited(&many);
         assert_is_limited(&[&[0], &*many].concat());
         let mut given = Given::default();
-        given.set(&many, &Rule { tail: Tail::Random { seed: 1, choices: u32::MAX }, wrap: true });
+        given.set(&many, &Rule { tail: Tail::Random { seed: 1, choices: u32::MAX }, wrap: true, close: false });
         given.parts(|place, bytes| assert!(place as usize + bytes.len() <= layout::BLOBS_IN as usize));
     }
 }

@@ -7,11 +7,12 @@
 //!
 //! The guest's draws are wasm functions over an area of the injected memory, which
 //! [`layout::stream`](fuzzbox_instrument::layout::stream) describes: [`given`] writes it before an execution, by a [`Rule`] for
-//! what the stream leaves open; [`recorded`] and [`told`] read it afterwards. [`Reference`] is the same protocol in Rust, for modules
-//! that are not rewritten; [`float`] has its order of floating-point numbers. [`reencode`] gives a value again where other bounds
-//! are drawn; [`resync()`] finds the choices of a stream again when what draws them has changed.
+//! what the stream leaves open, and by a [`Closing`] for how it ends; [`recorded`] and [`told`] read it afterwards. [`Reference`] is the
+//! same protocol in Rust, for modules that are not rewritten; [`float`] has its order of floating-point numbers. [`reencode`] gives a
+//! value again where other bounds are drawn; [`resync()`] finds the choices of a stream again when what draws them has changed.
 
 pub mod choice;
+pub mod closing;
 pub mod float;
 pub mod given;
 pub mod recorded;
@@ -25,6 +26,7 @@ pub mod told;
 pub mod trace;
 
 pub use choice::{Choice, Item, decode, encode, encode_into, items, shortlex};
+pub use closing::Closing;
 pub use reference::Reference;
 pub use resync::resync;
 pub use rule::{Rule, Tail};

@@ -7,6 +7,7 @@ mod draws;
 mod random;
 mod told;
 
+use super::closing::Closing;
 use super::given::limited;
 use super::recorded::Spans;
 use super::rule::{Rule, Tail};
@@ -73,6 +74,17 @@ pub struct Reference {
     /// Whether features are switched off in this execution, once that is decided.
     swarm: Option<bool>,
     reporting: bool,
+    closing: Option<ClosingAt>,
+}
+
+/// What calls close with.
+#[derive(Debug)]
+struct ClosingAt {
+    closing: Closing,
+    /// Where the calls are in the module, in order.
+    sites: Vec<u32>,
+    /// The number of the one that draws next.
+    site: u32,
 }
 
 /// Where the index of a draw comes from.
@@ -106,12 +118,33 @@ impl Reference {
             features: Vec::new(),
             swarm: None,
             reporting: false,
+            closing: None,
         }
     }
 
     /// Tells the guest that what it reports is read.
     pub fn reporting(self) -> Self {
         Self { reporting: true, ..self }
+    }
+
+    /// Closes streams, if their rule says so. `sites` are the offsets in the module of the instructions that call the protocol, ascending, without gaps: the
+    /// first has number 1. Before each draw, [`Reference::at`] has to tell which it is.
+    pub fn closing(self, closing: Closing, sites: Vec<u32>) -> Self {
+        let closing = self.rule.close.then_some(ClosingAt { closing, sites, site: 0 });
+        Self { closing, ..self }
+    }
+
+    /// Whether [`Reference::at`] has to be called.
+    pub fn has_closing(&self) -> bool {
+        self.closing.is_some()
+    }
+
+    /// What is called next is called from this offset in the module, if that is known.
+    pub fn at(&mut self, offset: Option<usize>) {
+        if let Some(closing) = &mut self.closing {
+            let place = offset.and_then(|offset| closing.sites.binary_search(&u32::try_from(offset).ok()?).ok());
+            closing.site = place.map_or(0, |place| place as u32 + 1);
+        }
     }
 
     /// What was drawn, with the spans that the guest told.
@@ -148,9 +181,21 @@ impl Reference {
         self.misaligned.get_or_insert(self.draws.len());
     }
 
-    /// The index of the next draw, at most `max`; `random` makes one.
+    /// The index of the next draw, at most `max`; `random` makes one. Where the stream has ended it is 0.
     fn index(&mut self, max: u64, random: impl FnOnce(&mut Self) -> u64) -> Drawn<u64> {
-        Ok(match self.source()? {
+        Ok(self.index_if_any(max, random)?.unwrap_or(0))
+    }
+
+    /// The same; where the stream has ended it is what the call site closes with.
+    fn index_or_closing(&mut self, max: u64, random: impl FnOnce(&mut Self) -> u64) -> Drawn<u64> {
+        let index = self.index_if_any(max, random)?;
+        let closing = self.closing.as_ref().filter(|_| !self.asked);
+        Ok(index.or_else(|| closing.map(|at| at.closing.index(at.site, max))).unwrap_or(0))
+    }
+
+    /// The same; `None` where the stream has ended.
+    fn index_if_any(&mut self, max: u64, random: impl FnOnce(&mut Self) -> u64) -> Drawn<Option<u64>> {
+        Ok(Some(match self.source()? {
             Source::Given(Choice::Index(index)) if index <= max => index,
             Source::Given(choice) => {
                 self.misaligned();
@@ -160,8 +205,8 @@ impl Reference {
                 }
             }
             Source::Random => random(self),
-            Source::Zero => 0,
-        })
+            Source::Zero => return Ok(None),
+        }))
     }
 
     fn drew(&mut self, choice: Choice, draw: Draw) {

@@ -140,6 +140,14 @@ impl Node {
         choices
     }
 
+    /// Calls `visit` with every draw and what it took, in order.
+    pub fn visit_draws(&self, visit: &mut impl FnMut(&Draw, &Choice)) {
+        match &self.0.kind {
+            Kind::Draw(draw, choice) => visit(draw, choice),
+            Kind::Span { children, .. } => children.iter().for_each(|child| child.visit_draws(visit)),
+        }
+    }
+
     /// The node at the end of `path`.
     pub fn at(&self, path: &[usize]) -> &Self {
         path.iter().fold(self, |node, &step| &node.children()[step])

@@ -3,6 +3,9 @@
 use super::choice::Choice;
 use super::float::{index_of, zigzag};
 
+/// Functions inside one another that draw what no stream gave, from which on there is no end. A stack of C with 64 KiB has room for so many.
+const RUNAWAY_SPANS: usize = 1024;
+
 /// The draws of one execution and their spans.
 ///
 /// `choices[i]` is what `draws[i]` took, whatever stream the execution was given; [`Trace::canonical`] is the stream that does the same.
@@ -25,6 +28,14 @@ pub struct Trace {
 }
 
 impl Trace {
+    /// Whether the execution ended in a recursion that no stream would end: functions that draw were called inside one another so deep, all
+    /// behind the first `given` draws, which are what the stream and its random part have.
+    pub fn runs_away(&self, given: usize) -> bool {
+        let open =
+            |span: &&Span| span.automatic && span.start as usize >= given && span.end as usize == self.draws.len();
+        self.spans.iter().filter(open).count() >= RUNAWAY_SPANS
+    }
+
     /// The same with a stream that does the same: what was drawn, unless the guest asked how much is left. Then the length of
     /// the stream is part of what it was told, so the stream keeps it: what was drawn behind its end is left out, which is the
     /// simplest in any case, and what nobody drew is there as draws that leave no choice.
@@ -33,9 +44,14 @@ impl Trace {
     /// given 3 1 4 1, drawn 3 1       3 1            asked: 3 1 0 0
     /// given 3 1, drawn 3 1 0         3 1 0          asked: 3 1
     /// ```
+    ///
+    /// Who was given other indices than zeros behind the end (by a [`Closing`](super::Closing)) had not asked by then, and was told 0 when it did:
+    /// what a stream says that ends with the last of them.
     #[must_use]
     pub fn canonical(mut self) -> Self {
-        let Some(len) = self.entropy else { return self };
+        let Some(entropy) = self.entropy else { return self };
+        let closed = self.choices.iter().rposition(|choice| choice.index().is_some_and(|index| index > 0));
+        let len = closed.map_or(0, |last| last + 1).max(entropy);
         self.choices.resize(len, Choice::ZERO);
         self.draws.resize(len, Draw::UNREAD);
         for span in &mut self.spans {

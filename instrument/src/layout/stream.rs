@@ -1,18 +1,21 @@
 //! Where things are in the area of the choice stream, in bytes from its start, which [`Injected::stream`](crate::Injected::stream) says.
 //!
 //! ```text
-//! 0           4 KiB            64 KiB     +1 MiB     +1 MiB      +1 MiB    +1 MiB
-//! | control    | counts    | 0 | items     | blobs in | blobs out | entries | records ... |
+//! 0           4 KiB            64 KiB     +1 MiB     +1 MiB      +1 MiB    +1 MiB     +64 KiB
+//! | control    | counts    | 0 | items     | blobs in | blobs out | entries | closings | records ... |
 //! ```
 //!
 //! An area of zeros is the empty stream, on which zeros follow. Before an execution, the host writes [`END`], [`TAIL`], [`WRAP`], [`RANDOM_END`],
-//! [`RNG`], [`REPORT`], items and blobs; all else is zero.
+//! [`RNG`], [`REPORT`], [`CLOSINGS_END`], items and blobs, and the closings if they are not there from an execution before; all else is zero.
 //!
 //! - An **item** is what the stream has for one draw: [`ITEM_BYTES`], of which the first eight are an index, or the length of a blob.
 //!   The next four are 0 for an index; for a blob, where it starts in *blobs in*, plus 1.
 //! - **Counts** are how many elements the collections of the open spans have, four bytes each, that of no span first.
 //! - An **entry** is what the guest told: kind (`u32`), length of its text in bytes (`u32`), two numbers of eight bytes, the call site
 //!   (`u32`), how many draws there were before (`u32`), the text. The next one starts at a multiple of 8.
+//! - A **closing** is a byte for each call site, by its number: the index that a draw takes there where items and random draws have ended, if
+//!   the site is below [`CLOSINGS_END`], the index possible, and the guest has not asked how many draws are left. Otherwise, and for numbers of other
+//!   kinds than integers, booleans, alternatives and collections, that is 0.
 //! - A **record** is a draw, or where a span begins or ends: five numbers of eight bytes. The first is the kind, and 2^32 times the call
 //!   site; the others are:
 //!
@@ -141,6 +144,9 @@ pub const REPORT: u32 = 92;
 /// Whether the guest asked how many draws are left, a `u32`: then the length of the stream is part of what it was told.
 pub const ASKED: u32 = 96;
 
+/// How many call sites have a closing that counts, a `u32`, that of calls by reference included.
+pub const CLOSINGS_END: u32 = 100;
+
 /// Where the features are that were asked for, eight bytes each: the hash of the name, in which the lowest bit is the answer.
 pub const FEATURES: u32 = 1 << 10;
 
@@ -174,8 +180,14 @@ pub const ENTRY_HEAD: u32 = 32;
 /// The last part of the entries is kept free for the reason why an execution ends.
 pub const ENTRIES_LIMIT: u32 = ENTRIES_BYTES - ENTRY_HEAD - LABEL_MAX;
 
+/// Where the closings are.
+pub const CLOSINGS: u32 = ENTRIES + ENTRIES_BYTES;
+
+/// How many call sites can have a closing, one byte each.
+pub const CLOSINGS_MAX: u32 = 1 << 16;
+
 /// Where the records are, if draws are recorded.
-pub const RECORDS: u32 = ENTRIES + ENTRIES_BYTES;
+pub const RECORDS: u32 = CLOSINGS + CLOSINGS_MAX;
 
 /// The size of a record.
 pub const RECORD_BYTES: u32 = 40;

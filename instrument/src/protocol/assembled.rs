@@ -1,7 +1,8 @@
 //! The bodies of the protocol's functions: wasm text, assembled when first needed.
 //!
 //! The text is in `bodies/`. Six things are put into it: the numbers of [`layout::stream`], as `%NAME`; how a draw takes an item,
-//! between `%TAKE` and `%TAKEN` what the index is if it is random; how it takes one that fits, `%ITEM`, with a branch to `$slow` if there is none;
+//! between `%TAKE` and `%TAKEN` what the index is if it is random (with `%CLOSED` before `%TAKEN` if the end of the stream can have another
+//! index than 0); how it takes one that fits, `%ITEM`, with a branch to `$slow` if there is none;
 //! the order of integers, `%ZIGZAG`; how it is recorded, `%RECORD kind %LO lo %HI hi %MORE more %RECORDED`; and how the beginning or
 //! the end of a span is, if that leaves room for all draws that there can be: `%MARK head %MARK_LABEL label %MARKED`, behind which `$at` is
 //! where the record ends, or 0 if it had no room.
@@ -184,7 +185,7 @@ fn replaced(text: &str, name: &str, with: &str) -> String {
 }
 
 /// What stands for more than a number.
-const TEXTS: [(&str, &str); 12] = [
+const TEXTS: [(&str, &str); 13] = [
     (
         "%ITEM",
         "(br_if $slow
@@ -229,6 +230,12 @@ const TEXTS: [(&str, &str); 12] = [
           (else
             (if (call $goes_on (local.get $at))
               (then (local.set $index",
+    ),
+    (
+        "%CLOSED",
+        "))
+              (else
+                (local.set $index (call $closing (local.get $site) (local.get $max))",
     ),
     (
         "%TAKEN",
@@ -282,7 +289,7 @@ const HASHES: [(&str, u64); 3] = [
 ];
 
 /// Numbers, by name.
-const NUMBERS: [(&str, u32); 80] = [
+const NUMBERS: [(&str, u32); 82] = [
     ("%STATUS", s::STATUS),
     ("%REJECTED", s::REJECTED),
     ("%FAILED", s::FAILED),
@@ -309,6 +316,8 @@ const NUMBERS: [(&str, u32); 80] = [
     ("%FEATURES", s::FEATURES),
     ("%FEATURES_MAX", s::FEATURES_MAX),
     ("%ASKED", s::ASKED),
+    ("%CLOSINGS_END", s::CLOSINGS_END),
+    ("%CLOSINGS", s::CLOSINGS),
     ("%DEPTHS", s::DEPTHS),
     ("%COUNTS", s::COUNTS),
     ("%ITEMS", s::ITEMS),

@@ -71,7 +71,7 @@ impl Bench {
         let settings = Settings { fuel_max: 4_000_000_000, ..Settings::default() };
         let target = Target::load_variant(guest(draws, draw, turn).as_bytes(), settings, variant.clone());
         let mut executor = Executor::new(&Arc::new(target.expect("it is a target"))).expect("it can be instantiated");
-        let (stream, rule) = (if given { stream(draws) } else { Vec::new() }, Rule { tail, wrap: false });
+        let (stream, rule) = (if given { stream(draws) } else { Vec::new() }, Rule { tail, ..Rule::default() });
         let run = move || {
             let outcome = executor.run_stream(&stream, &rule).expect("the host doesn't fail");
             assert_eq!(outcome.name(), "ok");

@@ -4,6 +4,7 @@ use super::{executor, generate, kind, run, tree};
 use fuzzbox::sandbox::{Executor, Outcome};
 use fuzzbox::stream::{Rule, Tail, encode};
 use rand_core::Rng as _;
+use std::sync::Arc;
 
 /// Executes a stream, then what it drew, twice. Returns how it ended.
 fn check(executor: &mut Executor, stream: &[u8], rule: Rule, about: &dyn Fn() -> String) -> Outcome {
@@ -28,6 +29,7 @@ fn what_was_drawn_does_the_same_and_draws_the_same() {
     for guest in 0..40 {
         let wat = generate::guest(&mut rng);
         let mut executor = executor(&wat);
+        executor.set_closing(&Arc::new(generate::closing(&mut rng)));
         for _ in 0..250 {
             let (stream, rule) = generate::stream(&mut rng);
             let about = || format!("guest {guest}, {stream:?}, {rule:?}\n{wat}");
@@ -44,7 +46,7 @@ fn any_bytes_are_a_stream() {
     for round in 0..20_000 {
         let mut stream = vec![0; (rng.next_u32() % 30) as usize];
         rng.fill_bytes(&mut stream);
-        let rule = Rule { tail: Tail::Zero, wrap: rng.next_u32().is_multiple_of(2) };
+        let rule = Rule { wrap: rng.next_u32().is_multiple_of(2), ..Rule::default() };
         let outcome = check(&mut executor, &stream, rule, &|| format!("{round}: {stream:?}"));
         assert_eq!(outcome, Outcome::Ok);
     }

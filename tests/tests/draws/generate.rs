@@ -1,6 +1,6 @@
 //! Random guests that draw.
 
-use fuzzbox::stream::{Choice, Rule, Tail, encode};
+use fuzzbox::stream::{Choice, Closing, Rule, Tail, encode};
 use rand_core::Rng;
 use std::fmt::Write as _;
 
@@ -210,6 +210,16 @@ fn tell(out: &mut String, rng: &mut impl Rng) -> std::fmt::Result {
     }
 }
 
+/// What the call sites of a random guest close with; more of them than there are, or fewer.
+pub(super) fn closing(rng: &mut impl Rng) -> Closing {
+    let mut closing = Closing::default();
+    for site in 1..1 + rng.next_u32() % 60 {
+        // Most draws of few values have two or three.
+        assert!(closing.set(site, u64::from(rng.next_u32() % [2, 4, 16][rng.next_u32() as usize % 3])));
+    }
+    closing
+}
+
 /// A random stream and how it is read.
 pub(super) fn stream(rng: &mut impl Rng) -> (Vec<u8>, Rule) {
     let tail = match rng.next_u32() % 4 {
@@ -217,7 +227,8 @@ pub(super) fn stream(rng: &mut impl Rng) -> (Vec<u8>, Rule) {
         1 => Tail::Stop,
         _ => Tail::Random { seed: rng.next_u64(), choices: rng.next_u32() % 3000 },
     };
-    let rule = Rule { tail, wrap: rng.next_u32().is_multiple_of(2) };
+    let (wrap, close) = (rng.next_u32().is_multiple_of(2), rng.next_u32().is_multiple_of(2));
+    let rule = Rule { tail, wrap, close };
     let len = rng.next_u64() % 40;
     if rng.next_u32().is_multiple_of(2) {
         return ((0..len).map(|_| rng.next_u32() as u8).collect(), rule);

@@ -1,6 +1,7 @@
 //! The guest protocol, from a module that draws to what was drawn.
 
 mod canonical;
+mod closing;
 mod entry;
 mod generate;
 mod hostile;

@@ -3,7 +3,9 @@
 use super::{Told, Trace, executors, generate, kind, run};
 use fuzzbox::sandbox::{compiler_settings, link_reference};
 use fuzzbox::stream::reference::Ended;
-use fuzzbox::stream::{Reference, Rule, Tail};
+use fuzzbox::stream::{Closing, Reference, Rule, Tail};
+use fuzzbox_instrument::{Options, instrument};
+use std::sync::Arc;
 use wasmtime::{Engine, Linker, Module, Store};
 
 /// How an execution ended, what it drew, and what it told; the last of that is a hash over what it drew.
@@ -14,6 +16,8 @@ struct Plain {
     engine: Engine,
     module: Module,
     linker: Linker<Reference>,
+    /// Where the module calls the protocol.
+    sites: Vec<u32>,
 }
 
 impl Plain {
@@ -22,11 +26,13 @@ impl Plain {
         let module = Module::new(&engine, wasm).unwrap();
         let mut linker = Linker::new(&engine);
         link_reference(&mut linker, |reference: &mut Reference| reference).unwrap();
-        Self { engine, module, linker }
+        let sites = instrument(wasm, &Options::traced()).unwrap().sites.iter().map(|site| site.offset).collect();
+        Self { engine, module, linker, sites }
     }
 
-    fn run(&self, stream: &[u8], rule: Rule) -> Shown {
-        let mut store = Store::new(&self.engine, Reference::new(stream, rule));
+    fn run(&self, stream: &[u8], rule: Rule, closing: &Closing) -> Shown {
+        let reference = Reference::new(stream, rule).closing(closing.clone(), self.sites.clone());
+        let mut store = Store::new(&self.engine, reference);
         let instance = self.linker.instantiate(&mut store, &self.module).unwrap();
         let any = instance.get_typed_func::<(), ()>(&mut store, "fbx_any").unwrap();
         let end = match any.call(&mut store, ()) {
@@ -80,21 +86,23 @@ fn functions_put_into_modules_do_what_the_hosts_do() {
     let (pairs, streams) = (10_000, 40);
     let mut rng = Tail::random(11);
     let mut ends = std::collections::BTreeMap::<String, u32>::new();
-    let mut draws = 0;
+    let (mut draws, mut closed) = (0, 0);
     while ends.values().sum::<u32>() < pairs {
         let wat = generate::guest(&mut rng);
         let wasm = wat::parse_str(&wat).unwrap();
         let plain = Plain::new(&wasm);
         let mut executors = executors(&wat);
+        let closing = Arc::new(generate::closing(&mut rng));
+        executors.iter_mut().for_each(|executor| executor.set_closing(&closing));
         let mut long = 0;
         for _ in 0..streams {
             let (stream, rule) = generate::stream(&mut rng);
-            let (end, mut trace, told) = plain.run(&stream, rule);
+            let (end, mut trace, told) = plain.run(&stream, rule, &closing);
             if trace.draws.len() > SPANS_MAX {
                 trace.spans.clear();
             }
             for (variant, executor) in executors.iter_mut().enumerate() {
-                let about = || format!("variant {variant}, {stream:?}, {rule:?}\n{wat}");
+                let about = || format!("variant {variant}, {stream:?}, {rule:?}, {closing:?}\n{wat}");
                 let (outcome, drawn, said) = run(executor, &stream, rule);
                 assert_eq!(kind(&outcome), end, "{}", about());
                 // The second variant records nothing.
@@ -107,6 +115,8 @@ fn functions_put_into_modules_do_what_the_hosts_do() {
                     assert_eq!((said.failed, said.rejected), (told.failed.clone(), told.rejected.clone()));
                 }
             }
+            let made_up = trace.choices.iter().skip(trace.given).filter(|choice| choice.index() > Some(0)).count();
+            closed += if rule.tail == Tail::Zero { made_up } else { 0 };
             draws += trace.draws.len();
             *ends.entry(end).or_default() += 1;
             // Some guests draw as much as they can, most of the time.
@@ -116,7 +126,8 @@ fn functions_put_into_modules_do_what_the_hosts_do() {
             }
         }
     }
-    println!("{draws} draws; {ends:?}");
+    println!("{draws} draws, {closed} closed by other indices than 0; {ends:?}");
+    assert!(closed > 1000);
     for end in ["ok", "rejected", "failed", "overrun", "bad-draw", "memory-out-of-bounds"] {
         assert!(ends.get(end).is_some_and(|&count| count >= 20), "{ends:?}");
     }

@@ -23,7 +23,7 @@ fn trees_end_when_entropy_does() {
     for (choices, runs, mean_max) in [(64, 10_000, 200), (8192, 1_000, 8192)] {
         let mut nodes = 0;
         for seed in 0..runs {
-            let rule = Rule { tail: Tail::Random { seed, choices }, wrap: false };
+            let rule = Rule { tail: Tail::Random { seed, choices }, ..Rule::default() };
             let (outcome, _, told) = run(&mut executor, &[], rule);
             assert_eq!(outcome, Outcome::Ok);
             nodes += told.keyframes[0].1;
@@ -44,7 +44,7 @@ fn zeros_are_the_single_leaf() {
     assert_eq!(told.keyframes, [(1, 5)]);
     assert_eq!((trace.choices.len(), trace.given, trace.misaligned), (5, 3, None));
     // A stream that must not go on.
-    let stop = Rule { tail: Tail::Stop, wrap: false };
+    let stop = Rule { tail: Tail::Stop, ..Rule::default() };
     assert_eq!(run(&mut executor, &indices(&[1, 0]), stop).0, Outcome::Overrun);
     assert_eq!(run(&mut executor, &indices(&[1, 0, 0]), stop).0, Outcome::Ok);
 }

@@ -91,7 +91,7 @@ impl Subject for Failing<'_> {
             let mut bytes = encode(&order.choices);
             // What was drawn at random may be longer than an input; any bytes are a stream.
             bytes.truncate(input_bytes_max);
-            (bytes, Rule { tail, wrap: false })
+            (bytes, Rule { tail, ..Rule::default() })
         };
         let streams: Vec<_> = orders.iter().map(stream).collect();
         let drawn = self.workers.drawn(self.target, &streams)?.unwrap_or_default();

@@ -25,7 +25,7 @@ impl Reference {
 
     fn integer(&mut self, kind: DrawKind, lo: i64, hi: i64, towards: i64) -> Drawn<i64> {
         let max = hi.wrapping_sub(lo).cast_unsigned();
-        let index = self.index(max, |this| this.random_index(max))?;
+        let index = self.index_or_closing(max, |this| this.random_index(max))?;
         self.drew(Choice::Index(index), Draw { lo, hi, towards, ..draw(kind, max) });
         Ok(zigzag(index, lo, hi, towards))
     }
@@ -33,7 +33,7 @@ impl Reference {
     /// True with a probability in units of 2^-32; 0 and 2^32 - 1 are certain.
     pub fn draw_bool(&mut self, p: u32) -> Drawn<bool> {
         let max = u64::from(p != 0 && p != u32::MAX);
-        let index = self.index(max, |this| u64::from(this.chance(p)) & max)?;
+        let index = self.index_or_closing(max, |this| u64::from(this.chance(p)) & max)?;
         self.drew(Choice::Index(index), Draw { lo: p.into(), hi: 1, ..draw(DrawKind::Bool, max) });
         Ok(index == 1 || p == u32::MAX)
     }
@@ -46,7 +46,7 @@ impl Reference {
         let weights = if weights == 0 { &[] } else { slice(memory, weights, 4 * n.cast_unsigned())? };
         let weights: Vec<u64> = weights.as_chunks().0.iter().map(|&weight| u32::from_le_bytes(weight).into()).collect();
         let max = u64::from(n.cast_unsigned() - 1);
-        let index = self.index(max, |this| {
+        let index = self.index_or_closing(max, |this| {
             let (r, sum) = (this.random(), weights.iter().sum::<u64>());
             if sum == 0 {
                 return r % (max + 1);
@@ -82,7 +82,8 @@ impl Reference {
         let count = *self.counts.last().expect("that of no span is there");
         let (least, most) = (min.cast_unsigned(), most.cast_unsigned());
         let max = u64::from((least..most).contains(&count));
-        let index = self.index(max, |this| u64::from(this.chance(probability(least, most, average))) & max)?;
+        let index =
+            self.index_or_closing(max, |this| u64::from(this.chance(probability(least, most, average))) & max)?;
         let bounds = Draw { lo: least.into(), hi: most.into(), ..draw(DrawKind::More, max) };
         self.drew(Choice::Index(index), bounds);
         let more = index == 1 || count < least;

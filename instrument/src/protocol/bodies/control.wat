@@ -59,6 +59,17 @@
     (then (call $end (i32.const %STOPPED))))
   (i32.const 0))
 
+;; The index of a draw where the stream has ended: what its call site closes with. Who asked how many draws are left is given zeros: then
+;; a stream of that length does the same without closings.
+(func $closing (param $site i32) (param $max i64) (result i64)
+  (local $index i64)
+  (if (i32.ge_u (local.get $site) (i32.load offset=%CLOSINGS_END (i32.const 0)))
+    (then (return (i64.const 0))))
+  (if (i32.load offset=%ASKED (i32.const 0))
+    (then (return (i64.const 0))))
+  (local.set $index (i64.load8_u offset=%CLOSINGS (local.get $site)))
+  (select (i64.const 0) (local.get $index) (i64.gt_u (local.get $index) (local.get $max))))
+
 (func (export "remaining") (param $site i32) (result i32)
   (local $at i32) (local $end i32) (local $random i32)
   (i32.store offset=%ASKED (i32.const 0) (i32.const 1))

@@ -98,7 +98,7 @@
   (local.set $towards
     (select (local.get $hi) (local.get $towards) (i64.gt_s (local.get $towards) (local.get $hi))))
   (local.set $max (i64.sub (local.get $hi) (local.get $lo)))
-  %TAKE (call $random_index (local.get $max)) %TAKEN
+  %TAKE (call $random_index (local.get $max)) %CLOSED %TAKEN
   %RECORD %KIND_INT %LO (local.get $lo) %HI (local.get $hi) %MORE (local.get $towards) %RECORDED
   %ZIGZAG)
 
@@ -110,7 +110,7 @@
   (local.set $towards
     (select (local.get $hi) (local.get $towards) (i64.gt_u (local.get $towards) (local.get $hi))))
   (local.set $max (i64.sub (local.get $hi) (local.get $lo)))
-  %TAKE (call $random_index (local.get $max)) %TAKEN
+  %TAKE (call $random_index (local.get $max)) %CLOSED %TAKEN
   %RECORD %KIND_UINT %LO (local.get $lo) %HI (local.get $hi) %MORE (local.get $towards) %RECORDED
   %ZIGZAG)
 
@@ -120,7 +120,7 @@
   (local.set $max
     (i64.extend_i32_u
       (i32.and (i32.ne (local.get $p) (i32.const 0)) (i32.ne (local.get $p) (i32.const -1)))))
-  %TAKE (i64.and (local.get $max) (i64.extend_i32_u (call $chance (local.get $p)))) %TAKEN
+  %TAKE (i64.and (local.get $max) (i64.extend_i32_u (call $chance (local.get $p)))) %CLOSED %TAKEN
   %RECORD %KIND_BOOL %LO (i64.extend_i32_u (local.get $p)) %HI (local.get $max) %MORE (i64.const 0) %RECORDED
   (i32.or (i32.wrap_i64 (local.get $index)) (i32.eq (local.get $p) (i32.const -1))))
 
@@ -132,7 +132,7 @@
       (if (i32.gt_u (local.get $n) (i32.const %WEIGHTS_MAX)) (then (call $misuse)))
       (call $check (local.get $weights) (i32.shl (local.get $n) (i32.const 2)))))
   (local.set $max (i64.extend_i32_u (i32.sub (local.get $n) (i32.const 1))))
-  %TAKE (call $random_choice (local.get $n) (local.get $weights)) %TAKEN
+  %TAKE (call $random_choice (local.get $n) (local.get $weights)) %CLOSED %TAKEN
   %RECORD %KIND_CHOICE %LO (i64.const 0) %HI (local.get $max) %MORE (i64.const 0) %RECORDED
   (i32.wrap_i64 (local.get $index)))
 
@@ -191,7 +191,7 @@
       (local.get $max)
       (i64.extend_i32_u
         (call $chance (call $more_probability (local.get $min) (local.get $most) (local.get $average)))))
-  %TAKEN
+  %CLOSED %TAKEN
   %RECORD %KIND_MORE
     %LO (i64.extend_i32_u (local.get $min)) %HI (i64.extend_i32_u (local.get $most)) %MORE (local.get $max)
   %RECORDED
