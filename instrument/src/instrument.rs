@@ -356,7 +356,7 @@ impl Instrumented {
 /// **Fuel**, if it is on, is taken at each function entry and loop head: the number of operators in the body or loop, outside of loops
 /// in it. No endless execution escapes it, start functions included: there are no jumps back but to loop heads, and no
 /// calls but to entries. Operators that do as much as an operand says take more: one for 8 bytes of memory (fill, copy,
-/// init), one for an element of a table or array. `memory.atomic.wait` times out at once, because nobody is there to
+/// init), one for an element of a table or array; growing takes 256. `memory.atomic.wait` times out at once, because nobody is there to
 /// notify.
 ///
 /// **Frames** can be limited: each function counts itself when it is entered, and no longer when it is left, by returning,

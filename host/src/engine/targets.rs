@@ -2,7 +2,7 @@
 //!
 //! As in targeted property-based testing (Löscher and Sagonas, "Targeted property-based testing", ISSTA 2017) and Hypothesis: a
 //! testcase is worth keeping if it has a better score for some label than all before it. So it is for what it costs: the Pareto front
-//! are the testcases beside which none is simpler and has no lower score. The scheduler gives weight to both.
+//! are the testcases beside which none is simpler, has no lower score, and all their kinds of spans. The scheduler gives weight to both.
 
 use super::corpus::{FEATURE_WEIGHT, Testcase};
 use crate::sandbox::Observation;
@@ -185,7 +185,13 @@ fn dominates(a: &Testcase, b: &Testcase) -> bool {
             _ => return false,
         }
     }
-    simpler != Ordering::Greater && (better || more)
+    simpler != Ordering::Greater && (better || more) && has_spans_of(a, b)
+}
+
+/// Whether every kind of span that `b` drew `a` drew too: what was never seen in a simple testcase is worth its place in another.
+fn has_spans_of(a: &Testcase, b: &Testcase) -> bool {
+    let labels = |testcase: &Testcase| testcase.sample.as_ref().map(Node::labels).unwrap_or_default();
+    labels(b).is_subset(&labels(a))
 }
 
 /// The order of simplicity, of what was drawn if the guest draws.
@@ -201,9 +207,15 @@ mod tests {
     use super::*;
     use crate::coverage::Profile;
     use crate::store::InputId;
+    use crate::stream::sample::tests::alternative;
 
     fn scores(scores: &[(&str, f64)]) -> Scores {
         Scores(scores.iter().map(|(label, score)| (label.as_bytes().into(), *score)).collect())
+    }
+
+    fn draw() -> Node {
+        let draw = alternative(1, 3);
+        Node::draw(draw, draw.simplest())
     }
 
     fn testcase(bytes: &[u8], told: &[(&str, f64)]) -> Testcase {
@@ -261,6 +273,18 @@ mod tests {
             targets.weights(),
             BTreeMap::from([(0, FRONT_WEIGHT + BEST_WEIGHT), (3, FRONT_WEIGHT), (4, FRONT_WEIGHT + BEST_WEIGHT),])
         );
+    }
+
+    #[test]
+    fn a_simpler_testcase_without_some_kind_of_span_dominates_none_that_has_it() {
+        let drawn = |bytes: &[u8], labels: &[u64]| {
+            let spans = labels.iter().map(|&label| Node::span(label, vec![draw()])).collect();
+            Testcase { sample: Some(Node::span(0, spans)), ..testcase(bytes, &[("a", 1.0)]) }
+        };
+        let draw_two = drawn(b"two", &[7, 7]);
+        assert!(dominates(&drawn(b"one", &[7]), &draw_two) && !dominates(&draw_two, &drawn(b"one", &[7])));
+        assert!(!dominates(&drawn(b"one", &[8]), &draw_two));
+        assert!(!dominates(&drawn(b"one", &[7]), &drawn(b"both", &[7, 8])));
     }
 
     #[test]

@@ -14,6 +14,9 @@ const KIND: &str = "past";
 /// Oldest entries are removed when they take more than this together, in bytes.
 const BYTES_MAX: u64 = 64 << 20;
 
+/// Fuel after which no more inputs are executed: about a second.
+const FUEL_MAX: u64 = 2_000_000_000;
+
 /// Executions of the past. Counters are put where they would have been written least often, and those that would have been
 /// written lie together. It makes no difference to what is counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,17 +26,21 @@ pub struct Past {
 }
 
 impl Past {
-    /// Executes inputs and counts.
+    /// Executes inputs, until that takes too long, and counts. The target is one with fuel.
     ///
     /// # Errors
     ///
     /// As for [`Executor::run`].
     pub fn of<'a>(target: &Arc<Target>, inputs: impl IntoIterator<Item = &'a [u8]>) -> Result<Self> {
         let mut counts = vec![0; target.edges.edges.len()];
-        let mut executor = Executor::new(target)?;
+        let (mut executor, mut fuel) = (Executor::new(target)?, 0);
         for input in inputs {
             executor.run(input)?;
             executor.observation().edges(|edge, count| counts[edge as usize] += u64::from(count));
+            fuel += executor.observation().fuel();
+            if fuel > FUEL_MAX {
+                break;
+            }
         }
         Ok(Self { counts: counts.into() })
     }

@@ -17,6 +17,7 @@
 
 use super::choice::Choice;
 use super::trace::{Draw, Span, Trace};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Spans inside one another that a tree shows.
@@ -146,6 +147,13 @@ impl Node {
             Kind::Draw(draw, choice) => visit(draw, choice),
             Kind::Span { children, .. } => children.iter().for_each(|child| child.visit_draws(visit)),
         }
+    }
+
+    /// The labels of all spans in it, its own included.
+    pub fn labels(&self) -> BTreeSet<u64> {
+        let mut labels: BTreeSet<u64> = self.children().iter().flat_map(Self::labels).collect();
+        labels.extend(self.label());
+        labels
     }
 
     /// The node at the end of `path`.

@@ -7,6 +7,10 @@ use super::{Probe, Site};
 use crate::code::patch;
 use crate::layout;
 
+/// What growing a memory or a table takes, in operators: it is the host's work, whether it is refused or not. (A refused growth takes
+/// 300 ns, so a loop of them would be fifty times as slow as its fuel says.)
+const GROWTH: u32 = 256;
+
 /// Counts operators and charges them.
 pub(super) struct Fuel {
     /// What an instance starts with.
@@ -20,7 +24,7 @@ pub(super) struct Fuel {
 struct Cost {
     /// Where the constant is in what was written.
     constant: usize,
-    /// How many operators lie in the body or loop, outside of loops in it.
+    /// How many operators lie in the body or loop, outside of loops in it; some count for several.
     operators: u32,
 }
 
@@ -74,7 +78,9 @@ impl Probe for Fuel {
     fn before(&mut self, operator: &Operator<'_>, site: &mut Site<'_, '_>) -> Result<()> {
         use Operator as O;
         let innermost = self.blocks.last().copied().unwrap_or_default();
-        self.costs[innermost].operators += 1;
+        let operators = &mut self.costs[innermost].operators;
+        let grows = matches!(operator, O::MemoryGrow { .. } | O::TableGrow { .. });
+        *operators = operators.saturating_add(if grows { GROWTH } else { 1 });
         match operator {
             // A loop that can be reached gets its own when its head was written.
             O::Loop { .. } if site.live => self.blocks.push(self.costs.len()),
