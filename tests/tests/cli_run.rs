@@ -10,6 +10,20 @@ fn done(lines: &[Value]) -> &Value {
     done
 }
 
+#[test]
+fn the_readme_shows_what_happens() {
+    let readme = include_str!("../../README.md");
+    let fuzzbox = Fuzzbox::new();
+    let args = ["--stop-on", "first", "--seed", "1", "--reporter", "json"];
+    let run = fuzzbox.run("run", &[&example("first-bug")[..]], &args);
+    let lines = run.json_lines();
+    let id = done(&lines)["findings"][0]["id"].as_str().unwrap();
+    assert!(readme.contains(&format!("$ fuzzbox repro {}\n", &id[..8])), "the README has another finding than {id}");
+    for line in fuzzbox.run("repro", &[&id[..8]], &[]).stdout.lines() {
+        assert!(readme.contains(&format!("{line}\n")), "not in the README: {line}");
+    }
+}
+
 /// A finding is found, and reproduced by its hash alone, in a new process, without the cache; its input's file hashes to its id.
 #[test]
 fn first_bug_is_found_and_reproduced_by_its_hash() {
