@@ -130,12 +130,7 @@ impl Campaign {
         let execs_max = usize::try_from(execs_max).unwrap_or(usize::MAX);
         let inputs: Vec<_> = std::iter::once(&empty).chain(seeds).take(execs_max).collect();
         let seen = Seen::nothing(self.target().edges.edges.len());
-        let known = Known {
-            seen: &seen,
-            targets: self.corpus.targets(),
-            failures: &self.known,
-            closing: self.closings.table(),
-        };
+        let known = Known { seen: &seen, ..self.all_known() };
         let variants = &self.variants;
         let reports = workers.run(variants, inputs.len() as u64, |task, worker| {
             let mut report = Report::default();
@@ -183,12 +178,7 @@ impl Campaign {
         let (seed, number, corpus, mutator) = (self.seed, self.totals.rounds, &self.corpus, &self.mutator);
         let (len_max, variants) = (self.len_max, &self.variants);
         let choices = self.target().takes_choices();
-        let known = Known {
-            seen: corpus.seen(),
-            targets: corpus.targets(),
-            failures: &self.known,
-            closing: self.closings.table(),
-        };
+        let known = self.all_known();
         let reports = workers.run(variants, TASKS.min(execs), |task, worker| {
             let mut report = Report::default();
             let mut rng = Rng::of_task(seed, number, task);
@@ -254,12 +244,7 @@ impl Campaign {
             admitted.into_iter().partition(|admitted| trims && self.is_trimmed(admitted));
         let share = (execs_max / (trimmed.len() as u64).max(1)).min(TRIM_EXECS_MAX);
         let (corpus, variants) = (&self.corpus, &self.variants);
-        let known = Known {
-            seen: corpus.seen(),
-            targets: corpus.targets(),
-            failures: &self.known,
-            closing: self.closings.table(),
-        };
+        let known = self.all_known();
         let reports = workers.run(variants, trimmed.len() as u64, |task, worker| {
             let mut report = Report::default();
             let Admitted { index, news, .. } = &trimmed[usize::try_from(task)?];
@@ -312,12 +297,7 @@ impl Campaign {
         if climbs.is_empty() || share == 0 {
             return Ok(());
         }
-        let known = Known {
-            seen: corpus.seen(),
-            targets: corpus.targets(),
-            failures: &self.known,
-            closing: self.closings.table(),
-        };
+        let known = self.all_known();
         let (seed, number) = (self.seed, self.totals.rounds);
         let reports = workers.run(variants, climbs.len() as u64, |task, worker| {
             let mut report = Report::default();
@@ -355,8 +335,7 @@ impl Campaign {
         }
         let (corpus, variants, closings) = (&self.corpus, &self.variants, &self.closings);
         let (seed, number) = (self.seed, self.totals.rounds);
-        let known =
-            Known { seen: corpus.seen(), targets: corpus.targets(), failures: &self.known, closing: closings.table() };
+        let known = self.all_known();
         let results = workers.run(variants, 1, |_, worker| {
             let mut report = Report::default();
             let learner = Learner::new(closings.clone(), execs, Rng::of_task(seed, number, u64::MAX));
@@ -396,6 +375,12 @@ impl Campaign {
             self.len_max = self.len_max.saturating_mul(2).min(limit);
             self.execs_at_len_max = self.totals.execs;
         }
+    }
+
+    /// What tasks have to know.
+    fn all_known(&self) -> Known<'_> {
+        let (seen, targets) = (self.corpus.seen(), self.corpus.targets());
+        Known { seen, targets, failures: &self.known, closing: self.closings.table() }
     }
 
     /// Executions of the next round: few while the corpus is young, many when nothing new was found for some rounds, and few if an

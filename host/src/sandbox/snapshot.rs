@@ -160,10 +160,10 @@ impl SavedMemory {
             let scratch = stream.map(|stream| (stream.start + layout::stream::ITEMS) as usize);
             // Two imports may be the same memory.
             if memories.iter().all(|saved| !Arc::ptr_eq(&saved.region, &region)) {
-                // SAFETY: no guest runs.
-                let image = unsafe { target.image(memories.len(), region.bytes()) };
-                let image = image.context("failed to copy a linear memory")?;
                 if target.restores {
+                    // SAFETY: no guest runs.
+                    let image = unsafe { target.image(memories.len(), region.bytes()) };
+                    let image = image.context("failed to copy a linear memory")?;
                     // SAFETY: no guest runs; the caller sets the handler before one does.
                     unsafe { region.track(image, scratch) }.context("failed to protect a linear memory")?;
                 }
