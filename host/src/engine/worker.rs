@@ -160,7 +160,8 @@ impl Workers {
         };
         self.install(|| match count {
             0 | 1 => (0..count).map(run).collect(),
-            _ => (0..count).into_par_iter().map(run).collect(),
+            // Each can be taken over by a thread that has nothing to do; by itself, rayon would hand them out by dozens.
+            _ => (0..usize::try_from(count)?).into_par_iter().with_max_len(1).map(|task| run(task as u64)).collect(),
         })
     }
 
