@@ -2,9 +2,10 @@
 //!
 //! ```text
 //! function F      does nothing: what the trap table holds until the host puts its own function there
-//! function F + 1  saves the mutable globals
-//! function F + 2  restores them
-//! function F + 3  the recorders, which write the trace
+//! function F + 1  fails: where the host goes to end an execution
+//! function F + 2  saves the mutable globals
+//! function F + 3  restores them
+//! function F + 4  the recorders, which write the trace
 //! ...
 //! function ...    the guest protocol, if the module speaks it
 //! table T         the trap table, with one element
@@ -35,6 +36,8 @@ pub(crate) struct Added {
     pub(crate) plain_type: u32,
     /// The function that does nothing, and the table that it is in.
     pub(crate) traps: Option<Traps>,
+    /// The function that fails.
+    pub(crate) stop: Option<u32>,
     /// The functions that save and restore the mutable globals, if there are some.
     pub(crate) globals: Option<Globals>,
     /// The functions that record, if something is recorded.
@@ -66,6 +69,7 @@ impl Added {
         let added = Added {
             plain_type: survey.types.len() as u32,
             traps: options.traps.then(|| Traps { table: survey.tables, nothing: function() }),
+            stop: options.interrupts.then(&mut function),
             globals: (!survey.mutable_globals.is_empty()).then(|| Globals {
                 save: function(),
                 restore: function(),
@@ -92,7 +96,7 @@ impl Added {
 
     /// How many of them have no parameters and results: the first.
     fn plain_functions(&self) -> u32 {
-        u32::from(self.traps.is_some()) + 2 * u32::from(self.globals.is_some())
+        u32::from(self.traps.is_some()) + u32::from(self.stop.is_some()) + 2 * u32::from(self.globals.is_some())
     }
 
     /// The types that the functions have, no two alike: the first types to add to the module's.
@@ -133,6 +137,7 @@ impl Added {
     pub(crate) fn bodies(&self, survey: &Survey<'_>, injected: &Injected) -> Result<Vec<Vec<u8>>> {
         let mut bodies = Vec::new();
         bodies.extend(self.traps.map(|_| body(|_| {})));
+        bodies.extend(self.stop.map(|_| body(|code| _ = code.unreachable())));
         if let Some(Globals { saved, .. }) = self.globals {
             let globals = || (saved..).zip(&survey.mutable_globals);
             bodies.push(body(|code| {

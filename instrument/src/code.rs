@@ -74,38 +74,31 @@ impl<'b> Code<'b> {
         self.i32_const(0).i32_const(1).i32_store8(flag);
     }
 
-    /// Adds a frame to those that are live, and stops if these are more than `limit`. The second load costs nothing, as that
+    /// Adds a call to those that are live, and stops if these are more than `limit`. The second load costs nothing, as that
     /// of the fuel.
-    pub(crate) fn enter_frame(&mut self, limit: u32) {
-        let frames = self.cell(layout::FRAMES.into(), 2);
-        self.i32_const(0).i32_const(0).i32_load(frames).i32_const(1).i32_add().i32_store(frames);
-        self.i32_const(0).i32_load(frames).i32_const(limit.cast_signed()).i32_gt_u();
+    pub(crate) fn enter_call(&mut self, limit: u32) {
+        let calls = self.cell(layout::CALLS.into(), 2);
+        self.i32_const(0).i32_const(0).i32_load(calls).i32_const(1).i32_add().i32_store(calls);
+        self.i32_const(0).i32_load(calls).i32_const(limit.cast_signed()).i32_gt_u();
         self.stop_if(layout::FLAG_STACK_OVERFLOW);
     }
 
-    /// Stops if there are `limit` live frames already.
-    pub(crate) fn check_frames(&mut self, limit: u32) {
-        let frames = self.cell(layout::FRAMES.into(), 2);
-        self.i32_const(0).i32_load(frames).i32_const(limit.cast_signed()).i32_ge_u();
-        self.stop_if(layout::FLAG_STACK_OVERFLOW);
+    /// Takes a call away from those that are live.
+    pub(crate) fn leave_call(&mut self) {
+        let calls = self.cell(layout::CALLS.into(), 2);
+        self.i32_const(0).i32_const(0).i32_load(calls).i32_const(1).i32_sub().i32_store(calls);
     }
 
-    /// Takes a frame away from those that are live.
-    pub(crate) fn leave_frame(&mut self) {
-        let frames = self.cell(layout::FRAMES.into(), 2);
-        self.i32_const(0).i32_const(0).i32_load(frames).i32_const(1).i32_sub().i32_store(frames);
-    }
-
-    /// Keeps in a local how many frames are live.
-    pub(crate) fn save_frames(&mut self, local: u32) {
-        let frames = self.cell(layout::FRAMES.into(), 2);
-        self.i32_const(0).i32_load(frames).local_set(local);
+    /// Keeps in a local how many calls are live.
+    pub(crate) fn save_calls(&mut self, local: u32) {
+        let calls = self.cell(layout::CALLS.into(), 2);
+        self.i32_const(0).i32_load(calls).local_set(local);
     }
 
     /// Gives that back.
-    pub(crate) fn restore_frames(&mut self, local: u32) {
-        let frames = self.cell(layout::FRAMES.into(), 2);
-        self.i32_const(0).local_get(local).i32_store(frames);
+    pub(crate) fn restore_calls(&mut self, local: u32) {
+        let calls = self.cell(layout::CALLS.into(), 2);
+        self.i32_const(0).local_get(local).i32_store(calls);
     }
 
     /// Sets a flag and traps if the condition on the stack holds.
@@ -126,8 +119,8 @@ impl<'b> Code<'b> {
     }
 
     /// Loads from the page that a watchdog can take away.
-    pub(crate) fn poll(&mut self, number: u32) {
-        let poll = self.cell(u64::from(layout::POLLS + number), 0);
+    pub(crate) fn poll(&mut self) {
+        let poll = self.cell(layout::POLL.into(), 0);
         self.i32_const(0).i32_load8_u(poll).drop();
     }
 

@@ -14,6 +14,7 @@ use crate::legacy::{UsesLegacy, translate_legacy_exceptions};
 use crate::offsets::OffsetMap;
 use crate::plan::{FunctionPlan, plan};
 use crate::protocol::{Drawing, Site};
+use crate::recursion::Recursion;
 use crate::rewrite::{CodeSection, assemble};
 use crate::survey::{Bodies, Survey, for_each_body, output_features, survey};
 use crate::throws::Throwing;
@@ -38,16 +39,17 @@ pub struct Options {
     /// Whether code spends fuel and stops when it is used up, and how much a new instance starts with, until the host
     /// sets it: what a start function runs on, which runs before the host gets hold of the instance.
     pub fuel: Option<i64>,
-    /// How many frames may be live, if that is limited: those of the module's own functions, over all calls into it that
-    /// have not returned. One more sets [`FLAG_STACK_OVERFLOW`](crate::layout::FLAG_STACK_OVERFLOW) and traps, at the entry
-    /// of the function that it is for, whatever machine and compiler make of frames.
-    pub frames: Option<u32>,
+    /// How many calls may be live, if that is limited, of those that can be part of a recursion: calls by reference, and calls of functions
+    /// from which the caller can be reached by other calls than those by reference. (What is live besides is a bounded number of frames for each of them.) One
+    /// more sets [`FLAG_STACK_OVERFLOW`](crate::layout::FLAG_STACK_OVERFLOW) and traps, where it is, whatever machine and
+    /// compiler make of frames: no compiler can do without a frame for each of them, unless it looks through references.
+    pub calls: Option<u32>,
     /// Whether writes below address 1024 set [`FLAG_LOW_STORE`](crate::layout::FLAG_LOW_STORE) and trap, each before it
     /// happens, in modules in which nothing lies there: linkers of C leave these addresses free, so that nothing has the
     /// address 0. [`Instrumented::finds_low_stores`] says if the module is one.
     pub low_stores: bool,
-    /// Whether loops and tail calls load from a page that a watchdog can take away.
-    pub polls: bool,
+    /// Whether the host can end an execution from another thread: see [`Injected::stop`].
+    pub interrupts: bool,
     /// Whether a function that the host may put into a table is called before `unreachable`.
     pub traps: bool,
     /// Whether comparisons and some other operators record their operands; see [`trace`](crate::trace).
@@ -81,27 +83,28 @@ pub enum Draws {
 const START_FUEL: i64 = 10_000_000_000;
 
 /// What fits a stack of 1 MiB if each frame has only a return address and a frame pointer.
-const TRACED_FRAMES: u32 = 1 << 16;
+const TRACED_CALLS: u32 = 1 << 16;
 
 /// Room for 32,768 records.
 const TRACE_BYTES: u32 = 1 << 20;
 
 impl Options {
-    /// Enough counters for the counts of all edges. Every endless execution passes a counter again and again.
+    /// Enough counters for the counts of all edges.
     pub fn full() -> Options {
-        Options { counters: Counters::Enough, selects: true, traps: true, draws: Draws::Read, ..Options::counting() }
+        let options = Options { counters: Counters::Enough, selects: true, interrupts: true, ..Options::counting() };
+        Options { traps: true, draws: Draws::Read, ..options }
     }
 
-    /// Counters for some edges only: those that can still tell something new. Loops poll.
+    /// Counters for some edges only: those that can still tell something new.
     pub fn fast(interesting: EdgeSet) -> Options {
-        Options { counters: Counters::Only(interesting), polls: true, ..Options::full() }
+        Options { counters: Counters::Only(interesting), ..Options::full() }
     }
 
     /// Everything that is known to be asked about an execution: also what was compared, which functions were called, whether
-    /// the stack overflowed by what is measured in frames, 65,536 of them, and writes to where nothing is.
+    /// the stack overflowed by what is measured in calls, 65,536 of them, and writes to where nothing is.
     pub fn traced() -> Options {
-        let frames = Some(TRACED_FRAMES);
-        Options { compares: true, spans: true, frames, low_stores: true, ..Options::default() }
+        let calls = Some(TRACED_CALLS);
+        Options { compares: true, spans: true, calls, low_stores: true, ..Options::default() }
     }
 
     /// For who doesn't write code at all.
@@ -111,9 +114,9 @@ impl Options {
             lines: false,
             selects: false,
             fuel: None,
-            frames: None,
+            calls: None,
             low_stores: false,
-            polls: false,
+            interrupts: false,
             traps: false,
             compares: false,
             hide_lengths: false,
@@ -128,7 +131,7 @@ impl Options {
 impl Default for Options {
     fn default() -> Options {
         let (fuel, draws) = (Some(START_FUEL), Draws::Recorded);
-        Options { counters: Counters::Every, fuel, traps: false, draws, ..Options::full() }
+        Options { counters: Counters::Every, fuel, interrupts: false, traps: false, draws, ..Options::full() }
     }
 }
 
@@ -171,6 +174,11 @@ pub struct Injected {
     /// called before each `unreachable`. At first it does nothing; a host can put one there that fails at less cost than
     /// the trap.
     pub trap_table_export: Option<String>,
+    /// The index of a function without parameters and results that does nothing but fail, by `unreachable`, if
+    /// [`Options::interrupts`] asked for it. Nothing calls it. The host can go there, from a signal handler that has interrupted the
+    /// module's code. For when it interrupts other code: after every bulk operator, growth and direct call of an imported function there is a load from the
+    /// page that starts at [`layout::POLL`](crate::layout::POLL), which the host can make inaccessible.
+    pub stop: Option<u32>,
     /// Where the trace is, if something is recorded: a range of bytes. [`Instrumented::trace`] reads it.
     pub trace: Option<Range<u32>>,
     /// Where the area of the choice stream is, if the module speaks the guest protocol and its imports were replaced: a range of bytes.
@@ -349,9 +357,9 @@ impl Instrumented {
 /// are known which a trap or the host left. Exceptions that imported functions throw are taken into account if the module has
 /// tags.
 ///
-/// **Endless executions** pass, again and again, what a watchdog can take away: everything from
-/// [`layout::POLLS`](crate::layout::POLLS) on. With [`Counters::Enough`] that are the counters, because flows without a
-/// counter have no cycle; otherwise [`Options::polls`] are needed.
+/// **Endless executions** can be ended by another thread at no cost until then: a signal handler of the host goes to a function that
+/// fails. What it can't interrupt, because it is no code of the module (bulk operators, the host's functions), is
+/// followed by a load from a page that a watchdog can take away. See [`Injected::stop`].
 ///
 /// **Fuel**, if it is on, is taken at each function entry and loop head: the number of operators in the body or loop, outside of loops
 /// in it. No endless execution escapes it, start functions included: there are no jumps back but to loop heads, and no
@@ -359,8 +367,8 @@ impl Instrumented {
 /// init), one for an element of a table or array; growing takes 256. `memory.atomic.wait` times out at once, because nobody is there to
 /// notify.
 ///
-/// **Frames** can be limited: each function counts itself when it is entered, and no longer when it is left, by returning,
-/// by a tail call, or by an exception, where the catching function sets back what it knew.
+/// **Recursion** can be limited: each call that may be part of one counts itself while it is live; where an exception is caught, the catching
+/// function sets back what it knew.
 ///
 /// **Writes below address 1024** can be made to trap where a C compiler's output has nothing there.
 ///
@@ -406,8 +414,9 @@ fn instrument_current(wasm: &[u8], options: &Options) -> Result<Instrumented> {
     let mut edges = Vec::new();
     let mut counters = CounterMap::new(options);
     let mut changes_objects = false;
+    let recursion = options.calls.map(|_| Recursion::find(&survey, &bodies));
     let drawing = if options.draws == Draws::Imported { None } else { Drawing::find(&survey, &bodies) };
-    for_batches(&survey, bodies, options, drawing.as_ref(), |mut plans| {
+    for_batches(&survey, bodies, options, (drawing.as_ref(), recursion.as_ref()), |mut plans| {
         for plan in &mut plans {
             let index = plan.index;
             let settled = plan.settle(&survey, edges.len() as u32, &mut types);
@@ -444,7 +453,7 @@ fn for_batches(
     survey: &Survey<'_>,
     bodies: Bodies<'_>,
     options: &Options,
-    drawing: Option<&Drawing>,
+    (drawing, recursion): (Option<&Drawing>, Option<&Recursion>),
     mut take: impl FnMut(Vec<FunctionPlan>) -> Result<()>,
 ) -> Result<()> {
     let throwing = Throwing::find(survey, &bodies);
@@ -457,7 +466,7 @@ fn for_batches(
             before < BATCH_BYTES
         };
         let functions = rest.as_slice().iter().take(BATCH_FUNCTIONS).take_while(fits).count();
-        take(plan(survey, options, throwing.as_ref(), drawing, rest.by_ref().take(functions).collect())?)?;
+        take(plan(survey, options, (throwing.as_ref(), drawing, recursion), rest.by_ref().take(functions).collect())?)?;
     }
     Ok(())
 }
@@ -465,7 +474,7 @@ fn for_batches(
 /// The edges of a module without legacy exceptions.
 pub(crate) fn edges(survey: &Survey<'_>, bodies: Bodies<'_>) -> Result<Vec<Edge>> {
     let mut edges = Vec::new();
-    for_batches(survey, bodies, &Options::counting(), None, |plans| {
+    for_batches(survey, bodies, &Options::counting(), (None, None), |plans| {
         plans.iter().for_each(|plan| edges.extend(plan.edges()));
         Ok(())
     })?;

@@ -1,17 +1,16 @@
 //! Where things are in the injected memory, in bytes from its start; all values are little-endian.
 //!
 //! ```text
-//! 0        8 9 ...  14    16      20       24      32        36  64 KiB      68 KiB
-//! | fuel   |o|w|g|d|m|s|l| used  | depth  | lost  | frames  | 0 | polls     | counter 0 | counter 1 | ... | trace ...
-//!   i64     u8 flags       u32     u32      u64     u32           u8 each     u32         u32
+//! 0        8 9 ...  14    16      20       24      32        36  64 KiB      128 KiB
+//! | fuel   |o|w|g|d|m|s|l| used  | depth  | lost  | calls   | 0 | poll      | counter 0 | counter 1 | ... | trace ...
+//!   i64     u8 flags       u32     u32      u64     u32           u8          u32         u32
 //! ```
 //!
 //! The trace, if there is one, starts a page of 64 KiB behind the counters; [`Injected::trace`](crate::Injected::trace)
 //! says where, and [`trace`](crate::trace) what is in it. The host clears [`TRACE_CELLS`] before each execution; the
 //! trace itself can stay as it is.
 //!
-//! All from [`POLLS`] on can be taken away by a watchdog: each endless execution of a module with polls, or with enough
-//! counters, touches it.
+//! The page of the machine that starts at [`POLL`] can be taken away by a watchdog.
 
 pub mod stream;
 
@@ -46,7 +45,7 @@ pub const FLAG_SEGMENT_DROP: u32 = 11;
 /// A `memory.grow` was reached, whether it succeeded or not.
 pub const FLAG_MEMORY_GROW: u32 = 12;
 
-/// More frames were live than [`Options::frames`](crate::Options::frames) allows (and it trapped with `unreachable`).
+/// More calls were live than [`Options::calls`](crate::Options::calls) allows (and it trapped with `unreachable`).
 pub const FLAG_STACK_OVERFLOW: u32 = 13;
 
 /// The guest was about to write below address 1024, where nothing of it lies (and trapped with `unreachable`); see
@@ -65,9 +64,9 @@ pub const TRACE_DEPTH: u32 = 20;
 /// How many records had no room in the trace, a `u64`.
 pub const TRACE_LOST: u32 = 24;
 
-/// How many frames are live, a `u32`, if [`Options::frames`](crate::Options::frames) limits them. An execution that returns
+/// How many calls are live, a `u32`, of those that [`Options::calls`](crate::Options::calls) limits. An execution that returns
 /// leaves what it found; what ends otherwise leaves anything, and the host sets it to 0 before the next.
-pub const FRAMES: u32 = 32;
+pub const CALLS: u32 = 32;
 
 /// Eight bytes that nobody writes.
 pub const ZERO: u32 = 40;
@@ -75,14 +74,11 @@ pub const ZERO: u32 = 40;
 /// The most bytes that a trace can take: 1 GiB.
 pub const TRACE_BYTES_MAX: u32 = 1 << 30;
 
-/// The first address that polls load from. It starts a page of whatever size a machine has.
-pub const POLLS: u32 = 1 << 16;
-
-/// How many addresses polls have.
-pub const POLL_BYTES: u32 = 1 << 12;
+/// The address that polls load from. It starts a page of whatever size a machine has, and nothing else is in that.
+pub const POLL: u32 = 1 << 16;
 
 /// The first counter: counter i is the `u32` at `COUNTERS + 4 * i`, and wraps.
-pub const COUNTERS: u32 = POLLS + POLL_BYTES;
+pub const COUNTERS: u32 = 2 << 16;
 
 /// How many counters a line has: 64 bytes, as the lines of most caches; the first one begins with the first counter.
 pub const LINE_COUNTERS: u32 = 16;
@@ -110,8 +106,8 @@ mod tests {
     #[test]
     fn pages_hold_exactly_what_they_must() {
         assert_eq!(pages(0), 2);
-        assert_eq!(pages((65_536 - 4_096) / 4), 2);
-        assert_eq!(pages((65_536 - 4_096) / 4 + 1), 3);
+        assert_eq!(pages(65_536 / 4), 3);
+        assert_eq!(pages(65_536 / 4 + 1), 4);
         assert_eq!(pages(EDGES_MAX), 4098);
     }
 }

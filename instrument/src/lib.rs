@@ -3,7 +3,7 @@
 //! The passes, one file or folder each, in the order of the data:
 //!
 //! 1. `survey` validates the module up to its function bodies and collects what the other passes need; `throws` finds out
-//!    which functions may throw;
+//!    which functions may throw, `recursion` which calls may be part of a recursion;
 //! 2. `plan` validates each body, makes its graph, and decides what can be inserted where. `probes` are what is inserted
 //!    besides counters: one file for each kind;
 //! 3. `counters` decides which flows of the graph get a counter, and how all counts follow from these;
@@ -46,6 +46,7 @@ mod offsets;
 mod plan;
 mod probes;
 pub mod protocol;
+mod recursion;
 mod rewrite;
 mod sections;
 mod survey;

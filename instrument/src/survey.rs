@@ -82,6 +82,8 @@ pub(crate) struct Survey<'a> {
     pub(crate) low_is_free: bool,
     /// Names by function index.
     pub(crate) names: Vec<Option<String>>,
+    /// How many functions are imported: the first.
+    pub(crate) imported: u32,
     /// How names start that are free for exports: `fuzzbox:`.
     pub(crate) export_prefix: String,
     /// Functions of the guest protocol that the module imports.
@@ -229,6 +231,7 @@ impl<'a> Reader<'a> {
             globals: types.global_count(),
             low_is_free: self.low.are_free() && types.memory_count() > 0 && !types.memory_at(0).memory64,
             mutable_globals: Vec::new(),
+            imported: (types.function_count() as usize - self.bodies.len()) as u32,
             names: names.into_vec(),
             export_prefix: free_prefix(&self.taken),
             protocol,

@@ -34,7 +34,7 @@ impl Throwing {
         if survey.tags.is_empty() {
             return None;
         }
-        let imported = survey.names.len() - bodies.len();
+        let imported = survey.imported as usize;
         let throws: Vec<Throws> = bodies.par_iter().map(|(_, body)| throws(body).unwrap_or_default()).collect();
         let any = imported > 0 || throws.iter().any(|throws| throws.itself);
         let mut functions = vec![false; survey.names.len()];

@@ -116,7 +116,7 @@ const SPEND_LENGTH: &[&str] = &[
     "i64.store*",
     "local.get*",
 ];
-const ENTER_FRAME: &[&str] = &[
+const ENTER_CALL: &[&str] = &[
     "i32.const 0",
     "i32.const 0",
     "i32.load*",
@@ -134,23 +134,11 @@ const ENTER_FRAME: &[&str] = &[
     "unreachable",
     "end",
 ];
-const LEAVE_FRAME: &[&str] = &["i32.const 0", "i32.const 0", "i32.load*", "i32.const 1", "i32.sub", "i32.store*"];
-const CHECK_FRAMES: &[&str] = &[
-    "i32.const 0",
-    "i32.load*",
-    "i32.const*",
-    "i32.ge_u",
-    "if*",
-    "i32.const 0",
-    "i32.const 1",
-    "i32.store8*",
-    "unreachable",
-    "end",
-];
+const LEAVE_CALL: &[&str] = &["i32.const 0", "i32.const 0", "i32.load*", "i32.const 1", "i32.sub", "i32.store*"];
 const TRAP: &[&str] = &["i32.const 0", "call_indirect*"];
 const FLAG: &[&str] = &["i32.const 0", "i32.const 1", "i32.store8*"];
 
-/// Writes each counter, each taking of fuel, each change of the number of frames and each flag as one line.
+/// Writes each counter, each taking of fuel, each change of the number of calls and each flag as one line.
 fn fold(printed: &str) -> String {
     let lines: Vec<_> = printed.lines().collect();
     let mut out = String::new();
@@ -173,15 +161,12 @@ fn fold(printed: &str) -> String {
         } else if matches(SPEND_LENGTH) {
             writeln!(out, "{indent};; spend by length").unwrap();
             at += SPEND_LENGTH.len();
-        } else if matches(ENTER_FRAME) && offset(2) == Some(layout::FRAMES) {
-            writeln!(out, "{indent};; enter a frame").unwrap();
-            at += ENTER_FRAME.len();
-        } else if matches(CHECK_FRAMES) && offset(1) == Some(layout::FRAMES) {
-            writeln!(out, "{indent};; check the number of frames").unwrap();
-            at += CHECK_FRAMES.len();
-        } else if matches(LEAVE_FRAME) && offset(2) == Some(layout::FRAMES) {
-            writeln!(out, "{indent};; leave a frame").unwrap();
-            at += LEAVE_FRAME.len();
+        } else if matches(ENTER_CALL) && offset(2) == Some(layout::CALLS) {
+            writeln!(out, "{indent};; enter a call").unwrap();
+            at += ENTER_CALL.len();
+        } else if matches(LEAVE_CALL) && offset(2) == Some(layout::CALLS) {
+            writeln!(out, "{indent};; leave a call").unwrap();
+            at += LEAVE_CALL.len();
         } else if matches(COUNT) && offset(2).is_some() && offset(2) == offset(5) {
             writeln!(out, "{indent};; count {}", (offset(2).unwrap() - layout::COUNTERS) / 4).unwrap();
             at += COUNT.len();

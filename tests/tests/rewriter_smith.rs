@@ -7,8 +7,10 @@
 mod rewriter;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use fuzzbox_instrument::{EdgeSet, Instrumented, Left, Options, instrument, layout};
+use rewriter::calls::Recursive;
 use rewriter::smith::generate;
 use rewriter::{Offsets, Origins, Random, describe, describe_all, engine};
 use wasmtime::*;
@@ -93,6 +95,7 @@ fn compare(engines: &[(Engine, Offsets); 2], seed: u64, total: &mut Total) {
     for edge in &every.edges.edges {
         *total.edges.entry(edge.kind.name()).or_default() += 1;
     }
+    let recursive = Arc::new(Recursive::of(&wasm));
     let mut random = Random(seed ^ 0x5eed);
     let share = random.below(5);
     let some: EdgeSet = (0..every.edges.edges.len() as u32).filter(|_| random.below(5) < share).collect();
@@ -101,7 +104,7 @@ fn compare(engines: &[(Engine, Offsets); 2], seed: u64, total: &mut Total) {
     total.counters[1] += u64::from(variants[1].counters.len());
     let mut all = Vec::new();
     for new in &variants {
-        let right = rewritten(engine, *offsets, &original, new, seed);
+        let right = rewritten(engine, *offsets, &original, new, &recursive, seed);
         for (left, right) in left.log.iter().zip(&right.log) {
             if left.contains("StackOverflow") || right.contains("StackOverflow") {
                 total.overflowed += 1;
@@ -123,7 +126,7 @@ fn compare(engines: &[(Engine, Offsets); 2], seed: u64, total: &mut Total) {
         // frame was left. Without it, the offsets are right.
         let (engine, offsets) = &engines[0];
         let original = Module::new(engine, &wasm).unwrap();
-        all = variants.iter().map(|new| rewritten(engine, *offsets, &original, new, seed)).collect();
+        all = variants.iter().map(|new| rewritten(engine, *offsets, &original, new, &recursive, seed)).collect();
         if all.iter().flat_map(|ran| &ran.log).any(|outcome| outcome.contains("StackOverflow")) {
             total.overflowed += 1;
             return;
@@ -172,11 +175,18 @@ fn counts_of_what_ran(new: &Instrumented, ran: &Ran) -> Vec<u32> {
 }
 
 /// Runs a rewritten module.
-fn rewritten(engine: &Engine, offsets: Offsets, original: &Module, new: &Instrumented, seed: u64) -> Ran {
+fn rewritten(
+    engine: &Engine,
+    offsets: Offsets,
+    original: &Module,
+    new: &Instrumented,
+    recursive: &Arc<Recursive>,
+    seed: u64,
+) -> Ran {
     let module = Module::new(engine, &new.wasm).unwrap_or_else(|error| panic!("seed {seed}: {error:?}"));
     let mut origins = Origins::new(offsets);
     origins.add(module.clone(), new.offsets.clone());
-    run(engine, &module, original, Some(new), &origins, seed)
+    run(engine, &module, original, Some((new, recursive)), &origins, seed)
 }
 
 /// Instantiates a module, calls all that `interface` exports, and says how that and all state came out. `new` is what the
@@ -185,7 +195,7 @@ fn run(
     engine: &Engine,
     module: &Module,
     interface: &Module,
-    new: Option<&Instrumented>,
+    new: Option<(&Instrumented, &Arc<Recursive>)>,
     origins: &Origins,
     seed: u64,
 ) -> Ran {
@@ -195,9 +205,9 @@ fn run(
     let mut store = Store::new(engine, limits);
     store.limiter(|limits| limits);
     let mut linker = Linker::new(engine);
-    let counts_frames = new.filter(|new| new.injected.trace.is_some());
-    if let Some(new) = counts_frames {
-        import_functions_that_compare_frames(&mut linker, &mut store, interface, &new.injected.memory_export);
+    let counts_calls = new.filter(|(new, _)| new.injected.trace.is_some());
+    if let Some((new, recursive)) = counts_calls {
+        import_functions_that_compare_calls(&mut linker, &mut store, interface, new, recursive);
     }
     if linker.define_unknown_imports_as_default_values(&mut store, interface).is_err() {
         ran.log.push("can't be linked".to_owned());
@@ -210,7 +220,7 @@ fn run(
             return ran;
         }
     };
-    if let Some(table) = new.and_then(|new| new.injected.trap_table_export.as_ref()) {
+    if let Some(table) = new.and_then(|(new, _)| new.injected.trap_table_export.as_ref()) {
         let table = instance.get_table(&mut store, table).unwrap();
         let trap = Func::wrap(&mut store, || -> Result<()> { Err(Trap::UnreachableCodeReached.into()) });
         table.set(&mut store, 0, Ref::Func(Some(trap))).unwrap();
@@ -222,9 +232,12 @@ fn run(
             let Some(arguments) = arguments(&ty, &mut random) else { continue };
             let mut results = vec![Val::I32(0); ty.results().len()];
             let result = function.call(&mut store, &arguments, &mut results);
-            if let Some(new) = counts_frames {
+            if let Some((new, recursive)) = counts_calls {
                 let injected = instance.get_memory(&mut store, &new.injected.memory_export).unwrap();
-                check_frames_afterwards(injected.data_mut(&mut store), result.as_ref().err(), seed);
+                let injected = injected.data_mut(&mut store);
+                check_calls_afterwards(injected, result.as_ref().err(), |backtrace| {
+                    recursive.live(backtrace, &new.offsets)
+                });
             }
             ran.log.push(match result {
                 Ok(()) => format!("returned {}", describe_all(&mut store, &results)),
@@ -243,7 +256,7 @@ fn run(
         let value = instance.get_export(&mut store, export.name()).unwrap();
         ran.log.push(format!("{}: {}", export.name(), state(&mut store, value)));
     }
-    if let Some(new) = new {
+    if let Some((new, _)) = new {
         let memory = instance.get_memory(&mut store, &new.injected.memory_export).unwrap();
         let counters = &memory.data(&store)[layout::COUNTERS as usize..][..4 * new.counters.len() as usize];
         ran.counters = counters.chunks_exact(4).map(|count| u32::from_le_bytes(count.try_into().unwrap())).collect();
@@ -253,29 +266,31 @@ fn run(
     ran
 }
 
-/// The cell that counts live frames.
-fn frames(injected: &[u8]) -> usize {
-    u32::from_le_bytes(injected[layout::FRAMES as usize..][..4].try_into().unwrap()) as usize
+/// The cell that counts live calls.
+fn calls(injected: &[u8]) -> usize {
+    u32::from_le_bytes(injected[layout::CALLS as usize..][..4].try_into().unwrap()) as usize
 }
 
-/// Gives a module imported functions which do nothing, but see that as many frames were counted as the engine finds.
-fn import_functions_that_compare_frames(
+/// Gives a module imported functions which do nothing, but see that as many calls were counted as the engine finds.
+fn import_functions_that_compare_calls(
     linker: &mut Linker<StoreLimits>,
     store: &mut Store<StoreLimits>,
     interface: &Module,
-    injected: &str,
+    new: &Instrumented,
+    recursive: &Arc<Recursive>,
 ) {
     for import in interface.imports() {
         let ExternType::Func(ty) = import.ty() else { continue };
         let Some(values) = ty.results().map(|ty| Val::default_for_ty(&ty)).collect::<Option<Vec<_>>>() else {
             continue;
         };
-        let injected = injected.to_owned();
+        let (injected, offsets) = (new.injected.memory_export.clone(), new.offsets.clone());
+        let recursive = recursive.clone();
         let function = Func::new(&mut *store, ty, move |mut caller, _, results| {
             // Without one, an import is called that the module exports.
             if let Some(Extern::Memory(injected)) = caller.get_export(&injected) {
-                let live = WasmBacktrace::force_capture(&caller).frames().len();
-                assert_eq!(frames(injected.data(&caller)), live);
+                let live = recursive.live(&WasmBacktrace::force_capture(&caller), &offsets);
+                assert_eq!(Some(calls(injected.data(&caller))), live);
             }
             results.clone_from_slice(&values);
             Ok(())
@@ -285,21 +300,21 @@ fn import_functions_that_compare_frames(
     }
 }
 
-/// Sees that no frame is counted after a call that returned, and all but at most the last after one that trapped; and sets
+/// Sees that no call is counted after one from outside that returned, and all that were live after one that trapped; and sets
 /// back the count, as a host does before each execution.
-fn check_frames_afterwards(injected: &mut [u8], error: Option<&Error>, seed: u64) {
-    let live = frames(injected);
+fn check_calls_afterwards(injected: &mut [u8], error: Option<&Error>, live: impl Fn(&WasmBacktrace) -> Option<usize>) {
+    let counted = calls(injected);
     match error {
-        None => assert_eq!(live, 0, "seed {seed}"),
+        None => assert_eq!(counted, 0),
         Some(error) if error.downcast_ref() == Some(&Trap::StackOverflow) => {}
         Some(error) if error.is::<Trap>() => {
-            let left = error.downcast_ref::<WasmBacktrace>().map_or(0, |backtrace| backtrace.frames().len());
-            assert!(left == live || left == live + 1, "seed {seed}: {live} {left}");
+            let live = error.downcast_ref::<WasmBacktrace>().map_or(Some(0), live);
+            assert!(live.is_none_or(|live| live == counted), "{live:?} {counted}");
         }
         // What an exception left is counted until somebody catches.
         Some(_) => {}
     }
-    injected[layout::FRAMES as usize..][..4].fill(0);
+    injected[layout::CALLS as usize..][..4].fill(0);
 }
 
 /// The frames that a trap has left. Those that an exception has left are no business of ours. `None` if a frame has no

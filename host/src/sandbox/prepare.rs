@@ -15,7 +15,7 @@ use super::imports::can_ask_for_snapshot;
 use super::injected::Injected;
 use super::memory::PAGE_BYTES;
 use super::target::{INIT_FUEL_MAX, Target};
-use super::variant::FRAMES_MAX;
+use super::variant::CALLS_MAX;
 use anyhow::{Context, Result, anyhow, ensure};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -53,7 +53,7 @@ impl Attempts {
 pub(super) fn initialiser_failed(target: &Target, error: wasmtime::Error, when: &str) -> anyhow::Error {
     let reason = match error.downcast_ref::<wasmtime::Trap>() {
         Some(wasmtime::Trap::UnreachableCodeReached) if is_ours(target, &error) => anyhow!(
-            "it takes more than {INIT_FUEL_MAX} units of fuel, has more than {FRAMES_MAX} calls at a time, or writes below address 1024"
+            "it takes more than {INIT_FUEL_MAX} units of fuel, has more than {CALLS_MAX} calls at a time, or writes below address 1024"
         ),
         Some(trap) => anyhow!("{trap}"),
         None => anyhow::Error::from(error),

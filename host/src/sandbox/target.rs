@@ -6,6 +6,7 @@ use super::component::{Component, Source};
 use super::entry::Entry;
 use super::imports::Imports;
 use super::injected::Groups;
+use super::interrupt::Stop;
 use super::memory::{Image, Memories};
 use super::past::Past;
 use super::prepare::Attempts;
@@ -18,7 +19,7 @@ use fuzzbox_instrument::{EdgeMap, Injected, Instrumented, StateExports};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, OnceLock};
-use wasmtime::{Config, Engine, ExternType, Module};
+use wasmtime::{Config, Engine, ExternType, Inlining, Module};
 
 /// Native stack that a thread should have to execute guests: the guest's, and the host functions' that it calls. On one with
 /// less, [`Executor`](super::Executor) starts a thread where it has to.
@@ -56,6 +57,8 @@ pub struct Target {
     pub(super) injected: Injected,
     pub(super) state: StateExports,
     pub(super) module: Module,
+    /// Where the module's code can be interrupted.
+    stop: Option<Stop>,
     origin: Origin,
     /// If it is one: what it exports and imports.
     pub(super) component: Option<Arc<Component>>,
@@ -96,6 +99,7 @@ impl Target {
         let kept = if let Variant::Fast(_) = variant { &CodeCache::default() } else { cache };
         let (module, origin) = kept.compile(&engine, &wasm).context("failed to compile the rewritten module")?;
         check_memories(&module, &settings)?;
+        let stop = rewritten.injected.stop.and_then(|function| stop(&module, function));
         let throws = has_tags(&bytes)?;
         let added = added_exports(&rewritten.injected, &rewritten.state);
         let draws = rewritten.injected.stream.is_some();
@@ -120,6 +124,7 @@ impl Target {
             groups: Groups::new(&rewritten.counters),
             rewritten,
             variant,
+            stop,
             module,
             origin,
             imports,
@@ -144,6 +149,11 @@ impl Target {
     /// What it was made from.
     pub(super) fn source(&self) -> Source {
         Source { file: self.file.clone(), module: self.bytes.clone(), component: self.component.clone() }
+    }
+
+    /// Where the module's code can be interrupted; `None` if it can't be.
+    pub(super) fn stop(&self) -> Option<Stop> {
+        self.stop.clone()
     }
 
     /// Whether an [`Interrupter`](super::Interrupter) can end executions, as what has no fuel needs.
@@ -286,7 +296,21 @@ fn config(bytes: &[u8], memories: &Arc<Memories>, variant: &Variant) -> Result<C
         .wasm_backtrace_max_frames(variant.frames_max())
         .gc_heap_initial_size(GC_HEAP_BYTES)
         .with_host_memory(memories.clone());
+    if let Variant::Fast(_) = variant {
+        config.compiler_inlining(Inlining::Yes);
+    }
     Ok(config)
+}
+
+/// Where the code of a module is, and in it the code of `function`, at which interrupted code goes on.
+fn stop(module: &Module, function: u32) -> Option<Stop> {
+    let base = module.text().as_ptr() as usize;
+    let at = module.functions().find(|other| other.index.as_u32() == function)?.offset;
+    // What lies between the module's functions is nothing; how they are entered from outside, and leave it, lies behind all of them.
+    let (start, end) = module
+        .functions()
+        .fold((at, at), |(start, end), function| (start.min(function.offset), end.max(function.offset + function.len)));
+    Some(Stop { functions: base + start..base + end, at: base + at })
 }
 
 /// Whether the module has exceptions to throw.

@@ -9,8 +9,8 @@ use std::num::NonZeroUsize;
 /// What is put into a target's code. The same input does the same in all variants, and edges have the same numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Variant {
-    /// Each edge has a counter, fuel ends what takes too long, and more than 65,536 live frames are a stack overflow: the
-    /// only variant in which nothing is endless, and in which it depends on no machine how deep calls may go. Writes to
+    /// Each edge has a counter, fuel ends what takes too long, and more than 65,536 live calls that can be part of a recursion are a stack
+    /// overflow: the only variant in which nothing is endless, and in which it depends on no machine how deep recursion may go. Writes to
     /// addresses below 1024 are found, in modules as C compilers make them.
     #[default]
     Metered,
@@ -31,13 +31,14 @@ const STACK_BYTES: usize = 1 << 20;
 /// The smallest native frame, in bytes: return address and frame pointer.
 const FRAME_BYTES_MIN: usize = 16;
 
-/// How many frames of the guest may be live. What has more of them overflows any variant's native stack, so that everything
-/// that could be a stack overflow is seen to be one.
-pub(super) const FRAMES_MAX: usize = STACK_BYTES / FRAME_BYTES_MIN;
+/// How many calls of the guest may be live that can be part of a recursion. Each has a frame, even where functions are put in the
+/// place of calls. So what has more of them overflows any variant's native stack, and everything that could be a stack overflow
+/// is seen to be one.
+pub(super) const CALLS_MAX: usize = STACK_BYTES / FRAME_BYTES_MIN;
 
-/// Native stack that the guest may use where frames are counted, in bytes: frames may have 1 KiB each. What still overflows it
+/// Native stack that the guest may use where calls are counted, in bytes: there may be 1 KiB for each. What still overflows it
 /// is a stack overflow as well.
-pub(super) const METERED_STACK_BYTES: usize = FRAMES_MAX << 10;
+pub(super) const METERED_STACK_BYTES: usize = CALLS_MAX << 10;
 
 impl Variant {
     /// How modules are rewritten, after executions of the past.
@@ -46,7 +47,7 @@ impl Variant {
             Self::Metered | Self::Traced => {
                 let mut options = if *self == Self::Traced { Options::traced() } else { Options::default() };
                 options.fuel = Some(INIT_FUEL_MAX.cast_signed());
-                options.frames = Some(FRAMES_MAX as u32);
+                options.calls = Some(CALLS_MAX as u32);
                 options.low_stores = true;
                 options
             }

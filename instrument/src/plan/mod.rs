@@ -24,6 +24,7 @@ use crate::edges::Edge;
 use crate::instrument::Options;
 use crate::layout;
 use crate::protocol::Drawing;
+use crate::recursion::Recursion;
 use crate::survey::{Bodies, INVALID, Survey, for_each_body};
 use crate::throws::Throwing;
 use crate::types::{AddedTypes, Signature};
@@ -186,14 +187,13 @@ pub(crate) struct Handler {
 pub(crate) fn plan(
     survey: &Survey<'_>,
     options: &Options,
-    throwing: Option<&Throwing>,
-    drawing: Option<&Drawing>,
+    (throwing, drawing, recursion): (Option<&Throwing>, Option<&Drawing>, Option<&Recursion>),
     bodies: Bodies<'_>,
 ) -> Result<Vec<FunctionPlan>> {
     let calls = throwing.map_or(Calls::Caught, Calls::Throwing);
     for_each_body(bodies, |validator, body| {
         let index = validator.index();
-        walk::walk(survey, options, calls, drawing, validator, body).map_err(|error| {
+        walk::walk(survey, options, (calls, drawing, recursion), validator, body).map_err(|error| {
             // The validator's message has an offset, which says more than the function.
             let invalid = error.is::<wasmparser::Error>();
             error.context(if invalid {

@@ -14,6 +14,7 @@ use crate::instrument::Options;
 use crate::legacy::UsesLegacy;
 use crate::probes::{Function, Place, Probes, Site};
 use crate::protocol::Drawing;
+use crate::recursion::Recursion;
 use crate::survey::{LOCALS_MAX, Survey};
 use crate::types::{Signature, Values};
 
@@ -24,8 +25,7 @@ const ARM_BLOCKS_MAX: usize = 128;
 pub(super) fn walk<'p>(
     survey: &'p Survey<'_>,
     options: &'p Options,
-    calls: Calls<'p>,
-    drawing: Option<&'p Drawing>,
+    (calls, drawing, recursion): (Calls<'p>, Option<&'p Drawing>, Option<&'p Recursion>),
     validator: &mut FuncValidator<ValidatorResources>,
     body: &FunctionBody<'_>,
 ) -> Result<FunctionPlan> {
@@ -49,7 +49,7 @@ pub(super) fn walk<'p>(
         options,
         frames: Frames::new(results),
         graph: Builder::new(code_start, end, calls),
-        probes: Probes::new(survey, options, drawing, &Function { index: out.index, results, body }),
+        probes: Probes::new(survey, options, (drawing, recursion), &Function { index: out.index, results, body }),
         added: Added::new(survey, options),
         drawing,
         draft: Draft { out, scratch: BTreeMap::new(), signatures: BTreeMap::new() },

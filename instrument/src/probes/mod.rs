@@ -4,11 +4,11 @@
 //! leaves the operands on the stack as they are, so probes don't know of each other. Adding an instrumentation is adding
 //! a file here, a line in [`Probes::new`] and a switch in [`Options`].
 
+mod calls;
 mod comparers;
 mod compares;
 mod copies;
 mod draw_spans;
-mod frames;
 mod fuel;
 mod low_stores;
 mod polls;
@@ -26,6 +26,7 @@ use crate::code::Code;
 use crate::instrument::Options;
 use crate::plan::Draft;
 use crate::protocol::Drawing;
+use crate::recursion::Recursion;
 use crate::survey::Survey;
 use crate::types::{Signature, Values, encoded};
 
@@ -87,7 +88,7 @@ impl Probes {
     pub(crate) fn new(
         survey: &Survey<'_>,
         options: &Options,
-        drawing: Option<&Drawing>,
+        (drawing, recursion): (Option<&Drawing>, Option<&Recursion>),
         function: &Function<'_, '_>,
     ) -> Probes {
         let added = Added::new(survey, options);
@@ -103,11 +104,11 @@ impl Probes {
             let spans = draw_spans::DrawSpans::new(survey, linked, drawing, function);
             probes.extend(spans.map(|spans| Box::new(spans) as Box<dyn Probe>));
         }
-        if let Some(limit) = options.frames {
-            probes.push(Box::new(frames::Frames::new(limit, function.body)));
+        if let (Some(limit), Some(recursion)) = (options.calls, recursion) {
+            probes.push(Box::new(calls::Calls::new(limit, recursion, function.body)));
         }
-        if options.polls {
-            probes.push(Box::new(polls::Polls::default()));
+        if options.interrupts {
+            probes.push(Box::new(polls::Polls));
         }
         if let Some(start) = options.fuel {
             probes.push(Box::new(fuel::Fuel::new(start)));

@@ -1,42 +1,47 @@
 //! Polls: loads that a watchdog can make trap, by taking their page away.
 //!
-//! Every cycle of a function's graph has one: at its loop's head. And a chain of tail calls, which is none in any
-//! function, has one before each call. Each load has an address of its own in the function, because compilers merge equal
-//! loads, even over loops; the function's other polls then stand for the merged one, and an endless loop has none.
+//! A signal interrupts the module's own code. What else the code may spend its time in has a poll behind it, so that a loop of such
+//! operators ends as well: operators that do as much as an operand says, growth, allocation, and direct calls of imported functions.
+//! (What is called by reference may be an imported function too; there the host has to see to it that it ends.)
 
 use anyhow::Result;
 use wasmparser::Operator;
 
 use super::{Probe, Site};
-use crate::layout;
 
-#[derive(Default)]
-pub(super) struct Polls {
-    /// How many were written.
-    polls: u32,
-}
-
-impl Polls {
-    fn poll(&mut self, site: &mut Site<'_, '_>) {
-        site.code().poll(self.polls % layout::POLL_BYTES);
-        self.polls += 1;
-    }
-}
+pub(super) struct Polls;
 
 impl Probe for Polls {
-    fn before(&mut self, operator: &Operator<'_>, site: &mut Site<'_, '_>) -> Result<()> {
-        use Operator as O;
-        if let (O::ReturnCall { .. } | O::ReturnCallIndirect { .. } | O::ReturnCallRef { .. }, true) =
-            (operator, site.live)
-        {
-            self.poll(site);
-        }
-        Ok(())
-    }
-
     fn after(&mut self, operator: &Operator<'_>, site: &mut Site<'_, '_>) -> Result<()> {
-        if let Operator::Loop { .. } = operator {
-            self.poll(site);
+        use Operator as O;
+        let leaves = match operator {
+            // The functions of the guest protocol are put in the place of their calls.
+            O::Call { function_index } => {
+                *function_index < site.survey.imported && site.survey.protocol.body(*function_index).is_none()
+            }
+            O::MemoryFill { .. }
+            | O::MemoryCopy { .. }
+            | O::MemoryInit { .. }
+            | O::MemoryGrow { .. }
+            | O::TableFill { .. }
+            | O::TableCopy { .. }
+            | O::TableInit { .. }
+            | O::TableGrow { .. }
+            | O::StructNew { .. }
+            | O::StructNewDefault { .. }
+            | O::ArrayNew { .. }
+            | O::ArrayNewFixed { .. }
+            | O::ArrayNewDefault { .. }
+            | O::ArrayNewData { .. }
+            | O::ArrayNewElem { .. }
+            | O::ArrayFill { .. }
+            | O::ArrayCopy { .. }
+            | O::ArrayInitData { .. }
+            | O::ArrayInitElem { .. } => true,
+            _ => false,
+        };
+        if leaves && site.live {
+            site.code().poll();
         }
         Ok(())
     }

@@ -45,7 +45,7 @@ impl Drawing {
         if imports.is_empty() {
             return None;
         }
-        let imported = (survey.names.len() - bodies.len()) as u32;
+        let imported = survey.imported;
         let found: Vec<Found> = bodies.par_iter().map(|(_, body)| find(body, imports).unwrap_or_default()).collect();
         let mut functions = vec![false; survey.names.len()];
         for &(function, body) in imports.all() {

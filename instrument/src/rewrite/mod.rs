@@ -111,6 +111,7 @@ impl Injected {
             stream,
             protocol_exports: exports.map(|(import, _)| (import, name(&format!("v1:{import}")))).collect(),
             trap_table_export: added.traps.map(|_| name("traps")),
+            stop: added.stop,
             trace,
         })
     }

@@ -3,6 +3,7 @@
 
 #![allow(dead_code)] // each test uses its part
 
+pub(crate) mod calls;
 pub(crate) mod smith;
 
 use std::num::NonZeroUsize;

@@ -157,7 +157,7 @@ impl Region {
             next = accessible.end;
         };
         if let Some(Tracking { pages, grown }) = self.tracking.get() {
-            for range in pages.accessible(0) {
+            for range in pages.accessible() {
                 visit_up_to(range.start * *PAGE_BYTES..size.min(range.end * *PAGE_BYTES));
             }
             for range in grown.accessible(round_up(size)) {
@@ -218,7 +218,7 @@ impl Region {
 
     /// Whether a fault at an address was for want of permission that can be had, so that what faulted can be tried
     /// again: the page is writable and hot now. `by_guest` says that the guest's own code faulted. Only then this refuses
-    /// pages inside the memory's length: those that are forbidden or were [closed](Region::close). Async-signal-safe.
+    /// pages inside the memory's length: those that are forbidden. Async-signal-safe.
     pub(super) fn open(&self, fault: usize, by_guest: bool) -> bool {
         let Some(tracking) = self.tracking.get() else { return false };
         let offset = fault.wrapping_sub(self.base() as usize);
@@ -238,15 +238,15 @@ impl Region {
         (offset < self.tracking.get()?.grown.first()).then_some(offset)
     }
 
-    /// Makes the snapshot's pages from byte `from` on, which starts a page, inaccessible; on an error nothing changed.
-    /// Async-signal-safe, and any thread may call it: contents and hot marks stay as they are.
-    pub(super) fn close(&self, from: usize) -> io::Result<()> {
-        self.tracking().pages.close(&self.mapping, from / *PAGE_BYTES)
+    /// Makes the page of the snapshot that starts at `offset` inaccessible, until a memory that is out of mappings becomes one; on an error
+    /// nothing changed. Any thread may call it.
+    pub(super) fn close(&self, offset: usize) -> io::Result<()> {
+        self.tracking().pages.close(&self.mapping, offset / *PAGE_BYTES)
     }
 
-    /// Makes what [`Region::close`] closed accessible again: hot pages can be written, the others read.
-    pub(super) fn reopen(&self, from: usize) -> io::Result<()> {
-        self.tracking().pages.reopen(&self.mapping, from / *PAGE_BYTES)
+    /// Makes a page that was [closed](Region::close) accessible again.
+    pub(super) fn reopen(&self, offset: usize) -> io::Result<()> {
+        self.tracking().pages.reopen(&self.mapping, offset / *PAGE_BYTES)
     }
 
     /// Writes `bytes` at `offset` from outside any activation of the guest.

@@ -129,7 +129,7 @@ impl Pages {
 
     /// One mapping for all of it, the forbidden page aside: this gives mappings back, so it works when nothing else does.
     pub(super) fn make_all_hot(&self, mapping: &Mapping) -> io::Result<()> {
-        for range in self.accessible(0) {
+        for range in self.accessible() {
             protect(mapping, range, Access::Write)?;
         }
         self.all_are_hot();
@@ -141,36 +141,26 @@ impl Pages {
         self.budget.give_all_back();
     }
 
-    /// The pages from `first` on, in ascending order, without the one that is closed.
-    pub(super) fn accessible(&self, first: usize) -> impl Iterator<Item = Range<usize>> + use<> {
+    /// The pages, in ascending order, without the one that is forbidden.
+    pub(super) fn accessible(&self) -> impl Iterator<Item = Range<usize>> + use<> {
         let end = self.hot.pages();
         let hole = self.closed().unwrap_or(end);
-        [first..hole, hole.saturating_add(1).max(first)..end].into_iter().filter(|range| !range.is_empty())
+        [0..hole, hole.saturating_add(1)..end].into_iter().filter(|range| !range.is_empty())
     }
 
-    /// Makes the pages from `first` on inaccessible; on an error nothing changed. Async-signal-safe, and any thread may call
-    /// it: contents and hot marks stay as they are.
-    pub(super) fn close(&self, mapping: &Mapping, first: usize) -> io::Result<()> {
-        protect(mapping, first..self.hot.pages().max(first), Access::None)
+    /// Makes a page inaccessible; on an error nothing changed. Any thread may call it: contents and hot marks stay as
+    /// they are. The owner may open the page at any time, when it makes all pages hot.
+    pub(super) fn close(&self, mapping: &Mapping, page: usize) -> io::Result<()> {
+        protect(mapping, page..page + 1, Access::None)
     }
 
-    /// Makes what [`Pages::close`] closed accessible again: hot pages can be written, the others read.
-    pub(super) fn reopen(&self, mapping: &Mapping, first: usize) -> io::Result<()> {
-        if self.all.load(Relaxed) || self.reopen_runs(mapping, first).is_err() {
+    /// Makes what [`Pages::close`] closed accessible again: a hot page can be written, others read.
+    pub(super) fn reopen(&self, mapping: &Mapping, page: usize) -> io::Result<()> {
+        let access = if self.hot.contains(page) { Access::Write } else { Access::Read };
+        if self.all.load(Relaxed) || protect(mapping, page..page + 1, access).is_err() {
             self.make_all_hot(mapping)?;
         }
         Ok(())
-    }
-
-    fn reopen_runs(&self, mapping: &Mapping, first: usize) -> io::Result<()> {
-        for range in self.accessible(first) {
-            protect(mapping, range.clone(), Access::Read)?;
-            for run in self.hot.runs(range) {
-                protect(mapping, run, Access::Write)?;
-            }
-        }
-        let scratch = self.scratch.max(first)..self.hot.pages();
-        if scratch.is_empty() { Ok(()) } else { protect(mapping, scratch, Access::Write) }
     }
 
     /// Calls `visit` with the ranges of pages that can differ from the image, in ascending order, without the forbidden page.
@@ -180,7 +170,7 @@ impl Pages {
     /// No guest runs, and only the thread that runs it calls this.
     pub(super) unsafe fn visit_hot(&self, mut visit: impl FnMut(Range<usize>)) {
         if self.all.load(Relaxed) {
-            return self.accessible(0).for_each(visit);
+            return self.accessible().for_each(visit);
         }
         // SAFETY: by the contract. The borrow ends here, so `visit` may do anything.
         unsafe { self.refresh(&mut *self.upkeep.get()) };
@@ -211,7 +201,7 @@ impl Pages {
         }
         if self.all.load(Relaxed) {
             // SAFETY: by the contract.
-            self.accessible(0).flatten().for_each(|page| _ = unsafe { self.restore_page(mapping, page) });
+            self.accessible().flatten().for_each(|page| _ = unsafe { self.restore_page(mapping, page) });
             return Ok(());
         }
         // SAFETY: by the contract.

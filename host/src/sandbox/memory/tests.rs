@@ -102,8 +102,11 @@ fn what_was_closed_and_opened_again_is_as_before() {
     store(&region, 9 * page(), 2);
     let before = contents(&region);
     let access = mappings(&region);
-    region.close(2 * page()).unwrap();
-    region.reopen(2 * page()).unwrap();
+    for closed in [2, 3, 9] {
+        region.close(closed * page()).unwrap();
+        assert_ne!(mappings(&region), access);
+        region.reopen(closed * page()).unwrap();
+    }
     assert_eq!(contents(&region), before);
     assert_eq!(mappings(&region), access);
     // Hot pages can be written without more ado, and the others are still watched.
