@@ -1,6 +1,6 @@
 //! Ends an execution from another thread.
 //!
-//! The thread that executes is sent a signal. Its handler ([`super::signals`]) finds the guest's code interrupted, at any
+//! The thread that executes is sent a signal. Its handler ([`super::thread`]) finds the guest's code interrupted, at any
 //! instruction, and lets it go on in a function that does nothing but trap. So nothing in the guest's code has to look whether it
 //! should end.
 //!
@@ -28,7 +28,7 @@
 //! - There is no way back from `taken`, not even if closing fails.
 
 use super::memory::{PAGE_BYTES, Region};
-use super::signals::{self, Thread};
+use super::thread::{Thread, handle_interruptions};
 use fuzzbox_instrument::layout;
 use std::io;
 use std::ops::Range;
@@ -150,7 +150,7 @@ impl Interrupter {
 impl Gate {
     /// From now on the executor runs an instance with this injected memory, and this code.
     pub(super) fn watch(&self, region: &Arc<Region>, stop: Option<Stop>) {
-        signals::handle_interruptions();
+        handle_interruptions();
         *self.lock() = Arc::downgrade(region);
         let Stop { functions, at } = stop.unwrap_or(Stop { functions: 0..0, at: 0 });
         for (cell, value) in [(&self.stop.start, functions.start), (&self.stop.end, functions.end), (&self.stop.at, at)]

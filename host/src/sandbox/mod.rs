@@ -16,7 +16,7 @@
 //! | `executor`, `snapshot` | running, and going back |
 //! | `injected`, `observation`, `hash` | fuel, flags and counters, and what they say |
 //! | `variant` | what is put into the code |
-//! | `interrupt`, `watchdog` | ending an execution from another thread |
+//! | `interrupt`, `thread`, `watchdog` | ending an execution from another thread |
 //! | `stack` | room on the native stack |
 //! | `memory`, `signals`, `fault` | linear memories that know which pages were written; where the guest trapped |
 //! | `summary` | what `inspect` shows |
@@ -51,6 +51,7 @@ mod snapshot;
 mod stack;
 mod summary;
 mod target;
+mod thread;
 mod trap;
 mod variant;
 pub mod wasi;

@@ -3,10 +3,8 @@
 use super::fault::FaultRecord;
 use super::interrupt::Gate;
 use super::memory::Region;
-use std::cell::Cell;
 use std::ops::Range;
-use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
-use std::sync::{Arc, Once};
+use std::sync::Arc;
 use wasmtime::unix::StoreExt;
 use wasmtime::{Module, Store};
 
@@ -79,8 +77,7 @@ impl Registers {
     /// # Safety
     ///
     /// `context` is what a signal handler was given, and code at `pc` needs no registers.
-    #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
-    unsafe fn go_on_at(context: *mut libc::c_void, pc: usize) {
+    pub(super) unsafe fn go_on_at(context: *mut libc::c_void, pc: usize) {
         // SAFETY: that is its type.
         let machine = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext };
         #[cfg(target_arch = "x86_64")]
@@ -91,12 +88,14 @@ impl Registers {
         {
             machine.pc = pc as libc::c_ulonglong;
         }
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        unreachable!("nothing is interrupted here, {machine:p} {pc:#x}")
     }
 
     /// # Safety
     ///
     /// `context` is what a signal handler was given.
-    unsafe fn of(context: *const libc::c_void) -> Self {
+    pub(super) unsafe fn of(context: *const libc::c_void) -> Self {
         // SAFETY: that is its type.
         let machine = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext };
         #[cfg(target_arch = "x86_64")]
@@ -112,89 +111,6 @@ impl Registers {
         }
         #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         unreachable!("faults are not handled here, {machine:p}")
-    }
-}
-
-/// A thread, to interrupt it.
-#[derive(Debug, Default)]
-pub(super) struct Thread(AtomicI32);
-
-/// By it a thread is interrupted. Nobody else sends it: it would say that urgent data has come on a socket, which has to be asked for; and
-/// it is ignored where no handler is.
-#[cfg(target_os = "linux")]
-const INTERRUPT: libc::c_int = libc::SIGURG;
-
-thread_local! {
-    /// The gate of the executor whose guest this thread runs; null if there is none.
-    static INSIDE: Cell<*const Gate> = const { Cell::new(std::ptr::null()) };
-    /// The kernel's number of this thread; 0 if it was not asked for.
-    static NUMBER: Cell<libc::pid_t> = const { Cell::new(0) };
-}
-
-#[cfg(target_os = "linux")]
-impl Thread {
-    /// The thread that calls this enters the guest of `gate`. It must leave it before the gate goes.
-    pub(super) fn enter(&self, gate: &Gate) {
-        if NUMBER.get() == 0 {
-            // SAFETY: it has no preconditions.
-            NUMBER.set(unsafe { libc::gettid() });
-        }
-        self.0.store(NUMBER.get(), Relaxed);
-        INSIDE.set(gate);
-    }
-
-    /// The thread that calls this is back from the guest.
-    pub(super) fn leave() {
-        INSIDE.set(std::ptr::null());
-    }
-
-    /// Interrupts the thread that entered last. If it is gone, nothing happens, or another thread of this process
-    /// is interrupted, which does nothing.
-    pub(super) fn interrupt(&self) {
-        // SAFETY: a thread of this process; the signal has a handler.
-        unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), self.0.load(Relaxed), INTERRUPT) };
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-impl Thread {
-    pub(super) fn enter(&self, _gate: &Gate) {}
-
-    pub(super) fn leave() {}
-
-    pub(super) fn interrupt(&self) {}
-}
-
-/// Installs the handler of interruptions, once.
-pub(super) fn handle_interruptions() {
-    static INSTALLED: Once = Once::new();
-    #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
-    INSTALLED.call_once(|| {
-        // On the stack for signals, because the guest's may be at its end; and what the kernel was doing for a host function goes on.
-        let flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
-        // SAFETY: the handler only reads and writes the context it is given, and what it calls is async-signal-safe.
-        let failed = unsafe {
-            let mut action: libc::sigaction = std::mem::zeroed();
-            action.sa_sigaction = interrupted as *const () as libc::sighandler_t;
-            action.sa_flags = flags;
-            libc::sigemptyset(&raw mut action.sa_mask);
-            libc::sigaction(INTERRUPT, &raw const action, std::ptr::null_mut()) != 0
-        };
-        assert!(!failed, "a handler can be set for every signal but two: {}", std::io::Error::last_os_error());
-    });
-}
-
-/// Lets the guest's code go on where it traps, if it is to end.
-#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
-unsafe extern "C" fn interrupted(_: libc::c_int, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    let gate = INSIDE.get();
-    // SAFETY: the thread is in the guest of that gate, which lives until it has left it; the context is what a handler is given.
-    unsafe {
-        if let Some(stop) = gate.as_ref().and_then(|gate| gate.stops(Registers::of(context).pc)) {
-            // What the function finds in registers and on the stack doesn't matter, for it traps; and it needs no more of the stack than is left behind
-            // every frame for the host.
-            Registers::go_on_at(context, stop);
-        }
     }
 }
 
