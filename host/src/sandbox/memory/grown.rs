@@ -12,9 +12,9 @@ use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// So many pages between two that were touched are opened and zeroed with them. A page costs 0.1 to 0.3 us, because mprotect
-/// has made the processor forget where it is, and opening what is behind the gap by itself 0.7 us.
-const GAP_PAGES: usize = 3;
+/// So many pages between two that were touched are opened and zeroed with them. A page costs 0.2 us, because mprotect has
+/// made the processor forget where it is, and what is behind the gap 1 us as a run by itself.
+const GAP_PAGES: usize = 4;
 
 /// Memory so far above the snapshot is zeroed by writing; beyond, pages are given back to the kernel. That costs ten
 /// times as much, but keeps a rare huge growth from staying resident.
