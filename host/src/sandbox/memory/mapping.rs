@@ -79,11 +79,26 @@ impl Mapping {
         self.protect(offset, 1, Access::None)
     }
 
+    /// Keeps pages from becoming one mapping of the kernel's with neighbours that are not set apart, or lets them again: a mark
+    /// that changes nothing else, except that core dumps don't hold the pages. Both are multiples of the page size.
+    /// Async-signal-safe.
+    pub(super) fn set_apart(&self, offset: usize, len: usize, apart: bool) -> io::Result<()> {
+        debug_assert!(offset.is_multiple_of(*PAGE_BYTES) && offset + len <= self.bytes);
+        #[cfg(target_os = "linux")]
+        return self.advise(offset, len, if apart { libc::MADV_DONTDUMP } else { libc::MADV_DODUMP });
+        #[cfg(not(target_os = "linux"))]
+        Err(io::Error::from(io::ErrorKind::Unsupported))
+    }
+
     /// Makes accessible pages zeros, and gives them back to the kernel. Both are multiples of the page size.
     pub(super) fn give_back(&self, offset: usize, len: usize) -> io::Result<()> {
         debug_assert!(offset + len <= self.bytes);
+        self.advise(offset, len, libc::MADV_DONTNEED)
+    }
+
+    fn advise(&self, offset: usize, len: usize, advice: libc::c_int) -> io::Result<()> {
         // SAFETY: the range is inside our own anonymous mapping.
-        let failed = unsafe { libc::madvise(self.base().add(offset).cast(), len, libc::MADV_DONTNEED) != 0 };
+        let failed = unsafe { libc::madvise(self.base().add(offset).cast(), len, advice) != 0 };
         if failed { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 }

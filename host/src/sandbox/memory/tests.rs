@@ -56,13 +56,13 @@ fn hot(region: &Region) -> Vec<(usize, usize)> {
     pages
 }
 
-/// What the kernel allows in the region: mappings as `(pages, access)`.
+/// What the kernel allows in the memory: mappings as `(pages, access)`.
 fn mappings(region: &Region) -> Vec<(usize, String)> {
-    mappings_above(region, 0)
+    mappings_in(region, 0..round_up(region.size()))
 }
 
-fn mappings_above(region: &Region, offset: usize) -> Vec<(usize, String)> {
-    let (start, end) = (region.base() as usize + offset, region.base() as usize + round_up(region.size()));
+fn mappings_in(region: &Region, bytes: Range<usize>) -> Vec<(usize, String)> {
+    let (start, end) = (region.base() as usize + bytes.start, region.base() as usize + bytes.end);
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let overlap = |line: &str| {
         let (range, rest) = line.split_once(' ')?;
@@ -276,7 +276,7 @@ fn only_pages_that_were_touched_are_accessible_when_the_memory_grows_over_them_a
             // Between the first two runs is a gap that is not worth a mapping.
             vec![(8, "--"), (5, "rw"), (17, "--"), (1, "rw"), (9, "--")]
         };
-        let above = mappings_above(&region, snapshot);
+        let above = mappings_in(&region, snapshot..region.size());
         assert_eq!(
             above,
             expected.into_iter().map(|(pages, access)| (pages, access.to_owned())).collect::<Vec<_>>(),
@@ -287,7 +287,7 @@ fn only_pages_that_were_touched_are_accessible_when_the_memory_grows_over_them_a
         }
         assert_eq!(1_000 - pool.load(Relaxed), if round == 0 { 6 } else { 4 });
         assert!(restore(&region));
-        assert_eq!(pool.load(Relaxed), 1_000);
+        assert_eq!(1_000 - pool.load(Relaxed), 4);
     }
     // In steps, too.
     for end in [1, 3, 40, 41, 45, 50, 150] {
@@ -300,6 +300,71 @@ fn only_pages_that_were_touched_are_accessible_when_the_memory_grows_over_them_a
     assert!(restore(&region));
     region.grow(snapshot + 150 * page()).unwrap();
     assert!(contents(&region)[snapshot..].iter().all(|&byte| byte == 0));
+}
+
+#[test]
+fn growing_again_over_pages_that_were_touched_neither_splits_nor_joins_mappings() {
+    let (region, _) = tracked(16 * page(), pool(1_000));
+    let (snapshot, all) = (region.size(), 0..region.capacity);
+    let execute = || {
+        region.grow(snapshot + 40 * page()).unwrap();
+        // The first is beside the snapshot, whose last page is writable, too.
+        for number in [-1, 0, 1, 20, 39] {
+            store(&region, snapshot.strict_add_signed(number * page() as isize), 1);
+        }
+        mappings_in(&region, all.clone())
+    };
+    execute();
+    restore(&region);
+    let pages = |mappings: Vec<(usize, String)>| mappings.into_iter().map(|(pages, _)| pages).collect::<Vec<_>>();
+    let closed = pages(mappings_in(&region, all.clone()));
+    assert_eq!(closed[..7], [15, 1, 2, 18, 1, 18, 1]);
+    for _ in 0..3 {
+        assert_eq!(pages(execute()), closed);
+        restore(&region);
+        assert_eq!(pages(mappings_in(&region, all.clone())), closed);
+    }
+}
+
+/// Grows, touches and cuts a memory by chance, and holds after each step that there are as many mappings as are taken from a
+/// pool of `most`. Returns whether they ran out.
+fn grow_by_chance(seed: u32, most: isize) -> bool {
+    let pool = pool(most);
+    let (region, image) = tracked(4 * page(), pool);
+    let (snapshot, mut random) = (region.size(), seed);
+    let mut below = |limit: usize| {
+        random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (random >> 16) as usize % limit
+    };
+    for step in 0..120 {
+        let (size, pages) = (region.size(), region.growth() / page());
+        match below(8) {
+            0 => _ = restore(&region),
+            1 | 2 => region.grow(size + below(30) * page()).unwrap(),
+            _ if pages == 0 => {}
+            3 => store(&region, size - 1, 1),
+            _ => store(&region, snapshot + below(pages) * page(), 1),
+        }
+        assert!(contents(&region)[size.min(region.size())..].iter().all(|&byte| byte == 0));
+        assert_eq!(contents(&region)[..snapshot], *image.bytes());
+        let taken = most - pool.load(Relaxed);
+        let seen = isize::try_from(mappings_in(&region, 0..region.capacity).len()).unwrap();
+        // Without it there are the snapshot and what is behind it; the first run is perhaps beside the snapshot.
+        let open = isize::from(region.growth() > 0);
+        let expected = if region.tracking().grown.spent() { 2 + open..=2 + open } else { 1 + taken..=2 + taken };
+        assert!(expected.contains(&seen), "seed {seed}, step {step}: {taken} mappings taken of {most}, {seen} seen");
+    }
+    let spent = region.tracking().grown.spent();
+    drop(region);
+    assert_eq!(pool.load(Relaxed), most);
+    spent
+}
+
+#[test]
+fn the_budget_counts_the_mappings_of_what_grows() {
+    assert!((0..20).all(|seed| !grow_by_chance(seed, 1_000)));
+    let spent = (0..40).filter(|seed| grow_by_chance(*seed, 4 + *seed as isize % 12)).count();
+    assert!((20..40).contains(&spent), "{spent} ran out of mappings");
 }
 
 #[test]
