@@ -4,20 +4,20 @@ use fuzzbox::sandbox::{Executor, Frame, Outcome, Settings, Target, TrapKind, Var
 use fuzzbox_tests::show;
 use std::sync::Arc;
 
-/// How many frames may be live.
-const FRAMES_MAX: u32 = 65_536;
+/// How many calls may be live that can be part of a recursion.
+const CALLS_MAX: u32 = 65_536;
 
-/// Has so many frames as its input says, a number of 32 bits, its own included.
+/// Has so many of them as its input says, a number of 32 bits.
 const RECURSION: &str = r#"(module
     (memory 1)
     (global $deepest (mut i32) (i32.const 0))
-    (func $down (param $frames i32)
-        (global.set $deepest (local.get $frames))
-        (if (i32.gt_u (local.get $frames) (i32.const 1))
-            (then (call $down (i32.sub (local.get $frames) (i32.const 1))))))
+    (func $down (param $calls i32)
+        (global.set $deepest (local.get $calls))
+        (if (local.get $calls)
+            (then (call $down (i32.sub (local.get $calls) (i32.const 1))))))
     (func (export "LLVMFuzzerTestOneInput") (param $data i32) (param $size i32) (result i32)
         (if (i32.ge_u (local.get $size) (i32.const 4))
-            (then (call $down (i32.sub (i32.load (local.get $data)) (i32.const 1)))))
+            (then (call $down (i32.load (local.get $data)))))
         (i32.const 0)))"#;
 
 fn executor(wat: &str, variant: Variant) -> Executor {
@@ -31,14 +31,14 @@ fn kind(outcome: &Outcome) -> Option<TrapKind> {
 }
 
 #[test]
-fn exactly_so_many_frames_may_be_live() {
+fn exactly_so_many_calls_may_be_live() {
     let mut metered = executor(RECURSION, Variant::Metered);
-    for frames in [3, FRAMES_MAX, FRAMES_MAX + 1, u32::MAX, FRAMES_MAX, 3] {
-        let shown = show(&mut metered, &frames.to_le_bytes());
-        let expected = (frames > FRAMES_MAX).then_some(TrapKind::StackOverflow);
-        assert_eq!(kind(&shown.outcome), expected, "{frames}");
-        let fresh = show(&mut executor(RECURSION, Variant::Metered), &frames.to_le_bytes());
-        assert_eq!(shown, fresh, "{frames}");
+    for calls in [3, CALLS_MAX, CALLS_MAX + 1, u32::MAX, CALLS_MAX, 3] {
+        let shown = show(&mut metered, &calls.to_le_bytes());
+        let expected = (calls > CALLS_MAX).then_some(TrapKind::StackOverflow);
+        assert_eq!(kind(&shown.outcome), expected, "{calls}");
+        let fresh = show(&mut executor(RECURSION, Variant::Metered), &calls.to_le_bytes());
+        assert_eq!(shown, fresh, "{calls}");
         if let Some(trap) = shown.outcome.trap() {
             assert_eq!(trap.frames.len(), fuzzbox::sandbox::Trap::FRAMES_MAX);
             assert!(trap.frames.iter().all(|frame| frame.function == 0));
@@ -47,12 +47,12 @@ fn exactly_so_many_frames_may_be_live() {
 }
 
 #[test]
-fn what_has_more_frames_overflows_the_stack_of_every_variant() {
+fn what_has_more_calls_overflows_the_stack_of_every_variant() {
     for variant in [Variant::Full, Variant::Fast(fuzzbox_instrument::EdgeSet::default())] {
         let mut executor = executor(RECURSION, variant);
         assert_eq!(kind(&executor.run(&3_u32.to_le_bytes()).unwrap()), None);
-        for frames in [FRAMES_MAX + 1, u32::MAX] {
-            let outcome = executor.run(&frames.to_le_bytes()).unwrap();
+        for calls in [CALLS_MAX + 1, u32::MAX] {
+            let outcome = executor.run(&calls.to_le_bytes()).unwrap();
             assert_eq!(kind(&outcome), Some(TrapKind::StackOverflow));
         }
     }
@@ -62,7 +62,7 @@ fn what_has_more_frames_overflows_the_stack_of_every_variant() {
 fn a_thread_with_a_small_stack_executes_the_same() {
     let small = std::thread::Builder::new().stack_size(256 << 10).spawn(|| {
         let mut metered = executor(RECURSION, Variant::Metered);
-        [FRAMES_MAX, FRAMES_MAX + 1].map(|frames| kind(&metered.run(&frames.to_le_bytes()).unwrap()))
+        [CALLS_MAX, CALLS_MAX + 1].map(|calls| kind(&metered.run(&calls.to_le_bytes()).unwrap()))
     });
     assert_eq!(small.unwrap().join().unwrap(), [None, Some(TrapKind::StackOverflow)]);
 }
@@ -89,7 +89,7 @@ fn frames_that_are_too_large_for_the_larger_stack_overflow_it() {
     );
     let mut metered = executor(&text, Variant::Metered);
     assert_eq!(kind(&metered.run(&1_000_u32.to_le_bytes()).unwrap()), None);
-    let outcome = metered.run(&(FRAMES_MAX - 100).to_le_bytes()).unwrap();
+    let outcome = metered.run(&(CALLS_MAX - 100).to_le_bytes()).unwrap();
     assert_eq!(kind(&outcome), Some(TrapKind::StackOverflow));
     assert_eq!(kind(&metered.run(&1_000_u32.to_le_bytes()).unwrap()), None);
 }

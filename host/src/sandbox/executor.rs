@@ -279,6 +279,7 @@ impl Kept {
             .instantiate(&target.module, &mut store)
             .map_err(|error| initialiser_failed(target, error, "while it is instantiated"))?;
         store.data_mut().memory = instance.get_memory(&mut store, "memory");
+        store.data_mut().frames.count = !matches!(target.variant, Variant::Fast(_));
         let injected = region(target, &mut store, &instance, &target.injected.memory_export)?;
         let injected = Injected::new(injected, target.counters(), &target.injected);
         if let Some(export) = &target.injected.trap_table_export {

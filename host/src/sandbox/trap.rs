@@ -100,6 +100,8 @@ impl Context<'_> {
 /// them never left.
 #[derive(Debug, Default)]
 pub(super) struct Frames {
+    /// Whether counts depend on them.
+    pub(super) count: bool,
     /// At most [`Frames::MAX`], sorted.
     pub(super) left: Vec<Left>,
     /// A hash over them from the innermost outwards, if all are known.
@@ -128,10 +130,16 @@ pub(super) fn capture(caller: &mut Caller<'_, Host>) {
     kept.left.extend(frames.iter().filter_map(|frame| {
         Some(Left { function: frame.func_index(), offset: u32::try_from(frame.module_offset()?).ok()? })
     }));
+    // Of code that was put in the place of a call the offset is not known.
     kept.cut = frames.len() >= Frames::MAX || kept.left.len() < frames.len();
     let numbers = kept.left.iter().map(|left| u64::from(left.function) << 32 | u64::from(left.offset));
     kept.key = NonZeroU64::new(hash::of(0, numbers)).filter(|_| !kept.cut);
-    kept.left.sort_unstable();
+    if kept.count {
+        kept.left.sort_unstable();
+    } else {
+        kept.left.clear();
+        kept.cut = false;
+    }
 }
 
 /// Puts a function into the table `export` that ends an execution as `unreachable` does, without a signal.
