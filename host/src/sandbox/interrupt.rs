@@ -32,7 +32,7 @@ use super::thread::{Thread, handle_interruptions};
 use fuzzbox_instrument::layout;
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
@@ -164,7 +164,8 @@ impl Gate {
         let state = self.state.load(SeqCst);
         debug_assert_eq!(state & PLACE, IDLE, "an executor runs one thing at a time");
         self.thread.enter(self);
-        self.state.store((state & !PLACE).wrapping_add(STEP) | INSIDE, SeqCst);
+        // Whoever reads this knows the thread. Nothing has to wait for it to be seen: to leave again is an exchange.
+        self.state.store((state & !PLACE).wrapping_add(STEP) | INSIDE, Release);
     }
 
     /// The executor's thread is back from the guest. Returns whether the execution was interrupted; the page is there

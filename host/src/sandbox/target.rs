@@ -354,3 +354,38 @@ fn check_memories(module: &Module, settings: &Settings) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interruptible_is_the_code_of_the_modules_functions_and_nothing_else() {
+        let functions: String = (0..300)
+            .map(|index| format!("(func (export \"f{index}\") (call $import) (drop (memory.grow (i32.const 1))))"))
+            .collect();
+        let text = format!(
+            r#"(module (import "fuzzbox_v1" "snapshot_here" (func $import)) (memory 1) {functions}
+            (func (export "LLVMFuzzerTestOneInput") (param i32 i32) (result i32) (i32.const 0)))"#
+        );
+        let metered = Arc::new(Target::load(text.as_bytes(), Settings::default()).unwrap());
+        assert_eq!(metered.stop(), None, "it has fuel");
+        for variant in [Variant::Full, Variant::Fast(fuzzbox_instrument::EdgeSet::default())] {
+            let target = metered.in_variant(variant).unwrap();
+            let Stop { functions, at } = target.stop().unwrap();
+            let base = target.module.text().as_ptr() as usize;
+            let mut ranges: Vec<_> =
+                target.module.functions().map(|function| (base + function.offset, function.len)).collect();
+            ranges.sort_unstable();
+            assert!(ranges.iter().any(|&(start, _)| start == at));
+            let mut end = functions.start;
+            for (start, len) in ranges {
+                // As far as the next multiple of the alignment of functions.
+                assert!((end..end + 64).contains(&start), "something lies between functions");
+                end = start + len;
+            }
+            assert_eq!(end, functions.end);
+            assert!(base + target.module.text().len() > end, "the ways in and out lie behind");
+        }
+    }
+}
