@@ -37,7 +37,7 @@ enum Task {
     /// Wants --release and a quiet machine. Builds what it compares with clang, AFL++ and wasm2c; leaves out those that
     /// are not installed and says what to type
     Bench(Bench),
-    /// Compare campaigns with two workers with those of one, in wall time, on five programs.
+    /// Compare the same campaign by one worker and by two, in wall time, on five programs.
     ///
     /// Wants --release, a quiet machine and two cores
     Scale {
@@ -49,7 +49,7 @@ enum Task {
         /// Turns
         #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
         rounds: u16,
-        /// Wall time of a campaign, in seconds
+        /// About the wall time of a campaign with one worker, in seconds
         #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
         seconds: u64,
     },

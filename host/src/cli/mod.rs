@@ -15,6 +15,7 @@ mod libfuzzer;
 mod ls;
 mod new;
 mod output;
+mod queue;
 mod replay;
 mod repro;
 mod reproduction;

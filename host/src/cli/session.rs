@@ -1,17 +1,18 @@
 //! One campaign as a user sees it: reads the clock, stores what is found, and tells reporters.
 
-use super::debug_info::Found;
+use super::debug_info;
 use super::drawn::Execution;
 use super::exit::Fault;
 use super::findings::new_record;
+use super::queue::{self, Queue};
 use super::shrinking::{Shrinking, limits_in_campaign, signature_of};
-use crate::engine::{Campaign, Dictionary, Failure, Mutator, Round, Workers};
+use crate::engine::{Campaign, Dictionary, Failure, Found, Mutator, Round, Testcase, Workers};
 use crate::report::{self, AdviceFacts, Advisor, Event, Reporter, StatsFiles, Symbols};
 use crate::sandbox::{Outcome, Target};
-use crate::store::{FindingId, FindingRecord, InputId, Store};
-use anyhow::{Context, Result};
+use crate::store::{FindingId, FindingRecord, Store};
+use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// A status event is sent no more often.
@@ -48,8 +49,9 @@ pub(super) struct Session<'a> {
 impl Session<'_> {
     /// Fuzzes from `seeds` and the stored corpus until a limit is reached.
     pub(super) fn run(&self, seeds: &[Vec<u8>], reporter: &mut dyn Reporter) -> Result<report::Done, Fault> {
+        let queue = Queue::default();
         std::thread::scope(|scope| {
-            let (sender, receiver) = mpsc::channel();
+            let (sender, receiver) = queue.ends();
             let writer = scope.spawn(|| self.write_testcases(receiver));
             let mut view = View::new(self, reporter, sender)?;
             let result = self.campaign(seeds, &mut view);
@@ -58,13 +60,15 @@ impl Session<'_> {
             let written = writer.join().expect("the writer doesn't panic");
             // Without its writer a campaign ends at once, and why the writer ended is the reason.
             written?;
-            let done = result?;
-            view.tell(&Event::Done(done.clone()))?;
+            let (campaign, started, stopped) = result?;
+            let done = view.done(&campaign, started.elapsed(), stopped);
+            view.tell(&[Event::Done(done.clone())])?;
             Ok(done)
         })
     }
 
-    fn campaign(&self, seeds: &[Vec<u8>], view: &mut View<'_>) -> Result<report::Done, Fault> {
+    /// Returns the campaign, when it began, and why it ended.
+    fn campaign(&self, seeds: &[Vec<u8>], view: &mut View<'_>) -> Result<(Campaign, Instant, String), Fault> {
         let mut seeds = seeds.to_vec();
         seeds.extend(self.stored_corpus()?);
         // One order, wherever the inputs came from and however they were called.
@@ -93,7 +97,9 @@ impl Session<'_> {
             }
             round = campaign.step(self.workers, left, &signature)?;
         };
-        Ok(view.done(&campaign, started.elapsed(), stopped))
+        let rest = campaign.finish();
+        view.round(&campaign, &rest, started.elapsed())?;
+        Ok((campaign, started, stopped))
     }
 
     fn stored_corpus(&self) -> Result<Vec<Vec<u8>>> {
@@ -106,14 +112,9 @@ impl Session<'_> {
     }
 
     /// Writes testcases while the campaign goes on: a file that is safe on disk takes milliseconds.
-    fn write_testcases(&self, receiver: mpsc::Receiver<Arc<[u8]>>) -> Result<()> {
-        while let Ok(first) = receiver.recv() {
-            let mut batch = vec![first];
-            let until = Instant::now() + WRITE_EVERY;
-            while let Ok(next) = receiver.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                batch.push(next);
-            }
-            let inputs: Vec<_> = batch.iter().map(|bytes| (InputId::of(bytes), &**bytes)).collect();
+    fn write_testcases(&self, queue: queue::End<'_>) -> Result<()> {
+        while let Some(batch) = queue.take(WRITE_EVERY) {
+            let inputs: Vec<_> = batch.iter().map(|(id, bytes)| (*id, &**bytes)).collect();
             self.store.add_to_corpus(&self.name, self.target.id, &inputs)?;
         }
         Ok(())
@@ -126,8 +127,8 @@ struct View<'a> {
     reporter: &'a mut dyn Reporter,
     /// AFL's files in the target's folder of the store.
     stats: StatsFiles,
-    /// Where new testcases go to be stored, until the campaign ends.
-    testcases: Option<mpsc::Sender<Arc<[u8]>>>,
+    /// Where a round's new testcases go to be stored, until the campaign ends.
+    testcases: Option<queue::End<'a>>,
     symbols: &'a Symbols,
     advisor: Advisor,
     findings: BTreeMap<String, report::Finding>,
@@ -135,11 +136,7 @@ struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    fn new(
-        session: &'a Session<'a>,
-        reporter: &'a mut dyn Reporter,
-        testcases: mpsc::Sender<Arc<[u8]>>,
-    ) -> Result<Self> {
+    fn new(session: &'a Session<'a>, reporter: &'a mut dyn Reporter, testcases: queue::End<'a>) -> Result<Self> {
         let dir = session.store.target_dir(&session.name)?;
         let about = report::Campaign {
             target: session.name.clone(),
@@ -160,9 +157,9 @@ impl<'a> View<'a> {
         })
     }
 
-    fn tell(&mut self, event: &Event) -> Result<()> {
-        self.reporter.report(event)?;
-        self.stats.report(event).context("failed to write statistics")
+    fn tell(&mut self, events: &[Event]) -> Result<()> {
+        self.reporter.report_all(events)?;
+        self.stats.report_all(events).context("failed to write statistics")
     }
 
     fn start(&mut self, seeds: usize) -> Result<()> {
@@ -176,36 +173,46 @@ impl<'a> View<'a> {
             seed: *seed,
             jobs: *jobs as u64,
         };
-        self.tell(&Event::Start(start))
+        self.tell(&[Event::Start(start)])
     }
 
     fn round(&mut self, campaign: &Campaign, round: &Round, elapsed: Duration) -> Result<()> {
-        for found in &round.found {
-            let testcase = campaign.testcase(found);
-            let testcases = self.testcases.as_ref().expect("it is taken after the campaign");
-            testcases.send(testcase.bytes.clone()).context("the corpus can't be written any more")?;
-            let Some(&first) = found.new_edges.first() else { continue };
-            let event = report::NewEdge {
-                target: self.session.name.clone(),
-                input: testcase.id,
-                input_bytes: testcase.bytes.len() as u64,
-                execs: campaign.totals().execs,
-                new: found.new_edges.len() as u64,
-                edges: found.edges as u64,
-                function: self.symbols.name(campaign.target().edges.edges[first as usize].function).into_owned(),
-            };
-            self.tell(&Event::NewEdge(event))?;
-        }
+        // A round's are sent and told together: it may have hundreds, and each time somebody is woken up.
+        let testcases: Vec<_> = round.found.iter().map(|found| campaign.testcase(found)).collect();
+        let sender = self.testcases.as_ref().expect("it is taken after the campaign");
+        let sent = sender.send(testcases.iter().map(|testcase| (testcase.id, testcase.bytes.clone())));
+        ensure!(sent, "the corpus can't be written any more");
+        let new_edges: Vec<_> = round
+            .found
+            .iter()
+            .zip(testcases)
+            .filter_map(|(found, testcase)| self.new_edge(campaign, found, testcase))
+            .collect();
+        self.tell(&new_edges)?;
         for failure in &round.failures {
             self.failure(failure)?;
         }
         if self.last_status.is_none_or(|last| elapsed - last >= STATUS_EVERY) {
             self.last_status = Some(elapsed);
             let status = self.status(campaign, elapsed);
-            self.tell(&Event::Status(status))?;
+            self.tell(&[Event::Status(status)])?;
             self.advise(campaign)?;
         }
         Ok(())
+    }
+
+    /// What is told of a testcase, if it reached new edges.
+    fn new_edge(&self, campaign: &Campaign, found: &Found, testcase: &Testcase) -> Option<Event> {
+        let first = *found.new_edges.first()?;
+        Some(Event::NewEdge(report::NewEdge {
+            target: self.session.name.clone(),
+            input: testcase.id,
+            input_bytes: testcase.bytes.len() as u64,
+            execs: campaign.totals().execs,
+            new: found.new_edges.len() as u64,
+            edges: found.edges as u64,
+            function: self.symbols.name(campaign.target().edges.edges[first as usize].function).into_owned(),
+        }))
     }
 
     /// Stores a failure and what is seen while it is shrunk, and tells it.
@@ -235,7 +242,7 @@ impl<'a> View<'a> {
             let is_new = !self.findings.contains_key(&finding.signature);
             self.findings.insert(finding.signature.clone(), finding.clone());
             if is_new {
-                self.tell(&Event::Finding(finding))?;
+                self.tell(&[Event::Finding(finding)])?;
             }
         }
         Ok(())
@@ -279,7 +286,7 @@ impl<'a> View<'a> {
             fuel: 0,
             hottest: None,
         };
-        self.advisor.observe(&facts).map_or(Ok(()), |advice| self.tell(&Event::Advice(advice)))
+        self.advisor.observe(&facts).map_or(Ok(()), |advice| self.tell(&[Event::Advice(advice)]))
     }
 
     fn status(&self, campaign: &Campaign, elapsed: Duration) -> report::Status {
@@ -343,7 +350,7 @@ impl<'a> View<'a> {
 }
 
 /// Names and source positions of a target.
-pub(super) fn symbols(target: &Target, debug_info: Found) -> Symbols {
+pub(super) fn symbols(target: &Target, debug_info: debug_info::Found) -> Symbols {
     let names = |index| target.edges.function_name(index).map(ToOwned::to_owned);
     debug_info.apply(Symbols::new(&target.bytes, names))
 }

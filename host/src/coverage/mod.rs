@@ -132,15 +132,13 @@ impl Added {
         self.0.get(&edge).is_some_and(|buckets| buckets & bucket != 0)
     }
 
-    /// Adds those of `profile` that `seen` has not; returns whether there were some that were not here either.
-    pub fn add(&mut self, profile: &Profile, seen: &Seen) -> bool {
+    /// Adds those of `unseen`; returns whether there were some that were not here.
+    pub fn add(&mut self, unseen: &Profile) -> bool {
         let mut news = false;
-        for &(edge, bucket) in &profile.0 {
-            if !seen.has(edge, bucket) {
-                let buckets = self.0.entry(edge).or_default();
-                news |= *buckets & bucket == 0;
-                *buckets |= bucket;
-            }
+        for &(edge, bucket) in &unseen.0 {
+            let buckets = self.0.entry(edge).or_default();
+            news |= *buckets & bucket == 0;
+            *buckets |= bucket;
         }
         news
     }

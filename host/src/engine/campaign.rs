@@ -5,35 +5,32 @@ use super::corpus::{Admitted, Corpus, Testcase};
 use super::mutate::Mutator;
 use super::rng::Rng;
 use super::round::{Failure, Found, Round, Totals};
-use super::scheduler::Scheduler;
 use super::targets::Climb;
+use super::tasks::{Mutating, PICK_EXECS, TASK_EXECS_MAX, TASKS, Tasks};
 use super::variants::Progress;
 use super::worker::{Known, KnownFailures, NewFailure, Report, Variants, Workers};
 use crate::coverage::Seen;
 use crate::sandbox::{Outcome, Target};
-use crate::stream::{Node, Rule, Tail};
+use crate::stream::{Node, Rule};
 use anyhow::Result;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Tasks of a round. Many more than workers, so that they end together; few enough that a task is worth its set-up.
-const TASKS: u64 = 128;
 /// Executions of a task in the first round; doubles every round while the corpus is young and stale quickly.
 const TASK_EXECS_MIN: u64 = 1;
-/// Executions of a task at most.
-const TASK_EXECS_MAX: u64 = 64;
-/// How often that is doubled while rounds find nothing: at its end a round waits for its slowest execution, and nothing is new to the
+/// How often a round doubles while none finds anything: at its end it waits for its slowest execution, and nothing is new to the
 /// next one.
-const TASK_DOUBLINGS_MAX: u32 = 3;
-/// Mutants of a testcase before another is chosen.
-const PICK_EXECS: u64 = 16;
-/// Fuel that a round should take at most, all tasks together; slow targets get short rounds.
-const ROUND_FUEL: u64 = 2_000_000_000;
+const ROUND_DOUBLINGS_MAX: u32 = 3;
+/// Fuel that a round should take at most, all tasks together: slow targets get short rounds, of a few seconds on one worker. (Fuel that pays for bulk
+/// operators is used up a hundred times as fast. With half as much, SQLite's rounds are so short that their ends cost two workers 8 % of the time.)
+const ROUND_FUEL: u64 = 4_000_000_000;
 /// Hangs that a round should have at most. Each takes the fuel of many other executions.
 const ROUND_HANGS: u64 = 2;
 /// Executions spent on making one testcase with new edges shorter, at most. (Those that only show other counts are too many: trimming
 /// expat's took a third of all executions, and found no more.)
 const TRIM_EXECS_MAX: u64 = 64;
+/// Number of the first task that climbs: the round's others have smaller ones.
+const CLIMB_TASKS: u64 = 1 << 32;
 /// Executions spent on one score in a round, at most.
 const CLIMB_EXECS_MAX: u64 = 1000;
 /// The longest mutant in the beginning, in bytes, unless a seed is longer.
@@ -45,11 +42,6 @@ const LEN_PATIENCE: u64 = 20_000;
 /// would spend its time on ever longer ones.
 const LEN_MAX_GROWN: usize = 4096;
 
-/// Where random choices follow a mutant of a stream, it has at least so many in all, or twice as many, and so on.
-const RANDOM_CHOICES_MIN: u32 = 8;
-/// How often that can be doubled, and 1.
-const RANDOM_CHOICES_STEPS: usize = 8;
-
 /// A deterministic search: call [`Campaign::step`] until enough is found.
 #[derive(Debug)]
 pub struct Campaign {
@@ -59,6 +51,8 @@ pub struct Campaign {
     seed: u64,
     mutator: Mutator,
     corpus: Corpus,
+    /// New testcases that the next round makes shorter; they count from then on. Ascending.
+    untrimmed: Vec<Admitted>,
     known: KnownFailures,
     /// By signature: the first failure of each, in the order of signatures.
     failures: BTreeMap<String, Failure>,
@@ -73,15 +67,6 @@ pub struct Campaign {
     climbing_execs: u64,
     /// How mutants of streams end.
     closings: Closings,
-}
-
-/// How a mutant of a choice stream is read: half of them go on with random choices.
-fn mutants_rule(rng: &mut Rng) -> Rule {
-    let tail = match rng.below(2) {
-        0 => Tail::Zero,
-        _ => Tail::Random { seed: rng.word(), choices: RANDOM_CHOICES_MIN << rng.below(RANDOM_CHOICES_STEPS) },
-    };
-    Rule { tail, wrap: true, close: true }
 }
 
 /// Executions that overran.
@@ -99,6 +84,7 @@ impl Campaign {
             seed,
             mutator,
             corpus,
+            untrimmed: Vec::new(),
             known: KnownFailures::default(),
             failures: BTreeMap::new(),
             totals: Totals::default(),
@@ -172,53 +158,22 @@ impl Campaign {
     ) -> Result<Option<Round>> {
         self.next_variant()?;
         let before = self.totals.execs;
-        let scheduler = Scheduler::new(&self.corpus);
         let execs = self.round_execs().min(execs_max);
         self.grow_inputs();
-        let (seed, number, corpus, mutator) = (self.seed, self.totals.rounds, &self.corpus, &self.mutator);
-        let (len_max, variants) = (self.len_max, &self.variants);
-        let choices = self.target().takes_choices();
-        let known = self.all_known();
-        let reports = workers.run(variants, TASKS.min(execs), |task, worker| {
-            let mut report = Report::default();
-            let mut rng = Rng::of_task(seed, number, task);
-            // Execution `i` of the round belongs to task `i % TASKS`.
-            let share = (execs - task).div_ceil(TASKS);
-            let mut parent = 0;
-            for exec in 0..share {
-                if workers.aborted() {
-                    break;
-                }
-                if exec % PICK_EXECS == 0 {
-                    parent = scheduler.pick(&mut rng);
-                    report.picks.push(parent);
-                }
-                let Testcase { bytes, sample, .. } = &corpus.testcases()[parent];
-                worker.input.clear();
-                match sample {
-                    // Now and then as plain bytes: what the tree doesn't show can be changed too.
-                    Some(sample) if !rng.one_in(16) => {
-                        mutator.mutate_sample(sample, &mut worker.input, len_max.max(bytes.len()), corpus, &mut rng);
-                    }
-                    _ => {
-                        worker.input.extend_from_slice(bytes);
-                        mutator.mutate(&mut worker.input, len_max, corpus, &mut rng);
-                    }
-                }
-                if choices {
-                    worker.rule = mutants_rule(&mut rng);
-                }
-                worker.execute(variants, known, &mut report)?;
-            }
-            Ok(report)
-        })?;
-        let Some(mut reports) = reports.filter(|_| !workers.aborted()) else { return Ok(None) };
+        let tasks = self.tasks(execs, execs_max);
+        let reports =
+            workers.run(&self.variants, tasks.count(), |task, worker| tasks.run(task, worker, || workers.aborted()))?;
+        let Some(reports) = reports.filter(|_| !workers.aborted()) else { return Ok(None) };
+        let (trimmed, mut reports) = tasks.sorted(reports);
         let witnesses = witnesses(&mut reports);
         let mut round = Round::default();
         self.totals.rounds += 1;
+        self.trimmed(trimmed, signature, &mut round);
         let admitted = self.merge(reports, signature, &mut round);
         self.rounds_without_news = if admitted.is_empty() { self.rounds_without_news + 1 } else { 0 };
-        self.trim(workers, admitted, execs_max - execs, signature, &mut round)?;
+        for admitted in admitted {
+            if self.is_trimmed(&admitted) { self.untrimmed.push(admitted) } else { self.settle(admitted, &mut round) }
+        }
         self.climb(workers, execs_max.saturating_sub(self.totals.execs - before), signature, &mut round)?;
         let left = execs_max.saturating_sub(self.totals.execs - before);
         self.learn_to_close(workers, &witnesses, left, signature, &mut round)?;
@@ -228,53 +183,35 @@ impl Campaign {
         Ok(Some(round))
     }
 
-    /// Makes new testcases shorter, in at most `execs_max` executions, and lets them count from now on. If that is aborted they stay as they
-    /// are, as if there had been no executions left.
-    fn trim(
-        &mut self,
-        workers: &Workers,
-        admitted: Vec<Admitted>,
-        execs_max: u64,
-        signature: &dyn Fn(&Outcome) -> String,
-        round: &mut Round,
-    ) -> Result<()> {
-        // Fewer bytes are no simpler in choice streams, nor in records of numbers, whose missing bytes are 0 and hard to put back.
-        let trims = !self.target().takes_choices() && !self.target().entry.takes_numbers() && execs_max > 0;
-        let (trimmed, mut admitted): (Vec<_>, Vec<_>) =
-            admitted.into_iter().partition(|admitted| trims && self.is_trimmed(admitted));
-        let share = (execs_max / (trimmed.len() as u64).max(1)).min(TRIM_EXECS_MAX);
-        let (corpus, variants) = (&self.corpus, &self.variants);
-        let known = self.all_known();
-        let reports = workers.run(variants, trimmed.len() as u64, |task, worker| {
-            let mut report = Report::default();
-            let Admitted { index, news, .. } = &trimmed[usize::try_from(task)?];
-            let input = &corpus.testcases()[*index].bytes;
-            let shorter = worker.trim(variants, known, (input, news), share, &mut report)?;
-            report.testcases.extend(shorter);
-            Ok(report)
-        })?;
-        let mut reports = reports.filter(|_| !workers.aborted()).unwrap_or_default().into_iter();
-        for mut new in trimmed {
+    /// Lets the testcases count that the next round would have made shorter. For when there is none: without this they would be told to nobody.
+    pub fn finish(&mut self) -> Round {
+        let mut round = Round::default();
+        self.trimmed(Vec::new(), &|_| String::new(), &mut round);
+        round
+    }
+
+    /// Takes what was made shorter, by testcase, and lets these testcases count from now on.
+    fn trimmed(&mut self, reports: Vec<Report>, signature: &dyn Fn(&Outcome) -> String, round: &mut Round) {
+        let untrimmed = std::mem::take(&mut self.untrimmed);
+        let mut reports = reports.into_iter();
+        for mut new in untrimmed {
             if let Some(mut report) = reports.next() {
                 self.totals.fuel += report.execs * self.corpus.testcases()[new.index].fuel;
                 for shorter in std::mem::take(&mut report.testcases) {
-                    self.progress.shown(&shorter.profile, self.corpus.seen(), self.totals.execs);
+                    self.progress.shown(&shorter.unseen, self.corpus.seen(), self.totals.execs);
                     new.new_edges.extend(self.corpus.shorten(new.index, shorter));
                 }
                 self.merge(vec![report], signature, round);
             }
-            admitted.push(new);
+            self.settle(new, round);
         }
-        admitted.sort_unstable_by_key(|admitted| admitted.index);
-        for admitted in admitted {
-            self.settle(admitted, round);
-        }
-        Ok(())
     }
 
     /// Whether a testcase is worth being made shorter, and has nothing that might be lost then.
     fn is_trimmed(&self, admitted: &Admitted) -> bool {
-        !admitted.new_edges.is_empty() && !self.corpus.targets().is_best(admitted.index)
+        // Fewer bytes are no simpler in choice streams, nor in records of numbers, whose missing bytes are 0 and hard to put back.
+        let is_text = !self.target().takes_choices() && !self.target().entry.takes_numbers();
+        is_text && !admitted.new_edges.is_empty() && !self.corpus.targets().is_best(admitted.index)
     }
 
     /// Makes scores larger that became better, in at most `execs_max` executions. If that is aborted nothing happens, as if there had been no
@@ -302,8 +239,7 @@ impl Campaign {
         let reports = workers.run(variants, climbs.len() as u64, |task, worker| {
             let mut report = Report::default();
             let (choices, climb) = &climbs[usize::try_from(task)?];
-            // The round's other tasks have the numbers before.
-            let rng = Rng::of_task(seed, number, TASKS + task);
+            let rng = Rng::of_task(seed, number, CLIMB_TASKS + task);
             let cut = worker.climb(variants, known, (choices, climb), (share, rng), &mut report)?;
             Ok((report, cut))
         })?;
@@ -377,6 +313,20 @@ impl Campaign {
         }
     }
 
+    /// The next round's: `execs` mutants, and what else may be executed.
+    fn tasks(&self, execs: u64, execs_max: u64) -> Tasks<'_> {
+        Tasks {
+            untrimmed: &self.untrimmed,
+            trim_execs: ((execs_max - execs) / (self.untrimmed.len() as u64).max(1)).min(TRIM_EXECS_MAX),
+            mutating: Mutating::plan(execs, (self.seed, self.totals.rounds), &self.corpus),
+            corpus: &self.corpus,
+            mutator: &self.mutator,
+            len_max: self.len_max,
+            variants: &self.variants,
+            known: self.all_known(),
+        }
+    }
+
     /// What tasks have to know.
     fn all_known(&self) -> Known<'_> {
         let (seen, targets) = (self.corpus.seen(), self.corpus.targets());
@@ -388,7 +338,7 @@ impl Campaign {
     fn round_execs(&self) -> u64 {
         let Totals { execs, rounds, fuel, hangs, .. } = self.totals;
         let young = TASK_EXECS_MIN << rounds.min(16);
-        let old = TASK_EXECS_MAX << self.rounds_without_news.min(TASK_DOUBLINGS_MAX);
+        let old = TASK_EXECS_MAX << self.rounds_without_news.min(ROUND_DOUBLINGS_MAX);
         let fuel_mean = (fuel / execs.max(1)).max(1);
         let until_hangs = (ROUND_HANGS * execs).checked_div(hangs).unwrap_or(u64::MAX);
         TASKS * young.min(old).min(ROUND_FUEL / TASKS / fuel_mean).min(until_hangs / TASKS).max(1)
@@ -416,7 +366,7 @@ impl Campaign {
                 self.corpus.picked(index);
             }
             for testcase in report.testcases {
-                self.progress.shown(&testcase.profile, self.corpus.seen(), self.totals.execs);
+                self.progress.shown(&testcase.unseen, self.corpus.seen(), self.totals.execs);
                 if let Some(new) = self.corpus.admit(testcase) {
                     if !new.new_edges.is_empty() {
                         self.totals.execs_at_new_edge = self.totals.execs;

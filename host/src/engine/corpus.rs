@@ -88,13 +88,13 @@ impl Corpus {
 
     /// Takes an input if its profile shows something new, or it has a better score. It counts for the scheduler once it is [settled](Corpus::settle).
     pub(super) fn admit(&mut self, new: NewTestcase) -> Option<Admitted> {
-        let NewTestcase { input, profile, fuel, sample, scores } = new;
+        let NewTestcase { input, profile, unseen, fuel, sample, scores } = new;
         let id = InputId::of(&input);
-        if !(self.seen.is_new(&profile) || self.targets.is_new(&scores)) || !self.ids.insert(id) {
+        if !(self.seen.is_new(&unseen) || self.targets.is_new(&scores)) || !self.ids.insert(id) {
             return None;
         }
-        let news = self.seen.news(&profile);
-        let new_edges = self.seen.add(&profile);
+        let news = self.seen.news(&unseen);
+        let new_edges = self.seen.add(&news);
         let index = self.testcases.len();
         self.targets.add(index, &scores);
         self.push(Testcase { id, bytes: input.into(), profile, fuel, picks: 0, sample, scores });
@@ -104,13 +104,13 @@ impl Corpus {
     /// Puts an input that shows the same news at less cost in the place of a testcase that is not settled. Returns the edges that nobody
     /// reached before it. If it is a testcase already nothing changes.
     pub(super) fn shorten(&mut self, index: usize, shorter: NewTestcase) -> Vec<u32> {
-        let NewTestcase { input, profile, fuel, sample, scores } = shorter;
+        let NewTestcase { input, profile, unseen, fuel, sample, scores } = shorter;
         let id = InputId::of(&input);
         if !self.ids.insert(id) {
             return Vec::new();
         }
         self.ids.remove(&self.testcases[index].id);
-        let new_edges = self.seen.add(&profile);
+        let new_edges = self.seen.add(&unseen);
         self.targets.add(index, &scores);
         self.testcases[index] = Testcase { id, bytes: input.into(), profile, fuel, picks: 0, sample, scores };
         new_edges
@@ -126,16 +126,19 @@ impl Corpus {
         self.features.resize(self.features.len().max(cells), Feature::default());
         for &(edge, bucket) in profile {
             let feature = &mut self.features[edge as usize * BUCKETS + bucket.trailing_zeros() as usize];
-            if feature.testcases == 0 {
-                feature.owner = own;
-            } else {
-                self.weights[feature.owner as usize] -= FEATURE_WEIGHT / u64::from(feature.testcases);
-                if own_cost < cost(feature.owner as usize) {
-                    feature.owner = own;
-                }
-            }
+            let before = feature.testcases;
             feature.testcases += 1;
-            self.weights[feature.owner as usize] += FEATURE_WEIGHT / u64::from(feature.testcases);
+            let owner = feature.owner as usize;
+            if before == 0 {
+                feature.owner = own;
+                self.weights[index] += FEATURE_WEIGHT;
+            } else if own_cost < cost(owner) {
+                feature.owner = own;
+                self.weights[owner] -= FEATURE_WEIGHT / u64::from(before);
+                self.weights[index] += FEATURE_WEIGHT / u64::from(before + 1);
+            } else {
+                self.weights[owner] -= FEATURE_WEIGHT / u64::from(before) - FEATURE_WEIGHT / u64::from(before + 1);
+            }
         }
         self.targets.enter(index, &self.testcases);
         let Testcase { id, sample, .. } = &self.testcases[index];

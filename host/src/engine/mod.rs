@@ -15,6 +15,7 @@ mod round;
 mod scheduler;
 pub mod shrink;
 mod targets;
+mod tasks;
 mod trim;
 mod variants;
 mod worker;

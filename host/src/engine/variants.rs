@@ -66,7 +66,7 @@ impl Progress {
         Self { metered, watchdog: None, stage: Stage::Metered, last_news, looked: 0, retired: 0 }
     }
 
-    /// A testcase showed `profile`, of which `seen` is known.
+    /// A testcase showed `profile`, of which some is in `seen`.
     pub(super) fn shown(&mut self, profile: &Profile, seen: &Seen, execs: u64) {
         for &(edge, bucket) in &profile.0 {
             if seen.is_edge(edge) && !seen.has(edge, bucket) {

@@ -9,11 +9,10 @@ use crate::coverage::{Added, Judge, Profile, Seen};
 use crate::sandbox::{Executor, Outcome, THREAD_STACK_BYTES, Target, Variant, Watchdog};
 use crate::stream::{Choice, Closing, Node, Rule, Tail, Trace, encode};
 use anyhow::{Context, Result};
-use rayon::prelude::*;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::num::NonZeroU64;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// Different failures that a task reports at most.
@@ -102,6 +101,8 @@ pub(super) struct Report {
 pub(super) struct NewTestcase {
     pub(super) input: Vec<u8>,
     pub(super) profile: Profile,
+    /// What of it was not known when the round began: all that can be new when it is merged.
+    pub(super) unseen: Profile,
     pub(super) fuel: u64,
     /// What it drew, if the guest draws.
     pub(super) sample: Option<Node>,
@@ -139,7 +140,7 @@ impl Workers {
         Ok(Self { pool, workers: (0..jobs).map(|_| Mutex::new(None)).collect(), abort })
     }
 
-    /// Runs the tasks `0..count` and returns their results in order; `None` if the round was aborted.
+    /// Runs the tasks `0..count`, beginning with them in this order, and returns their results in it; `None` if the round was aborted.
     pub(super) fn run<T: Send>(
         &self,
         variants: &Variants,
@@ -158,11 +159,22 @@ impl Workers {
             };
             task(index, slot.insert(worker)).map(Some)
         };
-        self.install(|| match count {
-            0 | 1 => (0..count).map(run).collect(),
-            // Each can be taken over by a thread that has nothing to do; by itself, rayon would hand them out by dozens.
-            _ => (0..usize::try_from(count)?).into_par_iter().with_max_len(1).map(|task| run(task as u64)).collect(),
-        })
+        if count <= 1 {
+            return self.install(|| (0..count).map(run).collect());
+        }
+        // Whoever has nothing to do takes the next one, so that they are begun in order. (Parallel iterators hand them out by halves.)
+        let next = AtomicU64::new(0);
+        let turns = || {
+            let indices =
+                std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed)).take_while(|&index| index < count);
+            let results: Result<Vec<_>> = indices.map(|index| Ok((index, run(index)?))).collect();
+            // After an error nobody needs the others.
+            results.inspect_err(|_| next.store(count, Ordering::Relaxed))
+        };
+        let results: Result<Vec<_>> = self.pool.broadcast(|_| turns()).into_iter().collect();
+        let mut results: Vec<_> = results?.into_iter().flatten().collect();
+        results.sort_unstable_by_key(|&(index, _)| index);
+        Ok(results.into_iter().map(|(_, result)| result).collect())
     }
 
     /// Runs `job` on one of the threads. A single execution that it asks for is made there, where there is room for it, and handed
@@ -347,7 +359,12 @@ impl Worker {
             }
             Ok(Trimmed::NoMore)
         })
-        .map(|input| best.map(|(profile, fuel, scores)| NewTestcase { input, profile, fuel, sample: None, scores }))
+        .map(|input| {
+            best.map(|(profile, fuel, scores)| {
+                let unseen = known.seen.news(&profile);
+                NewTestcase { input, profile, unseen, fuel, sample: None, scores }
+            })
+        })
     }
 
     /// Makes a score larger that the stream `start` has, and reports what had the best, and what else was new. Returns whether a limit
@@ -388,11 +405,12 @@ impl Worker {
             }
             let (profile, scores) = (Profile::of(observation), Scores::of(observation));
             let (score, before) = (scores.get(&climb.label), report.scores.get(&climb.label));
-            let news = report.added.add(&profile, known.seen);
+            let unseen = known.seen.news(&profile);
+            let news = report.added.add(&unseen);
             if (report.scores.add(&scores, known.targets) || news) && input.len() <= input_bytes_max {
                 let better = report.scores.get(&climb.label) != before;
                 let sample = Some(Node::of(&canonical));
-                let new = NewTestcase { input, profile, fuel: observation.fuel(), sample, scores };
+                let new = NewTestcase { input, profile, unseen, fuel: observation.fuel(), sample, scores };
                 // Of those that are only a step on the way the last is enough.
                 let old = if better { best.replace(new) } else { Some(new) };
                 report.testcases.extend(old.filter(|_| news));
@@ -419,8 +437,8 @@ fn deciding<'a>(
 
 impl Report {
     /// Notes what an execution showed; returns whether some of it was new.
-    fn shows(&mut self, profile: &Profile, scores: &Scores, known: Known<'_>) -> bool {
-        let news = self.added.add(profile, known.seen);
+    fn shows(&mut self, unseen: &Profile, scores: &Scores, known: Known<'_>) -> bool {
+        let news = self.added.add(unseen);
         self.scores.add(scores, known.targets) || news
     }
 
@@ -445,10 +463,11 @@ impl Report {
         match outcome {
             Outcome::Ok => {
                 let (profile, scores) = (Profile::of(observation), Scores::of(observation));
-                if self.shows(&profile, &scores, known) {
+                let unseen = known.seen.news(&profile);
+                if self.shows(&unseen, &scores, known) {
                     let (input, fuel) = (input.into_owned(), observation.fuel());
                     let sample = drawn.as_ref().map(Node::of);
-                    self.testcases.push(NewTestcase { input, profile, fuel, sample, scores });
+                    self.testcases.push(NewTestcase { input, profile, unseen, fuel, sample, scores });
                 }
             }
             Outcome::Rejected | Outcome::Overrun => self.no_case(&outcome),

@@ -14,7 +14,7 @@ pub struct Json<W> {
 }
 
 impl<W: Write> Json<W> {
-    /// Writes to `out`, which is flushed after each line.
+    /// Writes to `out`, which is flushed after each line, or after all that are reported together.
     pub fn new(out: W) -> Self {
         Self { out }
     }
@@ -22,8 +22,18 @@ impl<W: Write> Json<W> {
 
 impl<W: Write> Reporter for Json<W> {
     fn report(&mut self, event: &Event) -> io::Result<()> {
-        let line = json_line(event)?;
-        self.out.write_all(&line)?;
+        self.report_all(std::slice::from_ref(event))
+    }
+
+    fn report_all(&mut self, events: &[Event]) -> io::Result<()> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        let mut lines = Vec::new();
+        for event in events {
+            lines.extend(json_line(event)?);
+        }
+        self.out.write_all(&lines)?;
         self.out.flush()
     }
 }

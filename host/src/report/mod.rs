@@ -52,6 +52,15 @@ pub trait Reporter {
     ///
     /// Fails if the output can't be written; a closed pipe is reported as [`std::io::ErrorKind::BrokenPipe`].
     fn report(&mut self, event: &Event) -> std::io::Result<()>;
+
+    /// Takes note of `events`, which happened together: as [`Reporter::report`] for each, but what is written may be written at once.
+    ///
+    /// # Errors
+    ///
+    /// As [`Reporter::report`].
+    fn report_all(&mut self, events: &[Event]) -> std::io::Result<()> {
+        events.iter().try_for_each(|event| self.report(event))
+    }
 }
 
 /// Passes each event on to several reporters.
@@ -59,11 +68,15 @@ pub trait Reporter {
 pub struct Reporters(pub Vec<Box<dyn Reporter>>);
 
 impl Reporter for Reporters {
-    /// Passes `event` on to all, also to those after one that fails, and gives the first error.
+    /// Passes events on to all, also to those after one that fails, and gives the first error.
     fn report(&mut self, event: &Event) -> std::io::Result<()> {
+        self.report_all(std::slice::from_ref(event))
+    }
+
+    fn report_all(&mut self, events: &[Event]) -> std::io::Result<()> {
         let mut result = Ok(());
         for reporter in &mut self.0 {
-            let reported = reporter.report(event);
+            let reported = reporter.report_all(events);
             if result.is_ok() {
                 result = reported;
             }

@@ -113,24 +113,8 @@ impl StatsFiles {
             .map_err(|error| naming(&path, error))
     }
 
-    fn log(&mut self, event: &Event) -> io::Result<()> {
-        let line = json_line(event)?;
-        let is_last = matches!(event, Event::Done(_));
-        match self.events_left.checked_sub(line.len()) {
-            Some(left) => self.events_left = left,
-            None if is_last => {}
-            None => {
-                // A shorter line after this one would leave a gap that nobody sees.
-                self.events_left = 0;
-                return Ok(());
-            }
-        }
-        self.events.write_all(&line).map_err(|error| naming(&self.dir.join("events.jsonl"), error))
-    }
-}
-
-impl Reporter for StatsFiles {
-    fn report(&mut self, event: &Event) -> io::Result<()> {
+    /// Takes note of an event, and appends what `events.jsonl` gets of it to `lines`.
+    fn note(&mut self, event: &Event, lines: &mut Vec<u8>) -> io::Result<()> {
         if event.target() != self.campaign.target {
             return Ok(());
         }
@@ -157,7 +141,39 @@ impl Reporter for StatsFiles {
                 self.update()?;
             }
         }
-        self.log(event)
+        self.log(event, lines)
+    }
+
+    fn log(&mut self, event: &Event, lines: &mut Vec<u8>) -> io::Result<()> {
+        let line = json_line(event)?;
+        let is_last = matches!(event, Event::Done(_));
+        match self.events_left.checked_sub(line.len()) {
+            Some(left) => self.events_left = left,
+            None if is_last => {}
+            None => {
+                // A shorter line after this one would leave a gap that nobody sees.
+                self.events_left = 0;
+                return Ok(());
+            }
+        }
+        lines.extend(line);
+        Ok(())
+    }
+}
+
+impl Reporter for StatsFiles {
+    fn report(&mut self, event: &Event) -> io::Result<()> {
+        self.report_all(std::slice::from_ref(event))
+    }
+
+    fn report_all(&mut self, events: &[Event]) -> io::Result<()> {
+        let mut lines = Vec::new();
+        let noted = events.iter().try_for_each(|event| self.note(event, &mut lines));
+        if !lines.is_empty() {
+            let written = self.events.write_all(&lines);
+            written.map_err(|error| naming(&self.dir.join("events.jsonl"), error))?;
+        }
+        noted
     }
 }
 

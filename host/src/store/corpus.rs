@@ -139,8 +139,13 @@ impl Store {
         key: impl Fn(&Pair) -> K,
     ) -> Result<()> {
         let _exclusive = self.exclusive()?;
-        let mut seen: BTreeSet<K> = record::read(list)?.iter().map(&key).collect();
-        let new: Vec<Pair> = pairs.into_iter().filter(|pair| seen.insert(key(pair))).collect();
+        let pairs: Vec<Pair> = pairs.into_iter().collect();
+        let mut missing: BTreeSet<K> = pairs.iter().map(&key).collect();
+        // The list is much longer than what is appended at once.
+        for pair in record::read(list)? {
+            missing.remove(&key(&pair));
+        }
+        let new: Vec<Pair> = pairs.into_iter().filter(|pair| missing.remove(&key(pair))).collect();
         if new.is_empty() { Ok(()) } else { record::append(list, &new) }
     }
 }

@@ -67,8 +67,8 @@ pub(super) fn fuzz(binary: &Path, wasm: &Path, inputs: &Path, meter: &Meter, tim
     let wall = format!("{}s", time.as_secs() * 4 + 10);
     let metered = meter.run(&run(&["-t", &wall]), time)?;
     succeeded(metered.status, &metered.stderr)?;
-    let (executions, bytes_mean) = parse_done(&metered.stdout)?;
-    Ok(Fuzzed { executions, cpu: metered.cpu, input_bytes_mean: bytes_mean, starts: metered.starts })
+    let Done { executions, input_bytes_mean, .. } = parse_done(&metered.stdout)?;
+    Ok(Fuzzed { executions, cpu: metered.cpu, input_bytes_mean, starts: metered.starts })
 }
 
 fn succeeded(code: i32, stderr: &str) -> Result<()> {
@@ -77,11 +77,25 @@ fn succeeded(code: i32, stderr: &str) -> Result<()> {
     Ok(())
 }
 
-/// Executions, and the mean length of inputs if it is said, of the event that ends a campaign.
-pub(super) fn parse_done(stdout: &str) -> Result<(u64, Option<f64>)> {
+/// What the event that ends a campaign says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Done {
+    pub(super) executions: u64,
+    /// Wall time, from the first execution until all that was found is stored.
+    pub(super) elapsed: Duration,
+    /// Of the inputs that were executed, if it is said.
+    pub(super) input_bytes_mean: Option<f64>,
+}
+
+/// Reads the event that ends a campaign.
+pub(super) fn parse_done(stdout: &str) -> Result<Done> {
     let mut events = stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let done = events.rfind(|event| event["event"] == "done").context("the campaign did not end")?;
-    Ok((done["execs"].as_u64().context("no `execs`")?, done["input_bytes_mean"].as_f64()))
+    Ok(Done {
+        executions: done["execs"].as_u64().context("no `execs`")?,
+        elapsed: Duration::from_millis(done["elapsed_ms"].as_u64().context("no `elapsed_ms`")?),
+        input_bytes_mean: done["input_bytes_mean"].as_f64(),
+    })
 }
 
 #[cfg(test)]
@@ -115,10 +129,13 @@ mod tests {
     }
 
     #[test]
-    fn the_last_event_tells_the_executions() {
-        let events = "{\"event\":\"status\",\"execs\":5}\n{\"event\":\"done\",\"execs\":7}\nlast words\n";
-        assert_eq!(parse_done(events).unwrap(), (7, None));
-        assert_eq!(parse_done(r#"{"event":"done","execs":7,"input_bytes_mean":12.5}"#).unwrap(), (7, Some(12.5)));
+    fn the_last_event_tells_executions_and_time() {
+        let events =
+            "{\"event\":\"status\",\"execs\":5}\n{\"event\":\"done\",\"execs\":7,\"elapsed_ms\":9}\nlast words\n";
+        let done = Done { executions: 7, elapsed: Duration::from_millis(9), input_bytes_mean: None };
+        assert_eq!(parse_done(events).unwrap(), done);
+        let events = r#"{"event":"done","execs":7,"elapsed_ms":9,"input_bytes_mean":12.5}"#;
+        assert_eq!(parse_done(events).unwrap(), Done { input_bytes_mean: Some(12.5), ..done });
         assert!(parse_done("{\"event\":\"status\",\"execs\":5}\n").is_err());
     }
 }

@@ -1,9 +1,13 @@
-//! What a second worker brings: campaigns with one worker, with two, and two campaigns with one worker each side by side.
+//! What a second worker brings: a campaign by one worker, the same by two, and two campaigns with one worker each side by side.
 //!
-//! The last is what the machine gives two programs that have nothing to do with each other: cores share caches, memory and heat, so
+//! A seed makes the same campaign however many workers there are, so the same number of executions is the same work, and what counts is the wall time
+//! until all is stored. (In a fixed time two workers would come further into it, where inputs are longer.)
+//!
+//! Two campaigns side by side are what the machine gives two programs that have nothing to do with each other: cores share caches, memory and heat, so
 //! two workers can't do better than that by more than noise.
 
-use super::{copied, fuzzbox};
+use super::copied;
+use super::fuzzbox::{self, Done};
 use crate::cost;
 use crate::guests::tool;
 use anyhow::{Context as _, Result, ensure};
@@ -20,17 +24,19 @@ pub struct Settings {
     pub guests: Vec<String>,
     /// Turns, of which the median counts.
     pub rounds: usize,
-    /// Wall time of each campaign.
+    /// About the wall time of a campaign with one worker.
     pub time: Duration,
 }
 
-/// Executions of one guest in the time that was given, a figure per round.
+/// Wall times of campaigns with one guest, in milliseconds, a figure per round.
 #[derive(Clone, Debug, Default)]
 pub struct Scaled {
     guest: String,
+    /// Executions of each campaign.
+    execs: u64,
     /// By one worker.
     one: Vec<u64>,
-    /// By two campaigns with one worker each, at once, together.
+    /// Two campaigns with one worker each, at once: that of the slower one.
     apart: Vec<u64>,
     /// By two workers of one campaign.
     two: Vec<u64>,
@@ -51,20 +57,31 @@ fn scaled(guest: &str, settings: &Settings) -> Result<Scaled> {
         wasm: crate::guest(guest)?,
         inputs: copied(&cost::seeds(guest)?, guest)?,
         stores: tempfile::tempdir().context("failed to create a folder for stores")?,
-        time: settings.time,
     };
-    // Compiling is not what is measured.
-    let warm = runner.start("warm", 1)?.join()?;
-    ensure!(warm > 0, "`{guest}` was not executed");
-    let mut scaled = Scaled { guest: guest.into(), ..Scaled::default() };
+    // Compiling is not what is measured. It takes time from this campaign, which is why others may be shorter.
+    let execs = runner.start("warm", 1, Limit::Time(settings.time))?.join()?.executions;
+    ensure!(execs > 0, "`{guest}` was not executed");
+    let start = |store: String, jobs| runner.start(&store, jobs, Limit::Execs(execs));
+    let end = |campaign: Campaign| -> Result<u64> {
+        let done = campaign.join()?;
+        ensure!(done.executions == execs, "a campaign ended after {} of {execs} executions", done.executions);
+        Ok(u64::try_from(done.elapsed.as_millis())?.max(1))
+    };
+    let mut scaled = Scaled { guest: guest.into(), execs, ..Scaled::default() };
     for round in 1..=settings.rounds {
         eprintln!("fuzzing {guest}: round {round} of {}", settings.rounds);
-        scaled.one.push(runner.start(&format!("one-{round}"), 1)?.join()?);
-        let (a, b) = (runner.start(&format!("a-{round}"), 1)?, runner.start(&format!("b-{round}"), 1)?);
-        scaled.apart.push(a.join()? + b.join()?);
-        scaled.two.push(runner.start(&format!("two-{round}"), 2)?.join()?);
+        scaled.one.push(end(start(format!("one-{round}"), 1)?)?);
+        let (a, b) = (start(format!("a-{round}"), 1)?, start(format!("b-{round}"), 1)?);
+        scaled.apart.push(end(a)?.max(end(b)?));
+        scaled.two.push(end(start(format!("two-{round}"), 2)?)?);
     }
     Ok(scaled)
+}
+
+/// When a campaign ends.
+enum Limit {
+    Time(Duration),
+    Execs(u64),
 }
 
 struct Runner {
@@ -72,45 +89,58 @@ struct Runner {
     wasm: PathBuf,
     inputs: PathBuf,
     stores: tempfile::TempDir,
-    time: Duration,
 }
 
 /// A campaign under way.
-struct Campaign(std::process::Child);
+struct Campaign {
+    process: std::process::Child,
+    /// Where its events go: a pipe would be full while another campaign is waited for.
+    events: PathBuf,
+}
 
 impl Runner {
     /// Starts a campaign in a store of its own, whose compiled code is that of the first.
-    fn start(&self, store: &str, jobs: u32) -> Result<Campaign> {
+    fn start(&self, store: &str, jobs: u32, limit: Limit) -> Result<Campaign> {
         let (warm, store) = (self.stores.path().join("warm"), self.stores.path().join(store));
         if store != warm {
             std::fs::create_dir(&store).context("failed to create a store")?;
             let parts = ["format", "cache"].map(|part| warm.join(part));
             tool::run(Command::new("cp").arg("-r").args(parts).arg(&store))?;
         }
+        let events = store.with_extension("jsonl");
+        let file =
+            std::fs::File::create(&events).with_context(|| format!("failed to create `{}`", events.display()))?;
         let mut command = Command::new(&self.binary);
         command.arg("run").arg(&self.wasm).arg("--corpus").arg(&self.inputs).arg("--store").arg(store);
-        command.args(["-s1", "--no-shrink", "--reporter", "json", "-t", &format!("{}ms", self.time.as_millis())]);
-        command.arg(format!("-j{jobs}")).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null());
-        Ok(Campaign(command.spawn().with_context(|| format!("failed to run `{}`", self.binary.display()))?))
+        command.args(["-s1", "--no-shrink", "--reporter", "json"]);
+        command.arg(match limit {
+            Limit::Time(time) => format!("-t{}ms", time.as_millis()),
+            Limit::Execs(execs) => format!("-n{execs}"),
+        });
+        command.arg(format!("-j{jobs}")).stdout(file).stderr(std::process::Stdio::null());
+        let process = command.spawn().with_context(|| format!("failed to run `{}`", self.binary.display()))?;
+        Ok(Campaign { process, events })
     }
 }
 
 impl Campaign {
-    /// Waits for its end, and says how many executions there were.
-    fn join(self) -> Result<u64> {
-        let output = self.0.wait_with_output().context("failed to wait for a campaign")?;
-        Ok(fuzzbox::parse_done(&String::from_utf8_lossy(&output.stdout))?.0)
+    /// Waits for its end.
+    fn join(mut self) -> Result<Done> {
+        self.process.wait().context("failed to wait for a campaign")?;
+        let events =
+            std::fs::read(&self.events).with_context(|| format!("failed to read `{}`", self.events.display()))?;
+        fuzzbox::parse_done(&String::from_utf8_lossy(&events))
     }
 }
 
 impl Scaled {
-    /// Medians over the rounds: executions by one worker, and how many times as many two campaigns and two workers made.
+    /// Medians over the rounds: the time of one worker, and how many times as much two campaigns and two workers did in such a time.
     fn medians(&self) -> (u64, f64, f64) {
-        let ratio = |many: &[u64]| {
-            let ratios = many.iter().zip(&self.one).map(|(&many, &one)| many as f64 / one.max(1) as f64);
+        let ratio = |work: f64, times: &[u64]| {
+            let ratios = times.iter().zip(&self.one).map(|(&time, &one)| work * one as f64 / time as f64);
             median(ratios.collect(), f64::total_cmp)
         };
-        (median(self.one.clone(), u64::cmp), ratio(&self.apart), ratio(&self.two))
+        (median(self.one.clone(), u64::cmp), ratio(2.0, &self.apart), ratio(1.0, &self.two))
     }
 }
 
@@ -121,23 +151,30 @@ fn median<T: Copy>(mut values: Vec<T>, order: impl FnMut(&T, &T) -> std::cmp::Or
 
 /// A line for each guest.
 pub fn table(all: &[Scaled]) -> String {
-    let mut text = String::from("times the executions of one worker      two campaigns   two workers\n");
+    let mut text = String::from("times the executions per second of one worker   two campaigns   two workers\n");
     for scaled in all {
         let (one, apart, two) = scaled.medians();
-        let name = format!("{} ({one})", scaled.guest);
-        _ = writeln!(text, "{name:36} {apart:>16.2} {two:>13.2}");
+        let name = format!("{} ({} in {:.1} s)", scaled.guest, scaled.execs, one as f64 / 1000.0);
+        _ = writeln!(text, "{name:45} {apart:>15.2} {two:>13.2}");
     }
     text
 }
 
-/// The same, with each round's figures.
+/// The same, with each round's times in milliseconds.
 pub fn json(all: &[Scaled]) -> Value {
     let each = all.iter().map(|scaled| {
         let (one, apart, two) = scaled.medians();
         let rounds = json!({ "one": scaled.one, "apart": scaled.apart, "two": scaled.two });
-        json!({ "guest": scaled.guest, "one": one, "two_campaigns": apart, "two_workers": two, "rounds": rounds })
+        json!({
+            "guest": scaled.guest,
+            "execs": scaled.execs,
+            "one_ms": one,
+            "two_campaigns": apart,
+            "two_workers": two,
+            "rounds_ms": rounds,
+        })
     });
-    json!({ "v": 1, "guests": each.collect::<Vec<_>>() })
+    json!({ "v": 2, "guests": each.collect::<Vec<_>>() })
 }
 
 #[cfg(test)]
@@ -146,9 +183,9 @@ mod tests {
 
     #[test]
     fn ratios_are_medians_of_those_within_a_round() {
-        let scaled =
-            Scaled { guest: "a".into(), one: vec![100, 50, 200], apart: vec![190, 100, 300], two: vec![180, 95, 380] };
-        assert_eq!(scaled.medians(), (100, 1.9, 1.9));
-        assert!(table(&[scaled]).contains("1.90"), "shown");
+        let (one, apart, two) = (vec![190, 100, 300], vec![200, 100, 200], vec![100, 50, 200]);
+        let scaled = Scaled { guest: "a".into(), execs: 7, one, apart, two };
+        assert_eq!(scaled.medians(), (190, 2.0, 1.9));
+        assert!(table(&[scaled]).contains("a (7 in 0.2 s)"), "shown");
     }
 }

@@ -107,7 +107,7 @@ mod tests {
     fn mutants_stay_in_bounds_differ_and_are_reproducible() {
         let mut corpus = Corpus::new(2);
         let profile = Profile(vec![(0, 1)]);
-        let other = NewTestcase { input: b"other testcase".to_vec(), profile, ..NewTestcase::default() };
+        let other = NewTestcase { input: b"other testcase".to_vec(), unseen: profile, ..NewTestcase::default() };
         corpus.admit(other);
         let mutator = Mutator::new(Dictionary::parse("\"token\"").unwrap());
         let mut different = 0;
