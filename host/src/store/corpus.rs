@@ -82,13 +82,17 @@ impl Store {
     /// then what was added before stays, and the list has whole lines only.
     pub fn add_to_corpus(&self, target: &str, module: ModuleId, inputs: &[(InputId, &[u8])]) -> Result<()> {
         let list = self.target_dir(target)?.join("corpus");
-        for (id, bytes) in inputs {
+        // Young campaigns find thousands, and a sync for each would take as long as finding them. What a power failure
+        // damages is told by its hash, left out, and found again.
+        let put = |(id, bytes): &(InputId, &[u8])| {
             check_input(*id, bytes)?;
-            // Young campaigns find thousands, and a sync for each would take as long as finding them. What a power failure
-            // damages is told by its hash, left out, and found again.
-            self.put_as((*id).into(), bytes, Durability::Process)?;
-        }
-        self.extend(&list, inputs.iter().map(|(id, _)| (id.0, module.0)), |pair| pair.0)
+            self.put_as((*id).into(), bytes, Durability::Process).map(|_| ())
+        };
+        let failed = inputs.iter().map(put).enumerate().find_map(|(index, put)| Some((index, put.err()?)));
+        // A line takes less room than an input: what is there is listed, even if the disk is full.
+        let kept = failed.as_ref().map_or(inputs, |(index, _)| &inputs[..*index]);
+        let listed = self.extend(&list, kept.iter().map(|(id, _)| (id.0, module.0)), |pair| pair.0);
+        failed.map_or(listed, |(_, error)| Err(error))
     }
 
     /// Takes inputs out of the corpus of `target`. Their bytes stay: findings or other targets may need them.
@@ -197,10 +201,13 @@ mod tests {
     }
 
     #[test]
-    fn an_input_under_a_wrong_name_is_refused() {
+    fn an_input_under_a_wrong_name_is_refused_and_what_came_before_it_stays() {
         let (_dir, store) = store();
-        assert!(store.add_to_corpus("t", MODULE, &[(InputId([0; 32]), b"x")]).is_err());
-        assert!(store.corpus("t").unwrap().is_empty());
+        let before = store.corpus("t").unwrap().len();
+        let batch = [(InputId::of(b"first"), &b"first"[..]), (InputId([0; 32]), b"x"), (InputId::of(b"last"), b"last")];
+        assert!(store.add_to_corpus("t", MODULE, &batch).is_err());
+        let after: Vec<_> = store.corpus("t").unwrap().iter().map(|entry| entry.input).collect();
+        assert!(after.len() == before + 1 && after.contains(&batch[0].0), "what came before the error stays");
     }
 
     #[test]
