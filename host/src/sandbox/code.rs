@@ -8,10 +8,11 @@
 //! here was therefore compiled on this machine, by this user, and is as it was written ([`Store::cache_get`]). It is never
 //! imported from elsewhere. Whatever is wrong with an entry, it counts as none.
 
+use super::compiler::give_memory_back;
 use crate::store::Store;
 use anyhow::Result;
 use std::hash::{Hash, Hasher};
-use wasmtime::{Engine, Module};
+use wasmtime::{Config, Engine, Module};
 
 /// The kind of cache entries that hold compiled code.
 const KIND: &str = "code";
@@ -45,35 +46,47 @@ impl CodeCache {
         self.store.as_ref()
     }
 
-    /// The machine code of `wasm`. Code that had to be compiled is kept if it can be: a full disk is no reason not to execute it.
+    /// The machine code of `wasm`, in an engine with these settings. Code that had to be compiled is kept if it can be: a full disk is no
+    /// reason not to execute it.
     ///
     /// # Errors
     ///
-    /// If `wasm` can't be compiled.
-    pub(super) fn compile(&self, engine: &Engine, wasm: &[u8]) -> Result<(Module, Origin)> {
-        let key = key(engine, wasm);
-        if let Some(module) = self.load(engine, &key) {
+    /// If the settings make no engine, or `wasm` can't be compiled.
+    pub(super) fn compile(&self, config: &Config, wasm: &[u8]) -> Result<(Module, Origin)> {
+        let engine = Engine::new(config).map_err(anyhow::Error::from)?;
+        let key = key(&engine, wasm);
+        if let Some(module) = self.load(&engine, &key) {
             return Ok((module, Origin { key, cached: true }));
         }
-        let module = Module::new(engine, wasm).map_err(anyhow::Error::from)?;
+        // An engine keeps all memory that compiling took, to compile again: with inlining, that is a graph for each function.
+        let compiler = Engine::new(config).map_err(anyhow::Error::from)?;
+        let code = compiler.precompile_module(wasm).map_err(anyhow::Error::from)?;
+        drop(compiler);
+        give_memory_back();
         let origin = Origin { key, cached: false };
-        self.keep(&module, origin);
+        self.keep_bytes(&code, origin);
+        // SAFETY: it was made right now, with the same settings.
+        let module = unsafe { Module::deserialize(&engine, code) }.map_err(anyhow::Error::from)?;
         Ok((module, origin))
     }
 
     /// Keeps the code of `module`, if it isn't from a cache and there is a place for it.
     pub(super) fn keep(&self, module: &Module, origin: Origin) {
-        if origin.cached {
-            return;
+        if !origin.cached
+            && self.store.is_some()
+            && let Ok(bytes) = module.serialize()
+        {
+            self.keep_bytes(&bytes, origin);
         }
-        let keep = || {
-            let Some(store) = &self.store else { return Ok(()) };
-            let bytes = module.serialize().map_err(anyhow::Error::from)?;
-            store.cache_put(KIND, &origin.key, &bytes)?;
+    }
+
+    fn keep_bytes(&self, code: &[u8], origin: Origin) {
+        let keep = |store: &Store| {
+            store.cache_put(KIND, &origin.key, code)?;
             store.cache_trim(KIND, BYTES_MAX)
         };
         // Without it the next process compiles once more, and that is all.
-        let _: Result<()> = keep();
+        let _: Option<Result<()>> = self.store.as_ref().map(keep);
     }
 
     /// The module under `key`, if there is one that can be used.

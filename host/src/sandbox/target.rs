@@ -19,7 +19,7 @@ use fuzzbox_instrument::{EdgeMap, Injected, Instrumented, StateExports};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, OnceLock};
-use wasmtime::{Config, Engine, ExternType, Inlining, Module};
+use wasmtime::{Config, ExternType, Inlining, Module};
 
 /// Native stack that a thread should have to execute guests: the guest's, and the host functions' that it calls. On one with
 /// less, [`Executor`](super::Executor) starts a thread where it has to.
@@ -94,10 +94,10 @@ impl Target {
         let mut rewritten = fuzzbox_instrument::instrument(&bytes, &variant.options(past))?;
         let wasm = std::mem::take(&mut rewritten.wasm);
         let memories = Arc::new(Memories::default());
-        let engine = Engine::new(&config(&bytes, &memories, &variant)?).map_err(anyhow::Error::from)?;
+        let config = config(&bytes, &memories, &variant)?;
         // What can still be new is different in every campaign: nobody would find such code again.
         let kept = if let Variant::Fast(_) = variant { &CodeCache::default() } else { cache };
-        let (module, origin) = kept.compile(&engine, &wasm).context("failed to compile the rewritten module")?;
+        let (module, origin) = kept.compile(&config, &wasm).context("failed to compile the rewritten module")?;
         check_memories(&module, &settings)?;
         let stop = rewritten.injected.stop.and_then(|function| stop(&module, function));
         let throws = has_tags(&bytes)?;
