@@ -3,7 +3,7 @@
 use anyhow::Result;
 use wasmparser::{Operator, ValType};
 
-use super::{Probe, Site};
+use super::{Bulk, Probe, Site};
 use crate::code::patch;
 use crate::layout;
 
@@ -44,21 +44,10 @@ impl Fuel {
     /// Charges an operator that does as much as its last operand says: without that, a loop of such operators could be
     /// bounded by fuel and still take for ever.
     fn bulk(operator: &Operator<'_>, site: &mut Site<'_, '_>) -> Result<()> {
-        use Operator as O;
-        let shift = match operator {
-            O::MemoryFill { .. } | O::MemoryCopy { .. } | O::MemoryInit { .. } => layout::FUEL_BYTES_LOG2,
-            O::TableFill { .. }
-            | O::TableCopy { .. }
-            | O::TableInit { .. }
-            | O::ArrayNew { .. }
-            | O::ArrayNewDefault { .. }
-            | O::ArrayNewData { .. }
-            | O::ArrayNewElem { .. }
-            | O::ArrayFill { .. }
-            | O::ArrayCopy { .. }
-            | O::ArrayInitData { .. }
-            | O::ArrayInitElem { .. } => 0,
-            _ => return Ok(()),
+        let shift = match Bulk::of(operator) {
+            Some(Bulk::Bytes) => layout::FUEL_BYTES_LOG2,
+            Some(Bulk::Elements) => 0,
+            None => return Ok(()),
         };
         if let Some(ty @ (ValType::I32 | ValType::I64)) = site.operands[0] {
             let local = site.scratch(ty, 0)?;

@@ -157,6 +157,35 @@ impl Probes {
     }
 }
 
+/// What an operator handles of which its last operand says how many: it may take long.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Bulk {
+    Bytes,
+    Elements,
+}
+
+impl Bulk {
+    /// `None` for all other operators.
+    pub(crate) fn of(operator: &Operator<'_>) -> Option<Bulk> {
+        use Operator as O;
+        match operator {
+            O::MemoryFill { .. } | O::MemoryCopy { .. } | O::MemoryInit { .. } => Some(Bulk::Bytes),
+            O::TableFill { .. }
+            | O::TableCopy { .. }
+            | O::TableInit { .. }
+            | O::ArrayNew { .. }
+            | O::ArrayNewDefault { .. }
+            | O::ArrayNewData { .. }
+            | O::ArrayNewElem { .. }
+            | O::ArrayFill { .. }
+            | O::ArrayCopy { .. }
+            | O::ArrayInitData { .. }
+            | O::ArrayInitElem { .. } => Some(Bulk::Elements),
+            _ => None,
+        }
+    }
+}
+
 /// Whether code goes before an operator or after it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {

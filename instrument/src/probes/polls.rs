@@ -7,7 +7,7 @@
 use anyhow::Result;
 use wasmparser::Operator;
 
-use super::{Probe, Site};
+use super::{Bulk, Probe, Site};
 
 pub(super) struct Polls;
 
@@ -19,26 +19,12 @@ impl Probe for Polls {
             O::Call { function_index } => {
                 *function_index < site.survey.imported && site.survey.protocol.body(*function_index).is_none()
             }
-            O::MemoryFill { .. }
-            | O::MemoryCopy { .. }
-            | O::MemoryInit { .. }
-            | O::MemoryGrow { .. }
-            | O::TableFill { .. }
-            | O::TableCopy { .. }
-            | O::TableInit { .. }
+            O::MemoryGrow { .. }
             | O::TableGrow { .. }
             | O::StructNew { .. }
             | O::StructNewDefault { .. }
-            | O::ArrayNew { .. }
-            | O::ArrayNewFixed { .. }
-            | O::ArrayNewDefault { .. }
-            | O::ArrayNewData { .. }
-            | O::ArrayNewElem { .. }
-            | O::ArrayFill { .. }
-            | O::ArrayCopy { .. }
-            | O::ArrayInitData { .. }
-            | O::ArrayInitElem { .. } => true,
-            _ => false,
+            | O::ArrayNewFixed { .. } => true,
+            _ => Bulk::of(operator).is_some(),
         };
         if leaves && site.live {
             site.code().poll();
