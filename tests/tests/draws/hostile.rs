@@ -3,6 +3,7 @@
 use super::{executors, kind, module, run};
 use fuzzbox::sandbox::Outcome;
 use fuzzbox::stream::{Choice, Rule, Tail, encode};
+use std::time::Duration;
 
 /// A property with this body ends so, in all variants, twice.
 #[track_caller]
@@ -187,6 +188,11 @@ fn what_never_ends_can_be_interrupted_and_draws_go_on_after_it() {
             scope.spawn(move || {
                 while !interrupter.interrupt().unwrap() {
                     std::thread::yield_now();
+                }
+                // It may not have been in the guest's code, so this is repeated until it ends.
+                while interrupter.running().is_some() {
+                    std::thread::sleep(Duration::from_millis(1));
+                    assert!(!interrupter.interrupt().unwrap(), "it can't be interrupted twice");
                 }
             });
             executor.run(&stream(1)).unwrap()
