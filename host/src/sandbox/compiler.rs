@@ -4,12 +4,18 @@
 //! | --- | --- | --- |
 //! | table elements made when first used | off | each indirect call asks whether its element was made; with the next, 2 % |
 //! | guards of tables against speculation | off | they keep secrets of this process from guests that can measure time, and ours can't |
-//! | inlining | for `fast` | 7 %: md4c 27, expat 12, the others 0; it takes time to compile that the first execution must not wait for |
+//! | inlining | for `fast`, of up to 1 MiB of code | 7 %: md4c 27, expat 12, the others 0; it takes time that the first execution must not wait for, and memory |
 //! | optimising for size as well, no address map, no backtraces, no frame pointers | default | no difference that can be told from noise |
 
 use super::settings::Settings;
 use anyhow::Result;
 use wasmtime::{Config, OptLevel, RegallocAlgorithm};
+
+/// Modules whose code section has more bytes are never compiled with inlining. It holds the graphs of all functions at once, 700 to 1,400
+/// bytes for each byte of code: 0.5 GB for icepack (0.36 MB of code), 0.8 for sqlite (1.2), 6.3 for PHP (9.5), more than 22 for
+/// clang (66), where 0.05, 0.1, 1 and 3 are enough without. And large programs gain nothing: sqlite, QuickJS (1.4 MB) and PHP are
+/// as fast without, icepack is not (1.5 times as fast with it).
+pub(super) const INLINED_CODE_BYTES_MAX: u32 = 1 << 20;
 
 /// Settings for the module `wasm`, before it is rewritten: deterministic, and everything on that
 /// [`fuzzbox_instrument::features`] accepts.

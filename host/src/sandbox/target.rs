@@ -1,7 +1,7 @@
 //! A module made ready to be executed: rewritten, compiled, its entry chosen.
 
 use super::code::{CodeCache, Origin};
-use super::compiler::compiler_settings;
+use super::compiler::{INLINED_CODE_BYTES_MAX, compiler_settings};
 use super::component::{Component, Source};
 use super::entry::Entry;
 use super::imports::Imports;
@@ -296,10 +296,22 @@ fn config(bytes: &[u8], memories: &Arc<Memories>, variant: &Variant) -> Result<C
         .wasm_backtrace_max_frames(variant.frames_max())
         .gc_heap_initial_size(GC_HEAP_BYTES)
         .with_host_memory(memories.clone());
-    if let Variant::Fast(_) = variant {
+    if let Variant::Fast(_) = variant
+        && code_bytes(bytes)? <= INLINED_CODE_BYTES_MAX
+    {
         config.compiler_inlining(Inlining::Yes);
     }
     Ok(config)
+}
+
+/// The size of a module's code section; 0 if it has none.
+fn code_bytes(bytes: &[u8]) -> Result<u32> {
+    for payload in wasmparser::Parser::new(0).parse_all(bytes) {
+        if let wasmparser::Payload::CodeSectionStart { size, .. } = payload? {
+            return Ok(size);
+        }
+    }
+    Ok(0)
 }
 
 /// Where the code of a module is, and in it the code of `function`, at which interrupted code goes on.
