@@ -125,6 +125,23 @@ fn flags_out_of_range_are_refused() {
     assert!(!fuzzbox.store().exists());
 }
 
+#[test]
+fn inputs_that_hang_are_not_measured() {
+    let fuzzbox = Fuzzbox::new();
+    let guest = wat(r#"(memory (export "memory") 1)
+        (func (export "LLVMFuzzerTestOneInput") (param i32 i32) (result i32)
+            (loop (br_if 0 (i32.eq (local.get 1) (i32.const 1))))
+            (i32.const 0))"#);
+    fs::write(fuzzbox.dir().join("guest.wasm"), guest).unwrap();
+    fs::create_dir(fuzzbox.dir().join("inputs")).unwrap();
+    fs::write(fuzzbox.dir().join("inputs/ends"), "12").unwrap();
+    let measure =
+        || fuzzbox.run("bench", &["exec", "guest.wasm", "inputs"], &["--cpu-time", "10ms", "--fuel-max", "1000"]);
+    assert_eq!(measure().code, 0);
+    fs::write(fuzzbox.dir().join("inputs/hangs"), "1").unwrap();
+    refused(&measure(), 2, &["`inputs/hangs`", "1000 units of fuel", "--fuel-max"]);
+}
+
 /// A store with one finding in it, and the finding's id.
 fn store_with_a_finding() -> (Fuzzbox, String) {
     let fuzzbox = Fuzzbox::new();

@@ -72,11 +72,18 @@ impl Args {
     pub(super) fn run(self) -> Verdict {
         let target = Arc::new(self.flags.load(&self.target, &self.store.code())?);
         let inputs = read_dir(&self.inputs, &target.settings).blame_user()?;
-        let inputs: Vec<_> = inputs.into_iter().map(|(_, bytes)| bytes).collect();
         if inputs.is_empty() {
             return Ok(Exit::NothingExecuted);
         }
-        let table = self.measure(&target, &inputs)?;
+        let (paths, inputs): (Vec<_>, Vec<_>) = inputs.into_iter().unzip();
+        let subject = Subject::new(&target, &inputs)?;
+        if let Some(hang) = subject.hang() {
+            let (path, fuel_max) = (paths[hang].display(), target.settings.fuel_max);
+            let help = "help: raise --fuel-max, or leave that input out";
+            return Err(anyhow!("`{path}` takes more than {fuel_max} units of fuel, perhaps for ever\n{help}"))
+                .blame_user();
+        }
+        let table = self.measure(&target, &subject, &inputs)?;
         let mut out = std::io::stdout().lock();
         if self.json {
             serde_json::to_writer(&mut out, &table).context("failed to write JSON")?;
@@ -91,8 +98,7 @@ impl Args {
         Ok(Exit::Clean)
     }
 
-    fn measure(&self, target: &Arc<Target>, inputs: &[Vec<u8>]) -> Result<Table> {
-        let subject = Subject::new(target, inputs)?;
+    fn measure(&self, target: &Arc<Target>, subject: &Subject<'_>, inputs: &[Vec<u8>]) -> Result<Table> {
         let executed: EdgeSet = subject.executed();
         let edges = 0..u32::try_from(target.edges.edges.len()).expect("edges have 32-bit indices");
         let rest: EdgeSet = edges.filter(|&edge| !executed.contains(edge)).collect();
@@ -105,7 +111,7 @@ impl Args {
                 _ => Arc::new(target.in_variant_after(Variant::Fast(rest.clone()), &past)?),
             };
             for mode in [Mode::KEPT, Mode::RESTORED, Mode::JUDGED] {
-                turns.push((name, mode, Turn::new(&subject, &target, mode)?));
+                turns.push((name, mode, Turn::new(subject, &target, mode)?));
             }
         }
         let round_time = self.cpu_time / self.rounds;

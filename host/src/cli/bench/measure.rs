@@ -62,6 +62,11 @@ impl<'a> Subject<'a> {
         Ok(subject)
     }
 
+    /// The first input that does not end within the limit on fuel, which other variants than this don't have.
+    pub(super) fn hang(&self) -> Option<usize> {
+        self.outcomes.iter().position(|outcome| matches!(outcome, Outcome::Hang(_)))
+    }
+
     /// The edges that some input executes.
     pub(super) fn executed(&self) -> EdgeSet {
         self.edges.iter().flatten().map(|&(edge, _)| edge).collect()
