@@ -4,29 +4,37 @@ use super::law::Guest;
 use fuzzbox::sandbox::{Settings, Stub};
 use fuzzbox_tests::modules;
 
-/// Name, arguments and input of each.
-const PROGRAMS: [(&str, &[&str], &str); 8] = [
-    ("icepack", &[], include_str!("../../src/modules/inputs/settings.asc")),
-    ("sqlite", &[], include_str!("../../src/modules/inputs/queries.sql")),
-    ("quickjs", &["@@"], include_str!("../../src/modules/inputs/program.js")),
-    ("php", &["-q", "@@"], include_str!("../../src/modules/inputs/program.php")),
-    ("esbuild", &["--loader=ts", "--minify"], include_str!("../../src/modules/inputs/program.ts")),
-    ("ruby", &["-"], include_str!("../../src/modules/inputs/program.rb")),
-    ("python", &["-"], include_str!("../../src/modules/inputs/program.py")),
-    ("clang", &["-S", "-O2", "-o", "-", "-x", "c", "@@"], include_str!("../../src/modules/inputs/program.c")),
+/// Name and arguments of each, a short input and a long one. Some take more than the limit on fuel for the long one, Python for any.
+const PROGRAMS: [(&str, &[&str], [&str; 2]); 8] = [
+    ("icepack", &[], ["", include_str!("../../src/modules/inputs/settings.asc")]),
+    ("sqlite", &[], ["", include_str!("../../src/modules/inputs/queries.sql")]),
+    ("quickjs", &["@@"], ["print([1, 2].map((n) => n + 1))", include_str!("../../src/modules/inputs/program.js")]),
+    ("php", &["-q", "@@"], ["<?php echo strrev('abc');", include_str!("../../src/modules/inputs/program.php")]),
+    (
+        "esbuild",
+        &["--loader=ts", "--minify"],
+        ["let x: number = 1 + 2; console.log(x)", include_str!("../../src/modules/inputs/program.ts")],
+    ),
+    ("ruby", &["--disable=gems", "-"], ["puts (1..9).sum", include_str!("../../src/modules/inputs/program.rb")]),
+    ("python", &["-"], ["", include_str!("../../src/modules/inputs/program.py")]),
+    (
+        "clang",
+        &["clang", "-S", "-O2", "-ffreestanding", "-o", "-", "-x", "c", "@@"],
+        ["int f(int n) { return n * 3; }", include_str!("../../src/modules/inputs/program.c")],
+    ),
 ];
 
-/// Takes a quarter of an hour; `FUZZBOX_LAW_MODULES=sqlite,php` chooses some.
+/// Takes ten minutes, and up to 4 GB; `FUZZBOX_LAW_MODULES=sqlite,php` chooses some.
 #[test]
 #[ignore = "large downloads, and minutes to compile"]
 fn real_programs() {
     let chosen = std::env::var("FUZZBOX_LAW_MODULES").ok();
-    for (name, args, input) in PROGRAMS {
+    for (name, args, inputs) in PROGRAMS {
         if chosen.as_ref().is_some_and(|chosen| chosen.split(',').all(|chosen| chosen != name)) {
             continue;
         }
         let module = std::fs::read(modules::provide(name).unwrap()).unwrap();
-        let mut guest = Guest::new(name, module, vec![input.into(), Vec::new()], 2_000_000_000);
+        let mut guest = Guest::new(name, module, inputs.map(Into::into).into(), Settings::FUEL_MAX);
         guest.settings = Settings {
             args: args.iter().map(|&arg| arg.to_owned()).collect(),
             stub_imports: Some(Stub::Trap),
