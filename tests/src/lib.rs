@@ -20,12 +20,14 @@ pub mod command;
 pub mod cost;
 pub mod disk;
 pub mod guests;
+pub mod interrupt;
 pub mod modules;
 pub mod seeds;
 pub mod shown;
 pub mod tmin;
 
 pub use guests::{example, guest};
+pub use interrupt::interrupt_until_over;
 pub use seeds::documents;
 pub use shown::{Shown, show};
 

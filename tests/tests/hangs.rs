@@ -2,7 +2,7 @@
 
 use fuzzbox::sandbox::{Executor, Interrupter, Outcome, Settings, THREAD_STACK_BYTES, Target, Variant};
 use fuzzbox_instrument::EdgeSet;
-use fuzzbox_tests::{Shown, show};
+use fuzzbox_tests::{Shown, interrupt_until_over, show};
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -226,20 +226,11 @@ fn only_the_execution_that_is_meant_is_interrupted() {
             _ => std::thread::yield_now(),
         }
     };
-    let end = |execution| {
-        assert!(interrupter.interrupt_only(execution).unwrap());
-        // It may not have been in the guest's code, so this is repeated until it ends.
-        while interrupter.running() == Some(execution) {
-            assert!(begun.elapsed() < TIMEOUT, "it was interrupted and goes on");
-            std::thread::sleep(Duration::from_millis(1));
-            assert!(!interrupter.interrupt_only(execution).unwrap(), "it can't be interrupted twice");
-        }
-    };
     let first = wait(None);
-    end(first);
+    interrupt_until_over(&interrupter, first);
     let second = wait(Some(first));
     assert!(!interrupter.interrupt_only(first).unwrap(), "it is over");
-    end(second);
+    interrupt_until_over(&interrupter, second);
     let outcomes = running.recv_timeout(TIMEOUT).expect("what was interrupted ends");
     assert_eq!(outcomes, [Outcome::Interrupted, Outcome::Interrupted]);
     assert!(!interrupter.interrupt().unwrap(), "there is no executor any more");

@@ -83,7 +83,7 @@ impl Args {
             return Err(anyhow!("`{path}` takes more than {fuel_max} units of fuel, perhaps for ever\n{help}"))
                 .blame_user();
         }
-        let table = self.measure(&target, &subject, &inputs)?;
+        let table = self.measure(&target, &subject)?;
         let mut out = std::io::stdout().lock();
         if self.json {
             serde_json::to_writer(&mut out, &table).context("failed to write JSON")?;
@@ -98,11 +98,11 @@ impl Args {
         Ok(Exit::Clean)
     }
 
-    fn measure(&self, target: &Arc<Target>, subject: &Subject<'_>, inputs: &[Vec<u8>]) -> Result<Table> {
+    fn measure(&self, target: &Arc<Target>, subject: &Subject<'_>) -> Result<Table> {
         let executed: EdgeSet = subject.executed();
         let edges = 0..u32::try_from(target.edges.edges.len()).expect("edges have 32-bit indices");
         let rest: EdgeSet = edges.filter(|&edge| !executed.contains(edge)).collect();
-        let past = Past::of(target, inputs.iter().map(Vec::as_slice))?;
+        let past = Past::of(target, subject.inputs.iter().map(Vec::as_slice))?;
         let mut turns = Vec::new();
         for name in VARIANTS.into_iter().filter(|&name| self.variants.iter().any(|wanted| wanted == name)) {
             let target = match name {
@@ -134,7 +134,7 @@ impl Args {
         });
         Ok(Table {
             target: super::super::target_args::target_name(&self.target),
-            inputs: inputs.len(),
+            inputs: subject.inputs.len(),
             rows: rows.collect::<Result<_>>()?,
         })
     }

@@ -26,7 +26,7 @@ impl Mode {
 
 /// The inputs, and what they do in new instances of the metered variant.
 pub(super) struct Subject<'a> {
-    inputs: &'a [Vec<u8>],
+    pub(super) inputs: &'a [Vec<u8>],
     outcomes: Vec<Outcome>,
     edges: Vec<Vec<(u32, u32)>>,
     seen: Seen,
