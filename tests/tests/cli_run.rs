@@ -98,7 +98,8 @@ fn export_and_import_keep_the_coverage() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path().join("corpus");
     let dir = dir.to_str().unwrap();
-    assert_eq!(from.run("export", &[dir], &[]).code, 0);
+    let store = from.store();
+    assert_eq!(to.run("export", &[dir], &["--store", store.to_str().unwrap()]).code, 0);
     let import = to.run("import", &[dir], &["--for", &example("json"), "--reporter", "json"]);
     assert_eq!(import.code, 0, "{import:?}");
     let import = import.json_lines();

@@ -1,6 +1,7 @@
 //! Inputs as they are typed: a file, a directory of files, or a hash.
 
 use super::exit::{Fault, UserError};
+use crate::report::text::size;
 use crate::sandbox::Settings;
 use crate::store::{Match, Store};
 use anyhow::{Context, Result, anyhow};
@@ -39,9 +40,8 @@ pub(super) fn read(
 pub(super) fn check_len(name: &str, bytes: &[u8], settings: &Settings) -> Result<(), Fault> {
     let limit = settings.input_bytes_max as usize;
     if bytes.len() > limit {
-        let len = bytes.len();
-        let error =
-            anyhow!("input `{name}` has {len} bytes, the limit is {limit}\nhelp: raise it with --input-bytes-max");
+        let (len, limit) = (size(bytes.len() as u64), size(limit as u64));
+        let error = anyhow!("input `{name}` has {len}, the limit is {limit}\nhelp: raise it with --input-bytes-max");
         return Err(error).blame_user();
     }
     Ok(())

@@ -7,6 +7,8 @@ mod drawn;
 mod exit;
 mod export;
 mod findings;
+#[cfg(test)]
+mod flags;
 mod import;
 mod input;
 mod inspect;

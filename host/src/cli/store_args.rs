@@ -10,14 +10,14 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Args)]
 pub(super) struct StoreArgs {
     /// The store's directory [default: the nearest .fuzzbox upwards, else a new one here]
-    #[arg(long = "store", value_name = "DIR", help_heading = "Store")]
-    dir: Option<PathBuf>,
+    #[arg(long, value_name = "DIR", help_heading = "Store")]
+    store: Option<PathBuf>,
 }
 
 impl StoreArgs {
     /// Opens the store, and makes it if there is none.
     pub(super) fn open_or_create(&self) -> Result<Store, Fault> {
-        let dir = match &self.dir {
+        let dir = match &self.store {
             Some(dir) => dir.clone(),
             None => {
                 let here = std::env::current_dir().context("failed to find the current directory")?;
@@ -29,7 +29,7 @@ impl StoreArgs {
 
     /// Opens the store; it is the user's error if there is none.
     pub(super) fn open_existing(&self) -> Result<Store, Fault> {
-        let dir = match &self.dir {
+        let dir = match &self.store {
             Some(dir) => dir.clone(),
             None => {
                 let here = std::env::current_dir().context("failed to find the current directory")?;

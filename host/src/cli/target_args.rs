@@ -1,6 +1,7 @@
 //! The flags that say what a target is and under which limits it is executed.
 
 use super::exit::{Fault, UserError};
+use crate::report::text::size;
 use crate::sandbox::{CodeCache, EntryArgs, Settings, Stub, Target};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
@@ -67,17 +68,17 @@ impl TargetArgs {
         let check = || {
             ensure!(
                 self.memory_max <= Settings::MEMORY_BYTES_MAX,
-                "--memory-max can be at most {} GiB",
-                Settings::MEMORY_BYTES_MAX >> 30
+                "--memory-max can be at most {}",
+                size(Settings::MEMORY_BYTES_MAX)
             );
             ensure!(
                 self.grow_heap <= Settings::GROW_HEAP_BYTES_MAX.into(),
-                "--grow-heap can be at most {} MiB",
-                Settings::GROW_HEAP_BYTES_MAX >> 20
+                "--grow-heap can be at most {}",
+                size(Settings::GROW_HEAP_BYTES_MAX.into())
             );
             ensure!((1..=Settings::FUEL_MAX).contains(&self.fuel_max), "--fuel-max can be 1 to {}", Settings::FUEL_MAX);
             input_bytes_max
-                .with_context(|| format!("--input-bytes-max can be at most {} MiB", Settings::INPUT_BYTES_MAX >> 20))
+                .with_context(|| format!("--input-bytes-max can be at most {}", size(Settings::INPUT_BYTES_MAX.into())))
         };
         Ok(Settings {
             entry: self.entry.clone(),
@@ -114,7 +115,7 @@ pub(super) fn read_module(path: &Path) -> Result<Vec<u8>> {
         bail!("it is a directory");
     }
     let is_small = |length: u64| {
-        ensure!(length <= MODULE_BYTES_MAX, "it is larger than {} MiB", MODULE_BYTES_MAX >> 20);
+        ensure!(length <= MODULE_BYTES_MAX, "it is larger than {}", size(MODULE_BYTES_MAX));
         Ok(())
     };
     is_small(metadata.len())?;

@@ -1,6 +1,6 @@
 //! Remarks on campaigns that go wrong: what it looks like, and the flag that helps.
 
-use super::text::{count, percent, printable};
+use super::text::{count, percent, printable, size};
 use super::{Advice, simplify};
 
 /// Executions before which nothing is said: the first ones are not typical.
@@ -114,10 +114,10 @@ impl Topic {
             }),
             Self::SizeLimit => is_share(facts.at_size_limit, facts.execs, 50).then(|| {
                 format!(
-                    "{} of all inputs are at the size limit of {} bytes; set it with --input-bytes-max: smaller to go \
+                    "{} of all inputs are at the size limit of {}; set it with --input-bytes-max: smaller to go \
                      faster, larger if the target needs more",
                     percent(facts.at_size_limit, facts.execs),
-                    facts.input_bytes_max
+                    size(facts.input_bytes_max)
                 )
             }),
             Self::Hangs => is_share(facts.hangs, facts.execs, 5).then(|| {

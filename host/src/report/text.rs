@@ -61,6 +61,16 @@ pub fn counted(n: u64, noun: &str) -> String {
     format!("{} {noun}{}", grouped(n), if n == 1 { "" } else { "s" })
 }
 
+/// A size, exactly: `10 bytes`, `64 KiB`, `1 MiB`. The unit is the largest that it is a multiple of.
+pub fn size(bytes: u64) -> String {
+    const UNITS: [(u32, &str); 3] = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
+    let fits = |(shift, _): &&(u32, &str)| bytes > 0 && bytes.trailing_zeros() >= *shift;
+    match UNITS.iter().find(fits) {
+        Some((shift, unit)) => format!("{} {unit}", grouped(bytes >> shift)),
+        None => counted(bytes, "byte"),
+    }
+}
+
 /// A span of time: `0.4 s`, `12.0 s`, `2 m 13 s`, `3 h 05 m`.
 pub fn duration(ms: u64) -> String {
     let seconds = ms / 1000;
@@ -200,6 +210,15 @@ mod tests {
             [percent(0, 0), percent(1, 2000), percent(1999, 2000), percent(5, 5)],
             ["0 %", "<1 %", "99 %", "100 %"]
         );
+    }
+
+    #[test]
+    fn sizes_are_exact() {
+        let sizes = [0, 1, 10, 1024, 65_536, 100_000, 1 << 20, 1_114_112, 5 << 30, u64::MAX].map(size);
+        let expected =
+            ["0 bytes", "1 byte", "10 bytes", "1 KiB", "64 KiB", "100,000 bytes", "1 MiB", "1,088 KiB", "5 GiB"];
+        assert_eq!(sizes[..9], expected);
+        assert_eq!(sizes[9], "18,446,744,073,709,551,615 bytes");
     }
 
     #[test]

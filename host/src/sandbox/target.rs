@@ -13,6 +13,7 @@ use super::prepare::Attempts;
 use super::settings::Settings;
 use super::signals;
 use super::variant::{METERED_STACK_BYTES, Variant};
+use crate::report::text::size;
 use crate::store::{FindingId, InputId, ModuleId, ObjectId};
 use anyhow::{Context, Result, bail};
 use fuzzbox_instrument::{EdgeMap, Injected, Instrumented, StateExports};
@@ -358,9 +359,9 @@ fn check_memories(module: &Module, settings: &Settings) -> Result<()> {
         let bytes = memory.minimum().saturating_mul(memory.page_size());
         if bytes > settings.memory_bytes_max {
             bail!(
-                "the module needs a memory of {} MiB from the start, the limit is {} MiB\nhelp: raise it with --memory-max",
-                bytes >> 20,
-                settings.memory_bytes_max >> 20
+                "the module needs a memory of {} from the start, the limit is {}\nhelp: raise it with --memory-max",
+                size(bytes),
+                size(settings.memory_bytes_max)
             );
         }
     }
