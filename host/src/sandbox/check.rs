@@ -5,21 +5,23 @@
 
 use super::entry::{PROPERTY_ALLOC, PROPERTY_CHECK};
 use super::host::Host;
+use super::interface::Interface;
 use super::memory::Region;
 use super::snapshot::region_of;
 use super::target::Target;
 use anyhow::{Context, Result};
 use std::sync::Arc;
-use wasmtime::{FuncType, Instance, Module, Store, TypedFunc};
+use wasmparser::{FuncType, ValType};
+use wasmtime::{Instance, Store, TypedFunc};
 
 /// Whether an export with this name and type checks values, in a module that can be given one.
-pub(super) fn is_check(module: &Module, name: &str, ty: &FuncType) -> bool {
+pub(super) fn is_check(interface: &Interface, name: &str, ty: &FuncType) -> bool {
     let is = |ty: &FuncType, params: usize, results: usize| {
-        let numbers = ty.params().chain(ty.results()).all(|ty| ty.is_i32());
+        let numbers = ty.params().iter().chain(ty.results()).all(|&ty| ty == ValType::I32);
         numbers && ty.params().len() == params && ty.results().len() == results
     };
-    let alloc = module.get_export(PROPERTY_ALLOC).and_then(|ty| ty.func().cloned());
-    name.starts_with(PROPERTY_CHECK) && is(ty, 2, 0) && alloc.is_some_and(|alloc| is(&alloc, 1, 1))
+    let alloc = interface.function(PROPERTY_ALLOC);
+    name.starts_with(PROPERTY_CHECK) && is(ty, 2, 0) && alloc.is_some_and(|alloc| is(alloc, 1, 1))
 }
 
 /// A check, bound to an instance.

@@ -5,9 +5,10 @@
 //! the results, which are of no interest otherwise.
 
 use super::check::copy_in;
-use super::entry::{Entry, Shortened};
+use super::entry::Entry;
 use super::file_args::FileArgs;
 use super::host::Host;
+use super::interface::{Interface, Shortened};
 use super::memory::Region;
 use super::settings::{EntryArgs, Settings};
 use super::snapshot::region;
@@ -17,7 +18,8 @@ use anyhow::{Context, Result, bail, ensure};
 use fuzzbox_instrument::{ComponentFunction, ComponentImport, ComponentLift, Takes};
 use std::borrow::Cow;
 use std::sync::Arc;
-use wasmtime::{ExternType, Func, FuncType, Instance, Module, Store, TypedFunc, ValRaw, ValType};
+use wasmparser::{FuncType, ValType};
+use wasmtime::{Func, Instance, Store, TypedFunc, ValRaw};
 
 /// More functions than this are not listed in an error.
 const LISTED_MAX: usize = 20;
@@ -50,6 +52,11 @@ impl Source {
             fuzzbox_instrument::link_component(&file).context("the component can't be linked to one module")?;
         let component = Component { functions: linked.functions, imports: linked.imports };
         Ok(Self { module: linked.wasm.into(), file, component: Some(Arc::new(component)) })
+    }
+
+    /// What a component imports: the module's first imports.
+    pub(super) fn lowered(&self) -> &[ComponentImport] {
+        self.component.as_ref().map_or(&[], |component| &component.imports)
     }
 }
 
@@ -179,41 +186,36 @@ fn without_version(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// Refuses a function whose pointers have 64 bits, or that can't be called for another reason. `module` is the linked one.
-pub(super) fn check_types(module: &Module, lift: &ComponentLift, takes: Takes) -> Result<()> {
-    let function = |name: &str| -> Result<FuncType> {
-        match module.get_export(name) {
-            Some(ExternType::Func(ty)) => Ok(ty),
-            _ => bail!("it has no core function"),
-        }
-    };
-    let is = |ty: &FuncType, params: usize| ty.params().len() == params && ty.params().all(|ty| ty.is_i32());
+/// Refuses a function whose pointers have 64 bits, or that can't be called for another reason. `interface` is the linked module's.
+pub(super) fn check_types(interface: &Interface, lift: &ComponentLift, takes: Takes) -> Result<()> {
+    let function = |name: &str| interface.function(name).context("it has no core function");
+    let is =
+        |ty: &FuncType, params: usize| ty.params().len() == params && ty.params().iter().all(|&ty| ty == ValType::I32);
     let entry = function(&lift.function)?;
     ensure!(entry.results().len() <= 1, "its core function has several results");
     if takes == Takes::Nothing {
-        ensure!(is(&entry, 0), "its core function takes parameters");
-        return check_post_return(lift, &entry, function);
+        ensure!(is(entry, 0), "its core function takes parameters");
+        return check_post_return(lift, entry, function);
     }
-    ensure!(is(&entry, 2), "its core function takes other than an address and a length of 32 bits");
+    ensure!(is(entry, 2), "its core function takes other than an address and a length of 32 bits");
     let (Some(realloc), Some(_)) = (&lift.realloc, &lift.memory) else {
         bail!("nobody allocates its parameter");
     };
     let realloc = function(realloc)?;
-    let fits = is(&realloc, 4) && realloc.results().map(|ty| ty.is_i32()).eq([true]);
+    let fits = is(realloc, 4) && realloc.results() == [ValType::I32];
     ensure!(fits, "what allocates its parameter has another type than the canonical ABI's for 32-bit memories");
-    check_post_return(lift, &entry, function)
+    check_post_return(lift, entry, function)
 }
 
-fn check_post_return(
+fn check_post_return<'a>(
     lift: &ComponentLift,
     entry: &FuncType,
-    function: impl Fn(&str) -> Result<FuncType>,
+    function: impl Fn(&str) -> Result<&'a FuncType>,
 ) -> Result<()> {
     let Some(name) = &lift.post_return else { return Ok(()) };
     let post_return = function(name)?;
-    let same = post_return.params().zip(entry.results()).all(|(a, b)| ValType::eq(&a, &b));
     ensure!(
-        same && post_return.params().len() == entry.results().len() && post_return.results().len() == 0,
+        post_return.params() == entry.results() && post_return.results().is_empty(),
         "its post-return function has another type than its results"
     );
     Ok(())

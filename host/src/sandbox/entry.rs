@@ -3,13 +3,13 @@
 use super::check::is_check;
 use super::component;
 use super::file_args::FileArgs;
+use super::interface::{Interface, Shortened, list, signature};
 use super::parameter::Parameter;
 use super::settings::Settings;
 use anyhow::{Context, Result, bail, ensure};
-use fuzzbox_instrument::{ComponentLift, Takes};
-use std::collections::BTreeSet;
+use fuzzbox_instrument::{ComponentLift, Takes, protocol};
 use std::fmt;
-use wasmtime::{ExternType, FuncType, Module, ValType};
+use wasmparser::{FuncType, ValType};
 
 /// libFuzzer's entry point.
 const LIBFUZZER: &str = "LLVMFuzzerTestOneInput";
@@ -102,35 +102,26 @@ impl fmt::Display for Entry {
 }
 
 impl Entry {
-    /// Chooses the entry of `module`: what `settings` name, else its only property, else a libFuzzer harness, else a WASI command. Exports that
-    /// were `added` to the module are none of its own. `draws` says that it speaks the protocol.
+    /// Chooses the entry of a module: what `settings` name, else its only property, else a libFuzzer harness, else a WASI command.
     ///
     /// # Errors
     ///
     /// If there is none, with the list of exports and what would make the module a target; or if it can't be given its
     /// input in the way that `settings` ask for.
-    pub(super) fn choose(
-        module: &Module,
-        memories: &[String],
-        added: &BTreeSet<&str>,
-        settings: &Settings,
-        draws: bool,
-    ) -> Result<Self> {
-        let addresses = address_type(module, memories);
+    pub(super) fn choose(interface: &Interface, settings: &Settings) -> Result<Self> {
         let entry = if let Some(name) = &settings.entry {
-            let export = module.get_export(name).filter(|_| !added.contains(&**name));
-            let Some(ExternType::Func(ty)) = export else {
-                bail!("the module exports no function `{}` (--entry)\n{}", Shortened(name), exports(module, added));
+            let Some(ty) = interface.function(name) else {
+                bail!("the module exports no function `{}` (--entry)\n{}", Shortened(name), exports(interface));
             };
-            if is_check(module, name, &ty) {
+            if is_check(interface, name, ty) {
                 Self::Check { export: name.clone() }
             } else {
-                Self::of_type(name, &ty, addresses, settings, draws)?
+                Self::of_type(name, ty, interface, settings)?
             }
-        } else if let Some(export) = the_property(module)? {
+        } else if let Some(export) = the_property(interface)? {
             Self::Property { export }
         } else {
-            let function = |name| Some((name, module.get_export(name)?.func()?.clone()));
+            let function = |name| Some((name, interface.function(name)?));
             let Some((name, ty)) = [LIBFUZZER, COMMAND].into_iter().find_map(function) else {
                 bail!(
                     "the module has no entry that can be fuzzed\n{}\n\
@@ -139,14 +130,14 @@ impl Entry {
                      int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);   (any language; the input is in memory)\n  \
                      _start, as every WASI command does                             (the input is on stdin)\n\
                      or a function over numbers or (pointer, length), to be named by --entry",
-                    exports(module, added)
+                    exports(interface)
                 );
             };
-            let entry = Self::of_type(name, &ty, addresses, settings, draws)?;
+            let entry = Self::of_type(name, ty, interface, settings)?;
             ensure!(
                 matches!(entry, Self::Command { .. } | Self::Property { .. }) == (name == COMMAND),
                 "export `{name}` has the unusual type {}",
-                signature(&ty)
+                signature(ty)
             );
             entry
         };
@@ -155,36 +146,30 @@ impl Entry {
     }
 
     /// Refuses a component's function whose core functions have types that can't be called.
-    pub(super) fn checked(self, module: &Module) -> Result<Self> {
+    pub(super) fn checked(self, interface: &Interface) -> Result<Self> {
         if let Self::Component { name, takes, lift } = &self {
-            component::check_types(module, lift, *takes)
+            component::check_types(interface, lift, *takes)
                 .with_context(|| format!("`{}` can't be fuzzed", Shortened(name)))?;
         }
         Ok(self)
     }
 
-    fn of_type(
-        name: &str,
-        ty: &FuncType,
-        addresses: Option<ValType>,
-        settings: &Settings,
-        draws: bool,
-    ) -> Result<Self> {
+    fn of_type(name: &str, ty: &FuncType, interface: &Interface, settings: &Settings) -> Result<Self> {
         let export = name.to_owned();
-        if ty.params().len() == 0 {
-            if draws || is_property(name) {
+        if ty.params().is_empty() {
+            if draws(interface) || is_property(name) {
                 return Ok(Self::Property { export });
             }
             return Ok(Self::Command { export, files: FileArgs::of(&settings.args).paths });
         }
-        let parameters = Parameter::of(ty, addresses.as_ref(), settings.entry_args)
+        let addresses = interface.addresses();
+        let parameters = Parameter::of(ty, addresses, settings.entry_args)
             .with_context(|| format!("export `{}{}` can't be an entry", Shortened(name), signature(ty)))?;
         let wide = matches!(addresses, Some(ValType::I64));
         let entry = Self::Function { export, parameters, wide };
         if name == LIBFUZZER && settings.entry.is_none() {
-            let results = ty.results().collect::<Vec<_>>();
             ensure!(addresses.is_some(), "export `{name}` takes a pointer, but the module has no memory");
-            let fits = entry.rejects() && matches!(&results[..], [] | [ValType::I32]);
+            let fits = entry.rejects() && matches!(ty.results(), [] | [ValType::I32]);
             ensure!(
                 fits,
                 "export `{name}` has the unusual type {}\nhelp: --entry {name} calls it nevertheless",
@@ -235,12 +220,12 @@ impl Entry {
         }
     }
 
-    /// The export of `module` that checks the values which this property gives away, if the property is made in two parts.
-    pub(super) fn check_of_values(&self, module: &Module) -> Option<String> {
+    /// The export that checks the values which this property gives away, if the property is made in two parts.
+    pub(super) fn check_of_values(&self, interface: &Interface) -> Option<String> {
         let Self::Property { export } = self else { return None };
         let check = format!("{PROPERTY_CHECK}{}", export.strip_prefix(PROPERTY)?);
-        let ty = module.get_export(&check)?.func()?.clone();
-        is_check(module, &check, &ty).then_some(check)
+        let ty = interface.function(&check)?;
+        is_check(interface, &check, ty).then_some(check)
     }
 
     /// Whether bytes of the input are put into linear memory.
@@ -260,77 +245,36 @@ impl Entry {
     }
 }
 
+/// Whether the module speaks the protocol.
+fn draws(interface: &Interface) -> bool {
+    interface.imports.iter().any(|import| protocol::is_function(&import.module, &import.name))
+}
+
 /// Whether an export with this name is a property.
 fn is_property(name: &str) -> bool {
     name.starts_with(PROPERTY) && !PROPERTY_PARTS.iter().any(|part| name.starts_with(part))
 }
 
 /// The property that a module exports; an error that lists them if there are several.
-fn the_property(module: &Module) -> Result<Option<String>> {
-    let is_called = |ty: ExternType| ty.func().is_some_and(|ty| ty.params().len() == 0);
-    let exports = module.exports().filter(|export| is_property(export.name()) && is_called(export.ty()));
-    let names: Vec<&str> = exports.map(|export| export.name()).collect();
+fn the_property(interface: &Interface) -> Result<Option<String>> {
+    let properties = interface.functions().filter(|(name, ty)| is_property(name) && ty.params().is_empty());
+    let names: Vec<&str> = properties.map(|(name, _)| name).collect();
     ensure!(
         names.len() <= 1,
         "the module has several properties: {}\nhelp: choose one of them by --entry",
-        list(&names.iter().map(|name| Shortened(name).to_string()).collect::<Vec<_>>())
+        list(&names.iter().map(|name| Shortened(name)).collect::<Vec<_>>())
     );
     Ok(names.first().map(|name| (*name).to_owned()))
 }
 
-/// The type of addresses in the memory that pointers mean: the export `memory`, else the
-/// first of `memories`, which are exports.
-fn address_type(module: &Module, memories: &[String]) -> Option<ValType> {
-    let memory = |name: &str| module.get_export(name)?.memory().cloned();
-    let memory = memory("memory").or_else(|| memory(memories.first()?))?;
-    Some(if memory.is_64() { ValType::I64 } else { ValType::I32 })
-}
-
-/// A name out of a module, in one line and not too long.
-pub(super) struct Shortened<'a>(pub(super) &'a str);
-
-impl fmt::Display for Shortened<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const CHARS_MAX: usize = 100;
-        match self.0.char_indices().nth(CHARS_MAX) {
-            Some((end, _)) => write!(f, "{}...", self.0[..end].escape_debug()),
-            None => write!(f, "{}", self.0.escape_debug()),
-        }
-    }
-}
-
-/// A function type as a person writes it: `(i32, i32) -> i32`.
-pub(super) fn signature(ty: &FuncType) -> String {
-    let join = |types: Vec<ValType>| list(&types.iter().map(ToString::to_string).collect::<Vec<_>>());
-    let results = match ty.results().len() {
-        0 => String::new(),
-        1 => format!(" -> {}", join(ty.results().collect())),
-        _ => format!(" -> ({})", join(ty.results().collect())),
-    };
-    format!("({}){results}", join(ty.params().collect()))
-}
-
-/// Types with commas between them, shortened.
-fn list<T: AsRef<str>>(types: &[T]) -> String {
-    const SHOWN_MAX: usize = 16;
-    let shown: Vec<_> = types.iter().take(SHOWN_MAX).map(AsRef::as_ref).collect();
-    let more = types.len().saturating_sub(SHOWN_MAX);
-    if more > 0 { format!("{}, and {more} more", shown.join(", ")) } else { shown.join(", ") }
-}
-
 /// The module's exported functions in one line, shortened.
-fn exports(module: &Module, added: &BTreeSet<&str>) -> String {
+fn exports(interface: &Interface) -> String {
     const SHOWN_MAX: usize = 20;
-    let functions: Vec<_> = module
-        .exports()
-        .filter(|export| !added.contains(export.name()))
-        .filter_map(|export| Some(format!("{}{}", Shortened(export.name()), signature(export.ty().func()?))))
-        .collect();
-    match functions.len() {
+    let shown = interface.functions().take(SHOWN_MAX);
+    let shown: Vec<_> = shown.map(|(name, ty)| format!("{}{}", Shortened(name), signature(ty))).collect();
+    match interface.functions().count() {
         0 => "it exports no functions".to_owned(),
-        n if n > SHOWN_MAX => {
-            format!("its exports are {}, and {} more", functions[..SHOWN_MAX].join(", "), n - SHOWN_MAX)
-        }
-        _ => format!("its exports are {}", functions.join(", ")),
+        n if n > SHOWN_MAX => format!("its exports are {}, and {} more", shown.join(", "), n - SHOWN_MAX),
+        _ => format!("its exports are {}", shown.join(", ")),
     }
 }

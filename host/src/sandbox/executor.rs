@@ -1,8 +1,8 @@
 //! One kept instance: runs inputs, each from the same state.
 
 use super::call::Call;
+use super::candidate::Candidate;
 use super::code::CodeCache;
-use super::component::Source;
 use super::file_args::FileArgs;
 use super::hash;
 use super::host::{Host, Limits};
@@ -96,7 +96,17 @@ impl Target {
     ///
     /// As for [`Target::load`]; never because of `code`.
     pub fn load_cached(bytes: &[u8], settings: Settings, code: &CodeCache) -> Result<Self> {
-        let target = Arc::new(Self::compile(Source::new(bytes)?, settings, Variant::Metered, &Past::default(), code)?);
+        Self::compiled(Candidate::new(bytes, settings)?, code)
+    }
+
+    /// Makes a candidate ready. What machine code is in `code` is not compiled again, and what is compiled is kept there; so for the other
+    /// variants that are made of the target.
+    ///
+    /// # Errors
+    ///
+    /// If the module is invalid, or its initialisers fail; never because of `code`.
+    pub fn compiled(candidate: Candidate, code: &CodeCache) -> Result<Self> {
+        let target = Arc::new(Self::compile(candidate, Variant::Metered, &Past::default(), code)?);
         // Whatever keeps the module from being executed is said now, not by the first worker.
         drop(Executor::new(&target)?);
         Ok(Arc::into_inner(target).expect("the executor is gone"))
@@ -131,7 +141,7 @@ impl Target {
     ///
     /// As for [`Target::in_variant`].
     pub fn in_variant_after(self: &Arc<Self>, variant: Variant, past: &Past) -> Result<Self> {
-        let mut target = Self::compile(self.source(), self.settings.clone(), variant, past, &self.cache)?;
+        let mut target = Self::compile(self.candidate(), variant, past, &self.cache)?;
         target.attempts = self.attempts.clone();
         target.restores = self.restores;
         let target = Arc::new(target);

@@ -5,7 +5,7 @@ use super::wasi::{Wasi, WasiConfig};
 use wasmtime::{Memory, ResourceLimiter};
 
 /// A table can't have more elements than this; each costs a pointer.
-const TABLE_ELEMENTS_MAX: usize = 1 << 20;
+pub(super) const TABLE_ELEMENTS_MAX: usize = 1 << 20;
 
 /// The host's side of one instance: the data of its store.
 pub(super) struct Host {

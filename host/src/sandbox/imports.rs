@@ -1,16 +1,18 @@
 //! What the guest can call: WASI, and stubs for what nobody provides.
 
 use super::host::Host;
+use super::interface::{Import, Interface, Shortened};
 use super::settings::Stub;
 use super::trap;
 use super::wasi;
-use anyhow::{Context, Result, anyhow};
-use fuzzbox_instrument::ComponentImport;
+use anyhow::{Context, Result, anyhow, bail};
+use fuzzbox_instrument::{ComponentImport, protocol};
 use std::collections::BTreeSet;
 use std::fmt;
+use wasmparser::{TypeRef, ValType};
 use wasmtime::{
-    Caller, Extern, ExternType, FuncType, Global, ImportType, Instance, InstancePre, Linker, Memory, MemoryType,
-    Module, Mutability, Ref, Store, Table, Val,
+    Caller, Engine, Extern, ExternType, FuncType, Global, Instance, InstancePre, Linker, Memory, MemoryType, Module,
+    Ref, Store, Table, Val,
 };
 
 /// The module of functions that only fuzzbox provides.
@@ -19,7 +21,7 @@ const PROTOCOL: &str = "fuzzbox_v1";
 const SNAPSHOT_HERE: &str = "snapshot_here";
 
 /// More imports than this are not listed one by one in an error.
-const LISTED_MAX: usize = 12;
+const LISTED_MAX: usize = 5;
 
 /// Ends an execution because a stubbed import was called.
 #[derive(Debug)]
@@ -40,8 +42,11 @@ pub(super) enum Imports {
     /// Everything is provided, by functions that belong to no store: linked once.
     Provided(InstancePre<Host>),
     /// What is missing is stubbed. Stubs that are not functions belong to a store, so each instance links its own.
-    Stubbed(Linker<Host>, Stub),
+    Stubbed(Linker<Host>, Stub, Missing),
 }
+
+/// Imports that nobody provides: module and name.
+pub(super) type Missing = BTreeSet<(String, String)>;
 
 impl fmt::Debug for Imports {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -50,42 +55,20 @@ impl fmt::Debug for Imports {
 }
 
 impl Imports {
-    /// Links `module` with everything that we provide: WASI preview 1, `fuzzbox_v1`, and of what a component imports (`lowered`) WASI
-    /// preview 2. If `frames`, functions that end an execution say what was live.
-    ///
-    /// # Errors
-    ///
-    /// If imports are missing and are not to be stubbed; the error lists them.
+    /// Links `module` with everything that we provide, and what is `missing` with stubs. If `frames`, functions that end an execution
+    /// say what was live.
     pub(super) fn of(
         module: &Module,
         lowered: &[ComponentImport],
-        stub: Option<Stub>,
+        missing: (Option<Stub>, &Missing),
         frames: bool,
         protocol: &[(&'static str, String)],
     ) -> Result<Self> {
-        let mut linker = Linker::new(module.engine());
-        let leaving = move |caller: &mut Caller<'_, Host>| {
-            if frames {
-                trap::capture(caller);
-            }
-        };
-        wasi::link(&mut linker, |host: &mut Host| (host.memory, &mut host.wasi), leaving)
-            .context("failed to link WASI")?;
-        linker
-            .func_wrap(PROTOCOL, SNAPSHOT_HERE, |mut caller: Caller<'_, Host>| {
-                caller.data_mut().asked_for_snapshot = true;
-            })
-            .map_err(anyhow::Error::from)?;
-        for (import, from) in lowered.iter().zip(module.imports()) {
-            wasi::p2::define(&mut linker, import, &from.ty(), |host| &mut host.wasi, leaving)
-                .map_err(anyhow::Error::from)
-                .context("failed to link WASI preview 2")?;
-        }
+        let types = module.imports().map(|import| import.ty());
+        let mut linker = provided(module.engine(), lowered.iter().zip(types), frames)?;
         pass_on(module, &mut linker, protocol).map_err(anyhow::Error::from)?;
-        let missing = missing(module, &linker);
-        match stub {
-            Some(stub) if !missing.is_empty() => Ok(Self::Stubbed(linker, stub)),
-            None if !missing.is_empty() => Err(refusal(&missing)),
+        match missing {
+            (Some(stub), missing) if !missing.is_empty() => Ok(Self::Stubbed(linker, stub, missing.clone())),
             _ => Ok(Self::Provided(linker.instantiate_pre(module)?)),
         }
     }
@@ -94,13 +77,120 @@ impl Imports {
     pub(super) fn instantiate(&self, module: &Module, store: &mut Store<Host>) -> wasmtime::Result<Instance> {
         match self {
             Self::Provided(instance) => instance.instantiate(store),
-            Self::Stubbed(linker, stub) => {
+            Self::Stubbed(linker, stub, missing) => {
                 let mut linker = linker.clone();
-                define_stubs(module, &mut linker, store, *stub)?;
+                define_stubs(module, &mut linker, store, *stub, missing)?;
                 linker.instantiate(store, module)
             }
         }
     }
+}
+
+/// Everything that we provide: WASI preview 1, `fuzzbox_v1`, and of what a component imports (`lowered`, with types) WASI
+/// preview 2.
+fn provided<'a>(
+    engine: &Engine,
+    lowered: impl Iterator<Item = (&'a ComponentImport, ExternType)>,
+    frames: bool,
+) -> Result<Linker<Host>> {
+    let mut linker = Linker::new(engine);
+    let leaving = move |caller: &mut Caller<'_, Host>| {
+        if frames {
+            trap::capture(caller);
+        }
+    };
+    wasi::link(&mut linker, |host: &mut Host| (host.memory, &mut host.wasi), leaving).context("failed to link WASI")?;
+    linker
+        .func_wrap(PROTOCOL, SNAPSHOT_HERE, |mut caller: Caller<'_, Host>| {
+            caller.data_mut().asked_for_snapshot = true;
+        })
+        .map_err(anyhow::Error::from)?;
+    for (import, ty) in lowered {
+        wasi::p2::define(&mut linker, import, &ty, |host| &mut host.wasi, leaving)
+            .map_err(anyhow::Error::from)
+            .context("failed to link WASI preview 2")?;
+    }
+    Ok(linker)
+}
+
+/// Who provides the imports of a module: by import, in the module's order, whether anybody does. A function that we have with another
+/// type is not provided: other hosts extended WASI's sockets under the same names. `lowered` says what a component's are.
+pub(super) fn are_provided(interface: &Interface, lowered: &[ComponentImport]) -> Result<Vec<bool>> {
+    let engine = Engine::default();
+    let typed = lowered.iter().zip(&interface.imports).filter_map(|(lowered, import)| {
+        let ty = function_type(&engine, interface, import)?;
+        Some((lowered, ExternType::Func(ty)))
+    });
+    let linker = provided(&engine, typed, false)?;
+    let mut store = Store::new(&engine, Host::nothing());
+    let mut is_provided = |import: &Import| {
+        // What the rewriter replaces; if the type is another it says so.
+        if protocol::is_function(&import.module, &import.name) && interface.function_type(import.ty).is_some() {
+            return true;
+        }
+        let ours = linker.get(&mut store, &import.module, &import.name).ok().and_then(Extern::into_func);
+        let types = ours.map(|function| function.ty(&store)).zip(function_type(&engine, interface, import));
+        types.is_some_and(|(ours, theirs)| FuncType::eq(&ours, &theirs))
+    };
+    Ok(interface.imports.iter().map(&mut is_provided).collect())
+}
+
+/// The type of an imported function as wasmtime's; `None` if it is none, or has references, as nothing has that we provide.
+fn function_type(engine: &Engine, interface: &Interface, import: &Import) -> Option<FuncType> {
+    let convert = |types: &[ValType]| {
+        let convert = |ty: &ValType| {
+            Some(match ty {
+                ValType::I32 => wasmtime::ValType::I32,
+                ValType::I64 => wasmtime::ValType::I64,
+                ValType::F32 => wasmtime::ValType::F32,
+                ValType::F64 => wasmtime::ValType::F64,
+                ValType::V128 => wasmtime::ValType::V128,
+                ValType::Ref(_) => return None,
+            })
+        };
+        types.iter().map(convert).collect::<Option<Vec<_>>>()
+    };
+    let ty = interface.function_type(import.ty)?;
+    Some(FuncType::new(engine, convert(ty.params())?, convert(ty.results())?))
+}
+
+/// The imports that nobody provides.
+///
+/// # Errors
+///
+/// If there are some and they are not to be stubbed, with a list of them; or if one can't be stubbed.
+pub(super) fn missing(interface: &Interface, lowered: &[ComponentImport], stub: Option<Stub>) -> Result<Missing> {
+    let provided = are_provided(interface, lowered)?;
+    let mut names = Missing::new();
+    let mut listed = Vec::new();
+    for (import, _) in interface.imports.iter().zip(provided).filter(|(_, provided)| !provided) {
+        if names.insert((import.module.clone(), import.name.clone())) {
+            listed.push(import);
+        }
+    }
+    if stub.is_none() && !listed.is_empty() {
+        return Err(refusal(interface, &listed));
+    }
+    for import in listed {
+        if is_never_null(import.ty) {
+            bail!("{} can't be stubbed: it holds references that are never null", shown(import));
+        }
+    }
+    Ok(names)
+}
+
+/// Whether something holds a reference for which there is no value to begin with.
+fn is_never_null(ty: TypeRef) -> bool {
+    match ty {
+        TypeRef::Global(ty) => matches!(ty.content_type, ValType::Ref(ty) if !ty.is_nullable()),
+        TypeRef::Table(ty) => !ty.element_type.is_nullable(),
+        TypeRef::Func(_) | TypeRef::FuncExact(_) | TypeRef::Memory(_) | TypeRef::Tag(_) => false,
+    }
+}
+
+/// An import's name, in one line.
+pub(super) fn shown(import: &Import) -> String {
+    format!("{}.{}", Shortened(&import.module), Shortened(&import.name))
 }
 
 /// Defines the functions that the rewriter replaced, as pairs of import and export. Calls in the module's code don't come here; those
@@ -122,16 +212,16 @@ fn pass_on(module: &Module, linker: &mut Linker<Host>, protocol: &[(&'static str
 }
 
 /// Whether a module can ask for a snapshot.
-pub(super) fn can_ask_for_snapshot(module: &Module) -> bool {
-    module.imports().any(|import| (import.module(), import.name()) == (PROTOCOL, SNAPSHOT_HERE))
+pub(super) fn can_ask_for_snapshot(interface: &Interface) -> bool {
+    interface.imports(PROTOCOL, SNAPSHOT_HERE)
 }
 
 /// Refuses a module because nobody provides what it imports.
-fn refusal(missing: &[(String, String, ExternType)]) -> anyhow::Error {
+fn refusal(interface: &Interface, missing: &[&Import]) -> anyhow::Error {
     let names: Vec<_> = missing
         .iter()
         .take(LISTED_MAX)
-        .map(|(module, name, ty)| format!("{}.{} ({})", module.escape_debug(), name.escape_debug(), kind(ty)))
+        .map(|import| format!("{} ({})", shown(import), interface.describe(import.ty)))
         .collect();
     let more = missing.len().saturating_sub(LISTED_MAX);
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
@@ -148,12 +238,17 @@ fn define_stubs(
     linker: &mut Linker<Host>,
     store: &mut Store<Host>,
     stub: Stub,
+    missing: &Missing,
 ) -> wasmtime::Result<()> {
-    let missing = missing(module, linker);
     linker.allow_shadowing(true);
-    for (module_name, name, ty) in missing {
+    let mut missing = missing.clone();
+    for import in module.imports() {
+        let (module_name, name) = (import.module(), import.name());
+        if !missing.remove(&(module_name.to_owned(), name.to_owned())) {
+            continue;
+        }
         let what = format!("{module_name}.{name}");
-        let item: Extern = match ty {
+        let item: Extern = match import.ty() {
             ExternType::Func(ty) => stub_function(store, ty, what, stub).into(),
             ExternType::Memory(ty) => stub_memory(store, &ty)?.into(),
             ExternType::Tag(ty) => wasmtime::Tag::new(&mut *store, &ty)?.into(),
@@ -171,7 +266,7 @@ fn define_stubs(
                 wasmtime::bail!("{what} can't be stubbed: it holds references that are never null")
             }
         };
-        linker.define(&mut *store, &module_name, &name, item)?;
+        linker.define(&mut *store, module_name, name, item)?;
     }
     Ok(())
 }
@@ -216,35 +311,4 @@ fn stub_function(store: &mut Store<Host>, ty: FuncType, name: String, stub: Stub
 
 fn zero(ty: &wasmtime::ValType) -> Option<Val> {
     Val::default_for_ty(ty)
-}
-
-/// Imports that nobody provides, each once, in the module's order. A function that we have with another type is not provided:
-/// other hosts extended WASI's sockets under the same names.
-fn missing(module: &Module, linker: &Linker<Host>) -> Vec<(String, String, ExternType)> {
-    let mut store = Store::new(module.engine(), Host::nothing());
-    let mut is_provided = |import: &ImportType<'_>| {
-        let ours = linker.get(&mut store, import.module(), import.name()).ok().and_then(Extern::into_func);
-        let types = ours.map(|function| function.ty(&store)).zip(import.ty().func().cloned());
-        types.is_some_and(|(ours, theirs)| FuncType::eq(&ours, &theirs))
-    };
-    let mut missing: Vec<(String, String, ExternType)> = Vec::new();
-    let mut seen = BTreeSet::new();
-    for import in module.imports() {
-        if !is_provided(&import) && seen.insert((import.module(), import.name())) {
-            missing.push((import.module().to_owned(), import.name().to_owned(), import.ty()));
-        }
-    }
-    missing
-}
-
-fn kind(ty: &ExternType) -> String {
-    match ty {
-        ExternType::Func(ty) => format!("func {}", super::entry::signature(ty)),
-        ExternType::Memory(_) => "memory".to_owned(),
-        ExternType::Table(_) => "table".to_owned(),
-        ExternType::Tag(_) => "tag".to_owned(),
-        ExternType::Global(ty) => {
-            format!("{}global {}", if ty.mutability() == Mutability::Var { "mutable " } else { "" }, ty.content())
-        }
-    }
 }

@@ -6,6 +6,7 @@
 //!
 //! | file | holds |
 //! | --- | --- |
+//! | `candidate`, `interface` | what is known of a module before it is compiled |
 //! | `target` | from bytes to compiled code |
 //! | `compiler` | the settings that machine code depends on |
 //! | `code` | compiled code, kept from one process to the next |
@@ -25,6 +26,7 @@
 #![allow(unsafe_code, reason = "linear memories and the fault handler are made here, and nowhere else")]
 
 mod call;
+mod candidate;
 mod check;
 mod code;
 mod compiler;
@@ -37,6 +39,7 @@ mod hash;
 mod host;
 mod imports;
 mod injected;
+mod interface;
 mod interrupt;
 mod memory;
 mod observation;
@@ -57,6 +60,7 @@ mod variant;
 pub mod wasi;
 mod watchdog;
 
+pub use candidate::Candidate;
 pub use code::CodeCache;
 pub use compiler::compiler_settings;
 pub use component::core_module;

@@ -2,7 +2,8 @@
 
 use super::settings::EntryArgs;
 use anyhow::{Context, Result, ensure};
-use wasmtime::{FuncType, ValRaw, ValType};
+use wasmparser::{FuncType, ValType};
+use wasmtime::ValRaw;
 
 /// More parameters than this are refused.
 const PARAMETERS_MAX: usize = 256;
@@ -31,7 +32,7 @@ pub enum Number {
 
 impl Number {
     /// The type as a number; `None` for references.
-    fn of(ty: &ValType) -> Option<Self> {
+    fn of(ty: ValType) -> Option<Self> {
         Some(match ty {
             ValType::I32 => Self::I32,
             ValType::I64 => Self::I64,
@@ -85,14 +86,13 @@ impl Parameter {
     /// # Errors
     ///
     /// If a parameter is a reference, there are too many, or the pointer that `args` asks for can't be one.
-    pub(super) fn of(ty: &FuncType, addresses: Option<&ValType>, args: EntryArgs) -> Result<Box<[Self]>> {
+    pub(super) fn of(ty: &FuncType, addresses: Option<ValType>, args: EntryArgs) -> Result<Box<[Self]>> {
         let count = ty.params().len();
         ensure!(count <= PARAMETERS_MAX, "it has {count} parameters, at most {PARAMETERS_MAX} can be given");
-        let numbers: Option<Vec<_>> = ty.params().map(|ty| Number::of(&ty)).collect();
+        let numbers: Option<Vec<_>> = ty.params().iter().map(|&ty| Number::of(ty)).collect();
         let numbers = numbers.context("a parameter is a reference, and no input can be one")?;
         let mut parameters: Box<[_]> = numbers.into_iter().map(Self::Number).collect();
-        let is_address =
-            |index| ty.param(index).zip(addresses).is_some_and(|(param, address)| ValType::eq(&param, address));
+        let is_address = |index| addresses.is_some() && ty.params().get(index).copied() == addresses;
         let is_pair = |first: usize| is_address(first) && is_address(first + 1);
         let pointer = match args {
             EntryArgs::Numbers => None,

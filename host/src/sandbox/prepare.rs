@@ -265,7 +265,7 @@ fn input_area(target: &Target, store: &mut Store<Host>, instance: &Instance, mem
 /// whether that was done; `None` if it was done in vain, since the guest failed or did not ask.
 fn warm_up(target: &Target, store: &mut Store<Host>, call: &mut Call) -> Result<Option<bool>> {
     let ordered = target.settings.warm_up;
-    let may_ask = !target.entry.is_program() && can_ask_for_snapshot(&target.module);
+    let may_ask = !target.entry.is_program() && can_ask_for_snapshot(&target.interface);
     if !ordered && (!may_ask || target.attempts.no_warm_up.load(Relaxed)) {
         return Ok(Some(false));
     }

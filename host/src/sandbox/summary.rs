@@ -1,13 +1,13 @@
 //! What a person wants to know about a target before it is fuzzed.
 
-use super::entry::{Entry, signature};
+use super::entry::Entry;
 use super::parameter::Parameter;
-use super::target::{Target, added_exports};
+use super::target::Target;
 use crate::store::ModuleId;
 use fuzzbox_instrument::Takes;
 use serde::Serialize;
 use std::collections::BTreeSet;
-use wasmtime::ExternType;
+use wasmparser::TypeRef;
 
 /// A target in words and numbers, for `inspect`.
 #[derive(Clone, Debug, Serialize)]
@@ -43,13 +43,12 @@ pub struct Summary {
 impl Target {
     /// Describes the target.
     pub fn summary(&self) -> Summary {
-        let added = added_exports(&self.injected, &self.state);
-        let imports = self.module.imports().map(|import| {
-            format!("{}.{} {}", import.module().escape_debug(), import.name().escape_debug(), describe(&import.ty()))
+        let describe = |ty| self.interface.describe(ty);
+        let imports = self.interface.imports.iter().map(|import| {
+            format!("{}.{} {}", import.module.escape_debug(), import.name.escape_debug(), describe(import.ty))
         });
-        let exports = self.module.exports().filter(|export| !added.contains(export.name()));
-        let memories =
-            self.state.memories.iter().filter_map(|name| self.module.get_export(name)).map(|ty| describe(&ty));
+        let exports = self.interface.exports.iter();
+        let memories = self.interface.memories.iter().map(|&memory| describe(TypeRef::Memory(memory)));
         let functions: BTreeSet<u32> = self.edges.edges.iter().map(|edge| edge.function).collect();
         Summary {
             module: self.id,
@@ -60,9 +59,9 @@ impl Target {
             imports: imports.collect(),
             exports: match &self.component {
                 Some(component) => component.exports(),
-                None => exports
-                    .map(|export| format!("{} {}", export.name().escape_debug(), describe(&export.ty())))
-                    .collect(),
+                None => {
+                    exports.map(|export| format!("{} {}", export.name.escape_debug(), describe(export.ty))).collect()
+                }
             },
             memories: memories.collect(),
             edges: self.edges.edges.len() as u64,
@@ -127,7 +126,7 @@ impl Target {
 
     /// What runs before the first input.
     fn before(&self) -> Vec<String> {
-        let exports = |name: &str| self.module.get_export(name).is_some_and(|ty| ty.func().is_some());
+        let exports = |name: &str| self.interface.function(name).is_some();
         let initialisers =
             [("_initialize", !self.entry.is_program()), ("LLVMFuzzerInitialize", self.entry.takes_bytes())];
         let called = initialisers.iter().filter(|(name, is_called)| *is_called && exports(name));
@@ -141,20 +140,5 @@ impl Target {
             }
         }
         before
-    }
-}
-
-fn describe(ty: &ExternType) -> String {
-    match ty {
-        ExternType::Func(ty) => format!("func {}", signature(ty)),
-        ExternType::Global(ty) => format!("global {}", ty.content()),
-        ExternType::Table(ty) => format!("table of {} {}", ty.minimum(), ty.element()),
-        ExternType::Tag(ty) => format!("tag {}", signature(ty.ty())),
-        ExternType::Memory(ty) => {
-            let kib = |pages: u64| pages.saturating_mul(ty.page_size()) >> 10;
-            let limit = ty.maximum().map_or_else(String::new, |pages| format!(" to {} KiB", kib(pages)));
-            let wide = if ty.is_64() { ", 64-bit" } else { "" };
-            format!("memory of {} KiB{limit}{wide}", kib(ty.minimum()))
-        }
     }
 }

@@ -1,11 +1,13 @@
 //! A module made ready to be executed: rewritten, compiled, its entry chosen.
 
+use super::candidate::Candidate;
 use super::code::{CodeCache, Origin};
 use super::compiler::{INLINED_CODE_BYTES_MAX, compiler_settings};
 use super::component::{Component, Source};
 use super::entry::Entry;
-use super::imports::Imports;
+use super::imports::{Imports, Missing};
 use super::injected::Groups;
+use super::interface::Interface;
 use super::interrupt::Stop;
 use super::memory::{Image, Memories};
 use super::past::Past;
@@ -13,14 +15,13 @@ use super::prepare::Attempts;
 use super::settings::Settings;
 use super::signals;
 use super::variant::{METERED_STACK_BYTES, Variant};
-use crate::report::text::size;
 use crate::store::{FindingId, InputId, ModuleId, ObjectId};
 use anyhow::{Context, Result, bail};
 use fuzzbox_instrument::{EdgeMap, Injected, Instrumented, StateExports};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, OnceLock};
-use wasmtime::{Config, ExternType, Inlining, Module};
+use wasmtime::{Config, Inlining, Module};
 
 /// Native stack that a thread should have to execute guests: the guest's, and the host functions' that it calls. On one with
 /// less, [`Executor`](super::Executor) starts a thread where it has to.
@@ -63,7 +64,9 @@ pub struct Target {
     origin: Origin,
     /// If it is one: what it exports and imports.
     pub(super) component: Option<Arc<Component>>,
+    pub(super) interface: Arc<Interface>,
     pub(super) imports: Imports,
+    missing: Arc<Missing>,
     pub(super) memories: Arc<Memories>,
     /// The guest throws exceptions, which live on the collected heap.
     pub(super) throws: bool,
@@ -81,39 +84,24 @@ pub struct Target {
 }
 
 impl Target {
-    /// Rewrites and compiles `bytes`, unless its code is in the cache, and chooses the entry; executes nothing.
-    pub(super) fn compile(
-        source: Source,
-        settings: Settings,
-        variant: Variant,
-        past: &Past,
-        cache: &CodeCache,
-    ) -> Result<Self> {
-        let Source { file, module: bytes, component } = source;
-        // What is no target is not compiled.
-        let chosen = component.as_ref().map(|component| component.choose(&settings)).transpose()?;
-        let mut rewritten = fuzzbox_instrument::instrument(&bytes, &variant.options(past))?;
+    /// Rewrites and compiles a module, unless its code is in the cache; executes nothing.
+    pub(super) fn compile(candidate: Candidate, variant: Variant, past: &Past, cache: &CodeCache) -> Result<Self> {
+        let Candidate { source, settings, entry, id, object, interface, missing } = candidate;
+        let mut rewritten = fuzzbox_instrument::instrument(&source.module, &variant.options(past))?;
         let wasm = std::mem::take(&mut rewritten.wasm);
         let memories = Arc::new(Memories::default());
-        let config = config(&bytes, &memories, &variant)?;
+        let config = config(&source.module, &interface, &memories, &variant)?;
         // What can still be new is different in every campaign: nobody would find such code again.
         let kept = if let Variant::Fast(_) = variant { &CodeCache::default() } else { cache };
         let (module, origin) = kept.compile(&config, &wasm).context("failed to compile the rewritten module")?;
-        check_memories(&module, &settings)?;
         let stop = rewritten.injected.stop.and_then(|function| stop(&module, function));
-        let throws = has_tags(&bytes)?;
-        let added = added_exports(&rewritten.injected, &rewritten.state);
-        let draws = rewritten.injected.stream.is_some();
-        let entry = match chosen {
-            Some(entry) => entry.checked(&module)?,
-            None => Entry::choose(&module, &rewritten.state.memories, &added, &settings, draws)?,
-        };
-        let lowered = component.as_ref().map_or(&[][..], |component| &component.imports);
         let protocol = &rewritten.injected.protocol_exports;
-        let imports = Imports::of(&module, lowered, settings.stub_imports, variant.frames_max().is_none(), protocol)?;
+        let stubs = (settings.stub_imports, &*missing);
+        let imports = Imports::of(&module, source.lowered(), stubs, variant.frames_max().is_none(), protocol)?;
+        let Source { file, module: bytes, component } = source;
         Ok(Self {
-            id: ModuleId::of(&fuzzbox_instrument::strip_custom_sections(&file)?),
-            object: ObjectId::of(&file),
+            id,
+            object,
             file,
             component,
             bytes,
@@ -129,8 +117,10 @@ impl Target {
             module,
             origin,
             imports,
+            missing,
             memories,
-            throws,
+            throws: interface.has_tags,
+            interface,
             attempts: Arc::default(),
             restores: signals::HANDLED,
             cache: cache.clone(),
@@ -148,8 +138,16 @@ impl Target {
     }
 
     /// What it was made from.
-    pub(super) fn source(&self) -> Source {
-        Source { file: self.file.clone(), module: self.bytes.clone(), component: self.component.clone() }
+    pub(super) fn candidate(&self) -> Candidate {
+        Candidate {
+            source: Source { file: self.file.clone(), module: self.bytes.clone(), component: self.component.clone() },
+            settings: self.settings.clone(),
+            entry: self.entry.clone(),
+            id: self.id,
+            object: self.object,
+            interface: self.interface.clone(),
+            missing: self.missing.clone(),
+        }
     }
 
     /// Where the module's code can be interrupted; `None` if it can't be.
@@ -235,7 +233,7 @@ impl Target {
 
     /// The export that checks the values which the entry gives away, if the entry is a property in two parts.
     pub fn check_of_values(&self) -> Option<String> {
-        self.entry.check_of_values(&self.module)
+        self.entry.check_of_values(&self.interface)
     }
 
     /// How the module's state is restored after an execution, and why, for people.
@@ -252,20 +250,6 @@ impl Target {
             ),
         }
     }
-}
-
-/// The names of exports that the rewriter added.
-pub(super) fn added_exports<'a>(injected: &'a Injected, state: &'a StateExports) -> BTreeSet<&'a str> {
-    let StateExports { memories, tables, globals, save_globals, restore_globals, .. } = state;
-    let protocol = injected.protocol_exports.iter().map(|(_, export)| export);
-    let alone = [Some(&injected.memory_export), injected.trap_table_export.as_ref()];
-    let functions = [save_globals.as_ref(), restore_globals.as_ref()];
-    let many = [memories, tables, globals].into_iter().flatten();
-    many.chain(alone.into_iter().flatten())
-        .chain(functions.into_iter().flatten())
-        .chain(protocol)
-        .map(String::as_str)
-        .collect()
 }
 
 /// Turns wasm text into a binary module; leaves a binary as it is.
@@ -289,7 +273,7 @@ pub fn assemble(bytes: &[u8]) -> Result<Cow<'_, [u8]>> {
 }
 
 /// wasmtime's settings for a variant of the module `bytes`.
-fn config(bytes: &[u8], memories: &Arc<Memories>, variant: &Variant) -> Result<Config> {
+fn config(bytes: &[u8], interface: &Interface, memories: &Arc<Memories>, variant: &Variant) -> Result<Config> {
     let mut config = compiler_settings(bytes)?;
     config
         .max_wasm_stack(variant.stack_bytes())
@@ -298,21 +282,11 @@ fn config(bytes: &[u8], memories: &Arc<Memories>, variant: &Variant) -> Result<C
         .gc_heap_initial_size(GC_HEAP_BYTES)
         .with_host_memory(memories.clone());
     if let Variant::Fast(_) = variant
-        && code_bytes(bytes)? <= INLINED_CODE_BYTES_MAX
+        && interface.code_bytes <= INLINED_CODE_BYTES_MAX
     {
         config.compiler_inlining(Inlining::Yes);
     }
     Ok(config)
-}
-
-/// The size of a module's code section; 0 if it has none.
-fn code_bytes(bytes: &[u8]) -> Result<u32> {
-    for payload in wasmparser::Parser::new(0).parse_all(bytes) {
-        if let wasmparser::Payload::CodeSectionStart { size, .. } = payload? {
-            return Ok(size);
-        }
-    }
-    Ok(0)
 }
 
 /// Where the code of a module is, and in it the code of `function`, at which interrupted code goes on.
@@ -324,48 +298,6 @@ fn stop(module: &Module, function: u32) -> Option<Stop> {
         .functions()
         .fold((at, at), |(start, end), function| (start.min(function.offset), end.max(function.offset + function.len)));
     Some(Stop { functions: base + start..base + end, at: base + at })
-}
-
-/// Whether the module has exceptions to throw.
-fn has_tags(bytes: &[u8]) -> Result<bool> {
-    for payload in wasmparser::Parser::new(0).parse_all(bytes) {
-        match payload? {
-            wasmparser::Payload::TagSection(tags) if tags.count() > 0 => return Ok(true),
-            wasmparser::Payload::ImportSection(imports) => {
-                for import in imports.into_imports() {
-                    if matches!(import?.ty, wasmparser::TypeRef::Tag(_)) {
-                        return Ok(true);
-                    }
-                }
-            }
-            wasmparser::Payload::CodeSectionStart { .. } => break,
-            _ => {}
-        }
-    }
-    Ok(false)
-}
-
-/// Refuses memories that can't be had, with the flag that helps.
-fn check_memories(module: &Module, settings: &Settings) -> Result<()> {
-    let imported = module.imports().filter_map(|import| import.ty().memory().cloned());
-    let exported = module.exports().filter_map(|export| match export.ty() {
-        ExternType::Memory(ty) => Some(ty),
-        _ => None,
-    });
-    for memory in imported.chain(exported) {
-        if memory.is_shared() {
-            bail!("the module has a shared memory: programs with threads can't be executed deterministically");
-        }
-        let bytes = memory.minimum().saturating_mul(memory.page_size());
-        if bytes > settings.memory_bytes_max {
-            bail!(
-                "the module needs a memory of {} from the start, the limit is {}\nhelp: raise it with --memory-max",
-                size(bytes),
-                size(settings.memory_bytes_max)
-            );
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

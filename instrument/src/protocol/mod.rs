@@ -56,7 +56,7 @@ impl Imports {
     pub(crate) fn find<'a>(imports: impl Iterator<Item = (&'a str, &'a str, Option<&'a FuncType>)>) -> Result<Imports> {
         let mut found = Imports::default();
         for (function, (module, name, ty)) in (0..).zip(imports) {
-            if module != MODULE || OWN.contains(&name) {
+            if !is_function(module, name) {
                 continue;
             }
             let Some(body) = Assembled::get().export(name) else { continue };
@@ -99,6 +99,11 @@ pub fn functions() -> impl Iterator<Item = (&'static str, &'static [ValType], &'
         let ty = all.ty(all.export(name).expect("it is one of them"));
         (name, own_params(ty), ty.results())
     })
+}
+
+/// Whether an import is one of the protocol's functions, by its name: modules that have one speak it.
+pub fn is_function(module: &str, name: &str) -> bool {
+    module == MODULE && !OWN.contains(&name) && Assembled::get().export(name).is_some()
 }
 
 /// The parameters without the call site.

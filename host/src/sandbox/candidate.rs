@@ -1,0 +1,99 @@
+//! What can be found out about a module before it is rewritten and compiled: whether it can be a target, and by which entry.
+
+use super::component::Source;
+use super::entry::Entry;
+use super::host::TABLE_ELEMENTS_MAX;
+use super::imports::{self, Missing};
+use super::interface::{Interface, initial_bytes};
+use super::settings::Settings;
+use crate::report::text::size;
+use crate::store::{ModuleId, ObjectId};
+use anyhow::{Result, bail, ensure};
+use fuzzbox_instrument::Options;
+use std::sync::Arc;
+
+/// A module that has an entry, and of which nothing is known that would keep it from being executed.
+///
+/// It costs next to nothing beside a [`Target`](super::Target), so whatever else can be wrong (flags, other files) is to be found out
+/// between the two.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    pub(super) source: Source,
+    /// Under what it will be executed.
+    pub settings: Settings,
+    /// The entry that was chosen.
+    pub entry: Entry,
+    /// What will execute: the file without custom sections.
+    pub id: ModuleId,
+    pub(super) object: ObjectId,
+    pub(super) interface: Arc<Interface>,
+    /// Imports that will be stubbed.
+    pub(super) missing: Arc<Missing>,
+}
+
+impl Candidate {
+    /// Reads a module or a component, binary or text, and chooses its entry.
+    ///
+    /// # Errors
+    ///
+    /// If it is neither; if it has no entry, or imports what nobody provides, or needs more memory than it may have. The message
+    /// is about the module, not its path.
+    pub fn new(bytes: &[u8], settings: Settings) -> Result<Self> {
+        let source = Source::new(bytes)?;
+        let interface = interface(&source)?;
+        check_limits(&interface, &settings)?;
+        let entry = choose(&source, &interface, &settings)?;
+        let missing = imports::missing(&interface, source.lowered(), settings.stub_imports)?;
+        Ok(Self {
+            id: ModuleId::of(&fuzzbox_instrument::strip_custom_sections(&source.file)?),
+            object: ObjectId::of(&source.file),
+            source,
+            settings,
+            entry,
+            interface: Arc::new(interface),
+            missing: Arc::new(missing),
+        })
+    }
+
+    /// The module that will execute; of a component the one that it is linked to.
+    pub fn bytes(&self) -> &Arc<[u8]> {
+        &self.source.module
+    }
+}
+
+/// What a module says of itself, or why it is none.
+pub(super) fn interface(source: &Source) -> Result<Interface> {
+    Interface::of(&source.module).or_else(|error| {
+        // The rewriter knows better words for what is invalid.
+        fuzzbox_instrument::instrument(&source.module, &Options::default())?;
+        Err(error)
+    })
+}
+
+/// Chooses the entry as settings say.
+pub(super) fn choose(source: &Source, interface: &Interface, settings: &Settings) -> Result<Entry> {
+    match &source.component {
+        Some(component) => component.choose(settings)?.checked(interface),
+        None => Entry::choose(interface, settings),
+    }
+}
+
+/// Refuses memories and tables that can't be had, with the flag that helps.
+pub(super) fn check_limits(interface: &Interface, settings: &Settings) -> Result<()> {
+    if interface.memories.iter().any(|memory| memory.shared) {
+        bail!("the module has a shared memory: programs with threads can't be executed deterministically");
+    }
+    let bytes = interface.memories.iter().map(initial_bytes).fold(0, u64::saturating_add);
+    ensure!(
+        bytes <= settings.memory_bytes_max,
+        "the module needs {} of memory from the start, the limit is {}\nhelp: raise it with --memory-max",
+        size(bytes),
+        size(settings.memory_bytes_max)
+    );
+    let elements = interface.tables.iter().map(|table| table.initial).max().unwrap_or(0);
+    ensure!(
+        elements <= TABLE_ELEMENTS_MAX as u64,
+        "the module needs a table of {elements} elements from the start, there can be {TABLE_ELEMENTS_MAX}"
+    );
+    Ok(())
+}
