@@ -1,10 +1,11 @@
 //! Records of failures.
 
+use super::compiling;
 use super::drawn::Execution;
 use super::exit::{Fault, UserError};
 use super::input::one_match;
 use crate::report::Symbols;
-use crate::sandbox::{CodeCache, Settings, Target};
+use crate::sandbox::{Candidate, CodeCache, Settings, Target};
 use crate::store::{FindingRecord, InputId, Match, Store};
 use anyhow::{Context, Result, anyhow};
 
@@ -22,11 +23,21 @@ pub(super) fn settings(record: &FindingRecord) -> Result<Settings> {
         .with_context(|| format!("failed to read the settings of finding {}", record.id))
 }
 
+/// The module that a finding was found in, not compiled yet.
+pub(super) fn candidate(store: &Store, record: &FindingRecord) -> Result<Candidate> {
+    let bytes = store.get(record.module_object).context("failed to read the finding's module")?;
+    Candidate::new(&bytes, settings(record)?).context("failed to load the finding's module")
+}
+
+/// Compiles the module that a finding was found in.
+pub(super) fn compile(store: &Store, record: &FindingRecord, candidate: Candidate) -> Result<Target, Fault> {
+    let target = compiling::compile(&record.target, candidate, &CodeCache::new(store), &mut compiling::live())?;
+    Ok(target.context("failed to load the finding's module")?)
+}
+
 /// The module that a finding was found in.
 pub(super) fn load(store: &Store, record: &FindingRecord) -> Result<Target> {
-    let bytes = store.get(record.module_object).context("failed to read the finding's module")?;
-    Target::load_cached(&bytes, settings(record)?, &CodeCache::new(store))
-        .context("failed to load the finding's module")
+    Target::compiled(candidate(store, record)?, &CodeCache::new(store)).context("failed to load the finding's module")
 }
 
 /// The record of a failure, as if no campaign had found it.

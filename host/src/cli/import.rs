@@ -6,7 +6,7 @@ use super::input::read_dir;
 use super::output::Output;
 use super::session::{Limits, Session, symbols};
 use super::store_args::StoreArgs;
-use super::target_args::{TargetArgs, target_name};
+use super::target_args::{TargetArgs, compile, target_name};
 use crate::engine::{Dictionary, Workers};
 use crate::sandbox::CodeCache;
 use std::path::PathBuf;
@@ -33,16 +33,18 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self) -> Verdict {
-        let mut target = self.flags.load(&self.target, &self.store.code())?;
+        let candidate = self.flags.candidate(&self.target)?;
         let inputs: Vec<_> =
-            read_dir(&self.dir, &target.settings).blame_user()?.into_iter().map(|(_, bytes)| bytes).collect();
+            read_dir(&self.dir, &candidate.settings).blame_user()?.into_iter().map(|(_, bytes)| bytes).collect();
         if inputs.is_empty() {
             return Err(anyhow::anyhow!("there are no inputs in `{}`", self.dir.display())).blame_user();
         }
-        let symbols = symbols(&target, self.debug_info.find(&target.bytes, Some(&self.target))?);
+        let debug_info = self.debug_info.find(candidate.bytes(), Some(&self.target))?;
+        let mut reporter = self.output.reporter()?;
+        let mut target = compile(&self.target, candidate, &self.store.code(), &mut *reporter)?;
+        let symbols = symbols(&target, debug_info);
         let store = self.store.open_or_create()?;
         target.keep_code(&CodeCache::new(&store));
-        let mut reporter = self.output.reporter()?;
         let workers = Workers::new(1, Arc::default())?;
         let session = Session {
             name: target_name(&self.target),

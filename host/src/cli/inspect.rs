@@ -1,10 +1,11 @@
 //! `fuzzbox inspect`: what fuzzbox sees in a module.
 
 use super::cfg::{GraphFormat, graph};
+use super::compiling;
 use super::debug_info::{DebugInfoArgs, Found};
 use super::exit::{Exit, Verdict};
 use super::output::say;
-use super::target_args::TargetArgs;
+use super::target_args::{TargetArgs, compile};
 use crate::sandbox::CodeCache;
 use crate::sandbox::Summary;
 use anyhow::Context;
@@ -39,9 +40,10 @@ impl Args {
             std::io::stdout().write_all(graph(&self.target, function, self.format, &self.debug_info)?.as_bytes())?;
             return Ok(Exit::Clean);
         }
-        let target = self.flags.load(&self.target, &CodeCache::default())?;
+        let candidate = self.flags.candidate(&self.target)?;
+        let debug_info = self.debug_info.find(candidate.bytes(), Some(&self.target))?;
+        let target = compile(&self.target, candidate, &CodeCache::default(), &mut compiling::live())?;
         let summary = target.summary();
-        let debug_info = self.debug_info.find(&target.bytes, Some(&self.target))?;
         if self.json {
             say!(
                 "{}",

@@ -2,6 +2,7 @@
 
 mod bench;
 mod cfg;
+mod compiling;
 mod debug_info;
 mod drawn;
 mod exit;

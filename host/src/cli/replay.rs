@@ -1,5 +1,6 @@
 //! `fuzzbox replay`: execute inputs once each.
 
+use super::compiling;
 use super::debug_info::Found;
 use super::drawn::Execution;
 use super::exit::{Exit, Verdict};
@@ -7,7 +8,7 @@ use super::input;
 use super::output;
 use super::session::symbols;
 use super::store_args::StoreArgs;
-use super::target_args::TargetArgs;
+use super::target_args::{TargetArgs, compile};
 use crate::report::{self, Decoded, Symbols};
 use crate::sandbox::Executor;
 use anyhow::{Context, Result};
@@ -60,17 +61,18 @@ struct Line {
 
 impl Args {
     pub(super) fn run(self) -> Verdict {
-        let target = Arc::new(self.flags.load(&self.target, &self.store.code())?);
+        let candidate = self.flags.candidate(&self.target)?;
         let mut inputs = Vec::new();
         for typed in &self.inputs {
-            inputs.extend(input::read(typed, &target.settings, || self.store.open_existing())?);
+            inputs.extend(input::read(typed, &candidate.settings, || self.store.open_existing())?);
         }
         if inputs.is_empty() {
             return Ok(Exit::NothingExecuted);
         }
         for (name, bytes) in &inputs {
-            input::check_len(name, bytes, &target.settings)?;
+            input::check_len(name, bytes, &candidate.settings)?;
         }
+        let target = Arc::new(compile(&self.target, candidate, &self.store.code(), &mut compiling::live())?);
         // Signatures have names only.
         let symbols = symbols(&target, Found::default());
         let mut out = std::io::BufWriter::new(std::io::stdout().lock());

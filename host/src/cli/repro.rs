@@ -1,5 +1,6 @@
 //! `fuzzbox repro`: run a finding again.
 
+use super::compiling;
 use super::debug_info::DebugInfoArgs;
 use super::exit::{Exit, UserError, Verdict};
 use super::findings;
@@ -7,7 +8,7 @@ use super::output::{self, say};
 use super::reproduction::{Attempt, Reproduction, Way};
 use super::session::symbols;
 use super::store_args::StoreArgs;
-use super::target_args::load;
+use super::target_args::{candidate, compile};
 use crate::report::{self, Decoded, ResolvedFrame, Symbols};
 use crate::sandbox::CodeCache;
 use crate::store::{FindingId, FindingRecord, InputId};
@@ -69,12 +70,16 @@ impl Args {
         let instead = format!("`fuzzbox replay WASM {}` executes an input", self.hash);
         let record = findings::find(&store, &self.hash, &instead)?;
         let input = store.finding_input(&record).context("failed to read the finding's input")?;
+        let candidate = match &self.on {
+            Some(path) => candidate(path, findings::settings(&record)?)?,
+            None => findings::candidate(&store, &record)?,
+        };
+        let debug_info = self.debug_info.find(candidate.bytes(), self.on.as_deref())?;
         let target = match &self.on {
-            Some(path) => load(path, findings::settings(&record)?, &CodeCache::new(&store))?,
-            None => findings::load(&store, &record)?,
+            Some(path) => compile(path, candidate, &CodeCache::new(&store), &mut compiling::live())?,
+            None => findings::compile(&store, &record, candidate)?,
         };
         let target = Arc::new(target);
-        let debug_info = self.debug_info.find(&target.bytes, self.on.as_deref())?;
         // A stored module has lost the files beside it; the finding has what they said.
         let lines_are_lost = self.on.is_none() && debug_info.kind.is_none();
         let symbols = symbols(&target, debug_info);

@@ -1,15 +1,14 @@
 //! `fuzzbox run`: fuzz one or more targets.
 
-use super::debug_info::DebugInfoArgs;
+use super::debug_info::{DebugInfoArgs, Found};
 use super::exit::{Exit, Fault, UserError, Verdict};
 use super::input::read_dir;
 use super::output::Output;
 use super::session::{Limits, Session, symbols};
 use super::store_args::StoreArgs;
-use super::target_args::{TargetArgs, target_name};
+use super::target_args::{TargetArgs, compile, target_name};
 use crate::engine::{Dictionary, Workers};
-use crate::report::Symbols;
-use crate::sandbox::{CodeCache, Settings, Target};
+use crate::sandbox::{Candidate, CodeCache, Settings};
 use crate::store::Store;
 use anyhow::Context;
 use clap::ValueEnum;
@@ -88,17 +87,23 @@ impl Args {
         let dictionary = self.dictionary()?;
         // Everything that can be refused is refused before anything is written.
         let code = self.store.code();
-        let mut targets: Vec<_> =
-            self.targets.iter().map(|path| self.target.load(path, &code)).collect::<Result<_, _>>()?;
         let names = names(&self.targets)?;
-        let symbols = self.symbols(&targets)?;
+        let candidates: Vec<_> =
+            self.targets.iter().map(|path| self.target.candidate(path)).collect::<Result<_, _>>()?;
+        let debug_infos = self.debug_infos(&candidates)?;
         let mut seeds = Vec::new();
         for dir in &self.corpus {
             seeds.extend(inputs_of(dir, &self.target.settings()?)?);
         }
+        let mut reporter = self.output.reporter()?;
+        let mut targets = Vec::new();
+        for (path, candidate) in self.targets.iter().zip(candidates) {
+            targets.push(compile(path, candidate, &code, &mut *reporter)?);
+        }
+        let symbols: Vec<_> =
+            targets.iter().zip(debug_infos).map(|(target, debug_info)| symbols(target, debug_info)).collect();
         let store = self.store.open_or_create()?;
         targets.iter_mut().for_each(|target| target.keep_code(&CodeCache::new(&store)));
-        let mut reporter = self.output.reporter()?;
         let abort = Arc::new(AtomicBool::new(false));
         stop_on_signals(&abort)?;
         let workers = Workers::new(jobs, abort)?;
@@ -140,13 +145,12 @@ impl Args {
         })
     }
 
-    fn symbols(&self, targets: &[Target]) -> Result<Vec<Symbols>, Fault> {
-        if self.debug_info.is_given() && targets.len() > 1 {
-            return Err(anyhow::anyhow!("--debug-info is for one target, there are {}", targets.len())).blame_user();
+    fn debug_infos(&self, candidates: &[Candidate]) -> Result<Vec<Found>, Fault> {
+        if self.debug_info.is_given() && candidates.len() > 1 {
+            return Err(anyhow::anyhow!("--debug-info is for one target, there are {}", candidates.len())).blame_user();
         }
-        let find =
-            |(target, path): (&Target, &PathBuf)| Ok(symbols(target, self.debug_info.find(&target.bytes, Some(path))?));
-        targets.iter().zip(&self.targets).map(find).collect()
+        let find = |(candidate, path): (&Candidate, &PathBuf)| self.debug_info.find(candidate.bytes(), Some(path));
+        candidates.iter().zip(&self.targets).map(find).collect()
     }
 
     fn dictionary(&self) -> Result<Dictionary, Fault> {

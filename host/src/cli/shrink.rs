@@ -1,5 +1,6 @@
 //! `fuzzbox shrink`: the smallest input that fails in the same way.
 
+use super::compiling;
 use super::debug_info::DebugInfoArgs;
 use super::drawn::{Execution, parts};
 use super::exit::{Exit, Fault, UserError, Verdict};
@@ -9,7 +10,7 @@ use super::output::{self, say};
 use super::session::symbols;
 use super::shrinking::{Shrinking, signature_of};
 use super::store_args::StoreArgs;
-use super::target_args::{TargetArgs, load, target_name};
+use super::target_args::{TargetArgs, compile, target_name};
 use crate::engine::Workers;
 use crate::engine::shrink::{Certificate, Limits, PassCount, ShrinkReport, ShrunkInput};
 use crate::report::{self, Decoded, Symbols};
@@ -173,20 +174,24 @@ impl Args {
         let store = self.store.open_existing()?;
         let record = findings::find(&store, hash, &format!("`fuzzbox shrink WASM {hash}`"))?;
         let input = store.finding_input(&record).context("failed to read the finding's input")?;
-        let target = findings::load(&store, &record)?;
-        let symbols = symbols(&target, self.debug_info.find(&target.bytes, None)?);
+        let candidate = findings::candidate(&store, &record)?;
+        let debug_info = self.debug_info.find(candidate.bytes(), None)?;
+        let target = findings::compile(&store, &record, candidate)?;
+        let symbols = symbols(&target, debug_info);
         Ok(Subject { target: Arc::new(target), symbols, name: record.target.clone(), input, finding: Some(record) })
     }
 
     fn input(&self, module: &Path, typed: &str) -> Result<Subject, Fault> {
-        let target = load(module, self.flags.settings()?, &self.store.code())?;
-        let mut inputs = input::read(typed, &target.settings, || self.store.open_existing())?;
+        let candidate = self.flags.candidate(module)?;
+        let mut inputs = input::read(typed, &candidate.settings, || self.store.open_existing())?;
         if inputs.len() != 1 {
             return Err(anyhow!("`{typed}` holds {} inputs; one is shrunk at a time", inputs.len())).blame_user();
         }
         let input = inputs.remove(0).1;
-        input::check_len(typed, &input, &target.settings)?;
-        let symbols = symbols(&target, self.debug_info.find(&target.bytes, Some(module))?);
+        input::check_len(typed, &input, &candidate.settings)?;
+        let debug_info = self.debug_info.find(candidate.bytes(), Some(module))?;
+        let target = compile(module, candidate, &self.store.code(), &mut compiling::live())?;
+        let symbols = symbols(&target, debug_info);
         Ok(Subject { target: Arc::new(target), symbols, name: target_name(module), input, finding: None })
     }
 }

@@ -1,8 +1,10 @@
 //! The flags that say what a target is and under which limits it is executed.
 
+use super::compiling;
 use super::exit::{Fault, UserError};
+use crate::report::Reporter;
 use crate::report::text::size;
-use crate::sandbox::{CodeCache, EntryArgs, Settings, Stub, Target};
+use crate::sandbox::{Candidate, CodeCache, EntryArgs, Settings, Stub, Target};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use std::io::Read;
@@ -94,17 +96,30 @@ impl TargetArgs {
         })
     }
 
-    /// Reads and prepares the module at `path`.
-    pub(super) fn load(&self, path: &Path, code: &CodeCache) -> Result<Target, Fault> {
-        load(path, self.settings()?, code)
+    /// Reads the module at `path`, and finds out whether it can be a target.
+    pub(super) fn candidate(&self, path: &Path) -> Result<Candidate, Fault> {
+        candidate(path, self.settings()?)
     }
 }
 
-/// Reads and prepares the module at `path` under `settings`.
-pub(super) fn load(path: &Path, settings: Settings, code: &CodeCache) -> Result<Target, Fault> {
+/// Reads the module at `path`, and finds out whether it can be a target under `settings`. What else can be refused is to be
+/// refused before [`compile`] is called.
+pub(super) fn candidate(path: &Path, settings: Settings) -> Result<Candidate, Fault> {
     let shown = path.display();
     let bytes = read_module(path).with_context(|| format!("failed to read target `{shown}`")).blame_user()?;
-    Target::load_cached(&bytes, settings, code).with_context(|| format!("failed to load target `{shown}`")).blame_user()
+    Candidate::new(&bytes, settings).with_context(|| format!("failed to load target `{shown}`")).blame_user()
+}
+
+/// Compiles what was read from `path`; `reporter` is told while that takes its time.
+pub(super) fn compile(
+    path: &Path,
+    candidate: Candidate,
+    code: &CodeCache,
+    reporter: &mut dyn Reporter,
+) -> Result<Target, Fault> {
+    compiling::compile(&target_name(path), candidate, code, reporter)?
+        .with_context(|| format!("failed to load target `{}`", path.display()))
+        .blame_user()
 }
 
 /// Reads a module's file.

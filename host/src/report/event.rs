@@ -10,6 +10,8 @@ use serde::Serialize;
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
+    /// A module is still being compiled. For people only: how often it is told depends on the machine.
+    Compiling(Compiling),
     /// A campaign is about to begin.
     Start(Start),
     /// Edges were reached for the first time by a new corpus entry.
@@ -28,6 +30,7 @@ impl Event {
     /// Name of the target that it is about.
     pub fn target(&self) -> &str {
         match self {
+            Self::Compiling(compiling) => &compiling.target,
             Self::Start(start) => &start.target,
             Self::NewEdge(new) => &new.target,
             Self::Finding(finding) => &finding.target,
@@ -36,6 +39,17 @@ impl Event {
             Self::Done(done) => &done.target,
         }
     }
+}
+
+/// A module is being compiled.
+#[derive(Clone, Debug, Serialize)]
+pub struct Compiling {
+    /// The target's name.
+    pub target: String,
+    /// The size of the module.
+    pub module_bytes: u64,
+    /// Wall time since that began.
+    pub elapsed_ms: u64,
 }
 
 /// What is fuzzed, and how.

@@ -33,14 +33,18 @@ impl<W: Write> Reporter for Json<W> {
         for event in events {
             lines.extend(json_line(event)?);
         }
+        if lines.is_empty() {
+            return Ok(());
+        }
         self.out.write_all(&lines)?;
         self.out.flush()
     }
 }
 
-/// One event as a line of JSON, its line feed included.
+/// One event as a line of JSON, its line feed included; nothing for what is for people only.
 pub(super) fn json_line(event: &Event) -> io::Result<Vec<u8>> {
     let mut line = match event {
+        Event::Compiling(_) => return Ok(Vec::new()),
         Event::Finding(finding) => {
             serde_json::to_vec(&FindingLine { v: JSON_VERSION, event: "finding", target: &finding.target, finding })
         }

@@ -2,9 +2,9 @@
 //! night.
 
 use super::sparse::Sparse;
-use super::text::{count, counted, duration, grouped, percent, printable, rate};
+use super::text::{count, counted, duration, grouped, megabytes, percent, printable, rate};
 use super::{Done, Event, Finding, Reporter, simplify};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 /// Writes each event as one line that begins with its target: `[json] new: 812 of 2,401 edges (+12), ...`.
@@ -13,12 +13,17 @@ pub struct Lines<W> {
     out: W,
     /// Per target.
     statuses: BTreeMap<String, Sparse>,
+    /// Targets of which was said that they are being compiled.
+    compiling: BTreeSet<String>,
 }
+
+/// What is compiled sooner is not told, in milliseconds.
+const COMPILING_MS_MIN: u64 = 1000;
 
 impl<W: Write> Lines<W> {
     /// Writes to `out`, which is flushed after each line.
     pub fn new(out: W) -> Self {
-        Self { out, statuses: BTreeMap::new() }
+        Self { out, statuses: BTreeMap::new(), compiling: BTreeSet::new() }
     }
 
     fn line(&mut self, target: &str, text: &str) -> io::Result<()> {
@@ -54,6 +59,11 @@ impl<W: Write> Lines<W> {
 impl<W: Write> Reporter for Lines<W> {
     fn report(&mut self, event: &Event) -> io::Result<()> {
         match event {
+            Event::Compiling(compiling) => {
+                if compiling.elapsed_ms >= COMPILING_MS_MIN && self.compiling.insert(compiling.target.clone()) {
+                    self.line(&compiling.target, &format!("compiling: {}", megabytes(compiling.module_bytes)))?;
+                }
+            }
             Event::Start(start) => {
                 let text = format!(
                     "start: {}, {}, {}, seed {}, {}",

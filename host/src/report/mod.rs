@@ -34,7 +34,7 @@ pub mod text;
 pub use advice::{AdviceFacts, Advisor};
 pub use color::{ColorChoice, is_dumb};
 pub use decoded::Decoded;
-pub use event::{Advice, Done, Event, Finding, NewEdge, ResolvedFrame, Start, Status, unresolved};
+pub use event::{Advice, Compiling, Done, Event, Finding, NewEdge, ResolvedFrame, Start, Status, unresolved};
 pub use json::{JSON_VERSION, Json};
 pub use lines::Lines;
 pub use preview::{PREVIEW_COLUMNS, preview};

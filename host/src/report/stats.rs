@@ -135,7 +135,7 @@ impl StatsFiles {
                     return Ok(());
                 }
             }
-            Event::Advice(_) => {}
+            Event::Compiling(_) | Event::Advice(_) => {}
             Event::Done(done) => {
                 self.state.done(done);
                 self.update()?;

@@ -1,6 +1,7 @@
 //! What a person sees: a log above, two live lines below, and a table at the end.
 //!
 //! ```text
+//!   Compiling json (132 kB): 0.4 s                                              <- live, before all else
 //!     Fuzzing json by LLVMFuzzerTestOneInput(ptr, len)
 //!             2,401 edges, 5 first inputs, seed 1, 2 jobs
 //!       Crash 3f2a91ab parse_value at src/json.c:57:9
@@ -16,8 +17,10 @@
 
 use super::color::{ADVICE, BAD, GOOD, Paint, QUIET, STRONG};
 use super::lines::{repro, short_id};
-use super::text::{columns, count, counted, cut, cut_front, duration, grouped, percent, printable, rate, wrap};
-use super::{Advice, Done, Event, Finding, Reporter, Start, Status, simplify};
+use super::text::{
+    columns, count, counted, cut, cut_front, duration, grouped, megabytes, percent, printable, rate, wrap,
+};
+use super::{Advice, Compiling, Done, Event, Finding, Reporter, Start, Status, simplify};
 use anstyle::Style;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, Write};
@@ -88,6 +91,14 @@ impl<W: Write> Terminal<W> {
 
     fn indented(text: &str) -> String {
         format!("{:LABEL_COLUMNS$} {text}\n", "")
+    }
+
+    fn compiling(&self, compiling: &Compiling) -> String {
+        let Compiling { target, module_bytes, elapsed_ms } = compiling;
+        let size = megabytes(*module_bytes);
+        // Nobody knows how much is left.
+        let what = format!("{} ({size}): {}", printable(target), duration(*elapsed_ms));
+        self.labelled(GOOD, "Compiling", &cut(&what, self.room())).trim_end().to_owned()
     }
 
     fn start(&self, start: &Start) -> String {
@@ -228,7 +239,13 @@ impl<W: Write> Terminal<W> {
 impl<W: Write> Reporter for Terminal<W> {
     fn report(&mut self, event: &Event) -> io::Result<()> {
         match event {
+            Event::Compiling(compiling) => {
+                let text = self.compiling(compiling);
+                self.live.show(&[text]);
+                Ok(())
+            }
             Event::Start(start) => {
+                self.live.hide();
                 self.last_new_execs = 0;
                 self.log(&self.start(start))
             }
@@ -255,8 +272,8 @@ impl<W: Write> Reporter for Terminal<W> {
     }
 }
 
-/// The live lines, there from the first status to the end. To indicatif they are one bar whose message has two lines,
-/// so that both are drawn at once.
+/// The live lines, there while something is compiled, and from the first status to the end. To indicatif they are one bar whose
+/// message has several lines, so that all are drawn at once.
 struct Live {
     multi: MultiProgress,
     lines: Option<ProgressBar>,
@@ -267,7 +284,7 @@ impl Live {
         Self { multi: MultiProgress::with_draw_target(target), lines: None }
     }
 
-    fn show(&mut self, text: &[String; 2]) {
+    fn show(&mut self, text: &[String]) {
         let Self { multi, lines } = self;
         let bar = lines.get_or_insert_with(|| {
             // The template is ours and right; the default style would only look different.

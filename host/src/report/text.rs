@@ -81,6 +81,11 @@ pub fn duration(ms: u64) -> String {
     }
 }
 
+/// The size of a file: `14.0 MB`.
+pub fn megabytes(bytes: u64) -> String {
+    bytesize::ByteSize(bytes).display().si().to_string()
+}
+
 /// A share of a whole: `33 %`; the whole is reached only at the very end, and nothing only at 0.
 pub fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {

@@ -1,9 +1,10 @@
 //! `fuzzbox bench exec`: how fast inputs are executed.
 
+use super::super::compiling;
 use super::super::exit::{Exit, Fault, UserError, Verdict};
 use super::super::input::read_dir;
 use super::super::store_args::StoreArgs;
-use super::super::target_args::TargetArgs;
+use super::super::target_args::{TargetArgs, compile};
 use super::measure::{Mode, Rate, Subject, Turn};
 use crate::sandbox::{Past, Target, Variant};
 use anyhow::{Context, Result, anyhow};
@@ -70,11 +71,12 @@ struct Row {
 
 impl Args {
     pub(super) fn run(self) -> Verdict {
-        let target = Arc::new(self.flags.load(&self.target, &self.store.code())?);
-        let inputs = read_dir(&self.inputs, &target.settings).blame_user()?;
+        let candidate = self.flags.candidate(&self.target)?;
+        let inputs = read_dir(&self.inputs, &candidate.settings).blame_user()?;
         if inputs.is_empty() {
             return Ok(Exit::NothingExecuted);
         }
+        let target = Arc::new(compile(&self.target, candidate, &self.store.code(), &mut compiling::live())?);
         let (paths, inputs): (Vec<_>, Vec<_>) = inputs.into_iter().unzip();
         let subject = Subject::new(&target, &inputs)?;
         if let Some(hang) = subject.hang() {

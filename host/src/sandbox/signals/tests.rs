@@ -1,8 +1,8 @@
 //! Faults of real guests.
 
 use super::*;
+use crate::sandbox::candidate::Candidate;
 use crate::sandbox::code::CodeCache;
-use crate::sandbox::component::Source;
 use crate::sandbox::executor::Executor;
 use crate::sandbox::host::{Host, Limits};
 use crate::sandbox::injected::Injected;
@@ -65,14 +65,8 @@ struct Guest {
 
 impl Guest {
     fn new() -> Self {
-        let target = Target::compile(
-            Source::new(GUEST.as_bytes()).unwrap(),
-            Settings::default(),
-            Variant::Metered,
-            &Past::default(),
-            &CodeCache::default(),
-        )
-        .unwrap();
+        let candidate = Candidate::new(GUEST.as_bytes(), Settings::default()).unwrap();
+        let target = Target::compile(candidate, Variant::Metered, &Past::default(), &CodeCache::default()).unwrap();
         let host = Host::new(Wasi::new(WasiConfig::default()), Limits::new(1 << 30));
         let mut store = Store::new(target.module.engine(), host);
         store.limiter(|host| host);
