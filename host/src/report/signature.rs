@@ -90,11 +90,26 @@ fn recursion(kind: &str, frames: &[Frame], symbols: &Symbols) -> String {
     if names.is_empty() { kind.to_owned() } else { format!("{kind}: {}", names.join(", ")) }
 }
 
-/// Drops the frames that every failure of a language has on top; all of them only if nothing else is there.
+/// Drops the frames that every failure of a language has on top, and what a program has put there to be told of its
+/// failures; all of them only if nothing else is there.
 fn without_failure_machinery<'a>(frames: &'a [Frame], symbols: &Symbols) -> &'a [Frame] {
-    let machinery =
-        frames.iter().take_while(|frame| is_failure_machinery(&symbols.simple_name(frame.function))).count();
+    let names: Vec<_> = frames.iter().map(|frame| symbols.simple_name(frame.function)).collect();
+    // The outermost: a hook may fail in its turn.
+    let hook = names.iter().rposition(|name| calls_hook(name)).unwrap_or(0);
+    let machinery = hook + names[hook..].iter().take_while(|name| is_failure_machinery(name)).count();
     if machinery == frames.len() { frames } else { &frames[machinery..] }
+}
+
+/// Whether a function (by its simplified name) calls what a program has set to be called when it fails: a panic hook, a
+/// terminate handler.
+fn calls_hook(name: &str) -> bool {
+    const NAMES: [&str; 4] = [
+        "std::panicking::panic_with_hook",
+        "std::panicking::rust_panic_with_hook",
+        "std::terminate",
+        "std::__terminate",
+    ];
+    NAMES.contains(&name)
 }
 
 /// Replaces each run of a repeated cycle (`a b a b a b`) by one (`a b`), shortest cycles first.
@@ -161,7 +176,7 @@ pub fn is_failure_machinery(name: &str) -> bool {
         "_d_assert_msg",
         "posix.abort",
     ];
-    const PREFIXES: [&str; 24] = [
+    const PREFIXES: [&str; 25] = [
         "__cxa_",
         "_Unwind_",
         "__ubsan_handle_",
@@ -186,6 +201,7 @@ pub fn is_failure_machinery(name: &str) -> bool {
         "debug.panic",
         "debug.FullPanic",
         "debug.defaultPanic",
+        "libfuzzer_sys::initialize",
     ];
     const LAST: [&str; 10] = [
         "unwrap_failed",
@@ -291,6 +307,21 @@ mod tests {
             "unreachable: load+0x5 < main"
         );
         assert_eq!(crash(&["runtime.fatalpanic", "runtime.gopanic", "main.parse"]), "unreachable: main.parse+0x5");
+    }
+
+    #[test]
+    fn a_panic_hook_is_not_part_of_why() {
+        let panic = |hook: &[&str], place: &str| {
+            let dispatch = ["std::panicking::panic_with_hook", "rust_begin_unwind", "core::panicking::panic_fmt"];
+            crash(&[hook, &dispatch, &[place, "main"]].concat())
+        };
+        let hook = ["libfuzzer_sys::initialize::{closure#0}", "alloc::boxed::Box<F>::call"];
+        assert_eq!(panic(&hook, "json::value"), "unreachable: json::value+0x5 < main");
+        assert_eq!(panic(&hook, "json::list"), "unreachable: json::list+0x5 < main");
+        assert_eq!(crash(&["on_terminate()", "std::__terminate(void (*)())", "load(int)"]), "unreachable: load+0x5");
+        // A hook that panics.
+        let nested = [&["core::panicking::panic_fmt", "my_hook"][..], &hook].concat();
+        assert_eq!(panic(&nested, "json::value"), "unreachable: json::value+0x5 < main");
     }
 
     #[test]
