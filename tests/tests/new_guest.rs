@@ -70,6 +70,20 @@ fn found(run: &Ran) -> Option<String> {
     rest.split_whitespace().next().map(str::to_owned)
 }
 
+/// A command as somebody types it who has installed fuzzbox under its name.
+fn installed(fuzzbox: &Fuzzbox, words: &[&str]) -> Result<Command> {
+    let mut command = fuzzbox.command(words);
+    let bin = fuzzbox.dir().join("bin");
+    if !bin.is_dir() {
+        fs::create_dir(&bin)?;
+        std::os::unix::fs::symlink(command.get_program(), bin.join("fuzzbox"))?;
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    command.env("PATH", std::env::join_paths([bin].into_iter().chain(std::env::split_paths(&path)))?);
+    command.env_remove("CARGO_TARGET_DIR");
+    Ok(command)
+}
+
 /// Types the commands of `transcript` in a new folder, with tools that this machine has.
 fn type_all(fuzzbox: &Fuzzbox, transcript: &[Step]) -> Result<Vec<Ran>> {
     let mut folder = fuzzbox.dir().to_owned();
@@ -89,17 +103,18 @@ fn type_all(fuzzbox: &Fuzzbox, transcript: &[Step]) -> Result<Vec<Ran>> {
             ["fuzzbox", "repro", _] => fuzzbox.command(&["repro", &id]),
             // Nobody watches: the terminal's form has to be asked for.
             ["fuzzbox", "run", ..] => fuzzbox.command(&[&words[1..], &["--reporter", "terminal"]].concat()),
-            ["fuzzbox", ..] => fuzzbox.command(&words[1..]),
+            ["fuzzbox", ..] => installed(fuzzbox, &words[1..])?,
             ["cargo", ..] => {
                 let mut cargo = Command::new("cargo");
-                // All that it needs was fetched to build this test.
+                // It needs nothing but what is in the folder.
                 cargo.args(&words[1..]).env("RUSTC", guests::rustc()?).env("CARGO_NET_OFFLINE", "true");
+                cargo.env("CARGO_HOME", fuzzbox.dir().join("cargo-home"));
                 for variable in ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET", "CARGO_ENCODED_RUSTFLAGS", "RUSTFLAGS"] {
                     cargo.env_remove(variable);
                 }
                 cargo
             }
-            ["clang", ..] => {
+            [clang, ..] if clang.starts_with("clang") => {
                 let mut clang = Command::new(guests::clang()?);
                 clang.args(&words[1..]);
                 clang
@@ -132,26 +147,84 @@ fn what_the_readme_shows_is_what_happens() -> Result<()> {
     let source = fs::read_to_string(fuzzbox.dir().join("my-guest/src/lib.rs"))?;
     assert_eq!(source, block(&chapter, "rust")?);
     // What `new` said to type next is what was typed.
-    for line in transcript[0].output.iter().filter(|line| line.starts_with("    ")) {
+    for line in transcript[0].output.iter().filter(|line| line.starts_with("    ") && !line.starts_with("     ")) {
         assert!(transcript.iter().any(|step| step.command.starts_with(line.trim())), "{line}");
     }
     Ok(())
 }
 
+/// The commands that `new` says to type.
+fn commands(new: &Ran) -> Vec<Step> {
+    let commands =
+        new.stdout.lines().filter_map(|line| line.strip_prefix("    ")).filter(|line| !line.starts_with(' '));
+    commands.map(|command| Step { command: command.to_owned(), output: Vec::new() }).collect()
+}
+
 #[test]
 fn a_new_guest_in_c_finds_its_bug_by_what_it_says_to_type() -> Result<()> {
     let fuzzbox = Fuzzbox::new();
-    let new = fuzzbox.run("new", &["--c", "my_guest-2"], &[]);
-    assert_eq!(new.code, 0, "{new:?}");
-    let commands = new.stdout.lines().filter_map(|line| line.strip_prefix("    "));
-    let transcript: Vec<Step> =
-        commands.map(|command| Step { command: command.to_owned(), output: Vec::new() }).collect();
-    let ran = type_all(&fuzzbox, &transcript)?;
-    let run = ran.last().context("a command")?;
-    assert!(run.stdout.contains("failed: a number is there twice"), "{run:?}");
-    assert!(run.stdout.contains(r#""\x00\x01\x00""#), "{run:?}");
+    guests::clang()?;
+    let output = installed(&fuzzbox, &["new", "--c", "my_guest-2"])?.output()?;
+    let new = Ran { code: 0, stdout: String::from_utf8(output.stdout)?, stderr: String::from_utf8(output.stderr)? };
+    assert!(output.status.success() && !new.stdout.contains("missing"), "{new:?}");
+    let mut typed = commands(&new);
+    let hosted = typed.pop().context("a line for a C library")?;
+    let ran = type_all(&fuzzbox, &typed)?;
+    let has_found = |run: &Ran| {
+        assert!(run.stdout.contains("failed: a number is there twice"), "{run:?}");
+        assert!(run.stdout.contains(r#""\x00\x01\x00""#), "{run:?}");
+    };
+    has_found(ran.last().context("a command")?);
     let header = fs::read(fuzzbox.dir().join("my_guest-2/fuzzbox.h"))?;
     assert_eq!(header, fs::read(workspace().join("guest-sdk/c/fuzzbox.h"))?);
+
+    // The same property, in need of a C library.
+    let source = fuzzbox.dir().join("my_guest-2/my_guest-2.c");
+    let without = fs::read_to_string(&source)?;
+    let with = without.replace("uint8_t list[100];", "uint8_t *list = malloc(100);").replace("sizeof list", "100");
+    assert!(hosted.command.contains("--target=wasm32-wasi"), "{}", hosted.command);
+    fs::write(&source, format!("#include <stdlib.h>\n{with}"))?;
+    typed[1] = hosted;
+    fs::remove_dir_all(fuzzbox.dir().join("my_guest-2/.fuzzbox"))?;
+    has_found(type_all(&fuzzbox, &typed)?.last().context("a command")?);
+    Ok(())
+}
+
+#[test]
+fn what_to_type_works_without_a_search_path_and_with_another_target_folder() -> Result<()> {
+    let fuzzbox = Fuzzbox::new();
+    guests::rustc()?;
+    let elsewhere = fuzzbox.dir().join("built here");
+    let output = fuzzbox.command(&["new", "elsewhere"]).env("CARGO_TARGET_DIR", &elsewhere).output()?;
+    let said = String::from_utf8(output.stdout)?;
+    let lines: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix("    ")).collect();
+    let typed = lines.iter().filter(|line| !line.starts_with(' ') && !line.starts_with("rustup"));
+    let script = typed.copied().collect::<Vec<_>>().join("\n");
+    let mut shell = Command::new("sh");
+    shell.args(["-e", "-c", &script]).current_dir(fuzzbox.dir());
+    shell.env("CARGO_TARGET_DIR", &elsewhere).env("RUSTC", guests::rustc()?);
+    let output = shell.output()?;
+    assert_eq!(output.status.code(), Some(1), "{script}\n{output:?}");
+    assert!(String::from_utf8(output.stdout)?.contains("panic: 0 is there twice"));
+    Ok(())
+}
+
+#[test]
+fn a_guest_can_be_carried_elsewhere_and_compiles_without_a_warning() -> Result<()> {
+    let fuzzbox = Fuzzbox::new();
+    assert_eq!(fuzzbox.run("new", &["carried"], &[]).code, 0);
+    let moved = tempfile::tempdir()?;
+    let folder = moved.path().join("by somebody else");
+    fs::rename(fuzzbox.dir().join("carried"), &folder)?;
+    // A checked build, and one with all that the copy of the crate can do.
+    for features in [&["--features", "fuzzbox-guest/derive"][..], &[]] {
+        let mut cargo = Command::new("cargo");
+        cargo.args(["check", "--offline", "--tests"]).args(features).current_dir(&folder);
+        cargo.env_remove("CARGO_TARGET_DIR").env_remove("RUSTFLAGS").env("CARGO_TERM_COLOR", "never");
+        let output = cargo.output()?;
+        let said = String::from_utf8(output.stderr)?;
+        assert!(output.status.success() && !said.contains("warning"), "{said}");
+    }
     Ok(())
 }
 
@@ -196,11 +269,22 @@ fn what_is_no_name_and_what_is_there_is_refused() -> Result<()> {
 }
 
 #[test]
+fn a_guest_can_use_a_folder_with_the_crate() -> Result<()> {
+    let fuzzbox = Fuzzbox::new();
+    std::os::unix::fs::symlink(workspace().join("guest-sdk"), fuzzbox.dir().join("sdk"))?;
+    let new = fuzzbox.run("new", &["guest", "--sdk", "./sdk"], &[]);
+    assert_eq!(new.code, 0, "{new:?}");
+    let manifest = fs::read_to_string(fuzzbox.dir().join("guest/Cargo.toml"))?;
+    assert!(manifest.contains(r#"path = ".././sdk""#), "{manifest}");
+    assert!(!fuzzbox.dir().join("guest/fuzzbox-guest").exists());
+    Ok(())
+}
+
+#[test]
 fn a_guest_is_no_part_of_a_workspace_around_it() -> Result<()> {
     let fuzzbox = Fuzzbox::new();
     fs::write(fuzzbox.dir().join("Cargo.toml"), "[workspace]\nmembers = []\n")?;
-    let sdk = workspace().join("guest-sdk");
-    let new = fuzzbox.run("new", &["a-B_2", "--sdk"], &[sdk.to_str().context("text")?]);
+    let new = fuzzbox.run("new", &["a-B_2"], &[]);
     assert_eq!(new.code, 0, "{new:?}");
     let mut cargo = Command::new("cargo");
     cargo.args(["metadata", "--no-deps", "--format-version", "1"]).current_dir(fuzzbox.dir().join("a-B_2"));

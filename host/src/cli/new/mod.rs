@@ -1,5 +1,8 @@
 //! `fuzzbox new`: a guest to begin with.
 
+mod sdk;
+mod tools;
+
 use super::exit::{Exit, Fault, UserError, Verdict};
 use super::output::say;
 use anyhow::{Context, Result, anyhow, bail};
@@ -19,7 +22,7 @@ pub(super) struct Args {
     /// In C, one file beside `fuzzbox.h`
     #[arg(long)]
     c: bool,
-    /// The folder of the crate fuzzbox-guest, if it is not where fuzzbox was built
+    /// A folder with the crate fuzzbox-guest, to be used in the place of a copy
     #[arg(long, value_name = "DIR", conflicts_with = "c")]
     sdk: Option<PathBuf>,
 }
@@ -27,12 +30,20 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn run(self) -> Verdict {
         let Self { name, sdk, .. } = &self;
-        let guest = if self.c { Guest::c(name) } else { Guest::rust(name, &find_sdk(sdk.as_deref()).blame_user()?)? };
+        let guest = match sdk {
+            _ if self.c => Guest::c(name),
+            Some(folder) => Guest::rust(name, Some(&check_sdk(folder).blame_user()?))?,
+            None => Guest::rust(name, None)?,
+        };
         guest.write(Path::new(name))?;
-        say!("created {name}/{}: something to test, and a property of it that does not hold\n", guest.source);
-        say!("    cd {name}");
-        guest.commands.iter().try_for_each(|command| {
-            say!("    {command}");
+        say!("created {name}/{}: something to test, and a property of it that does not hold", guest.source);
+        if guest.has_sdk() {
+            say!("        {name}/{SDK}: a copy of the crate that it draws with");
+        }
+        say!("\n    cd {name}");
+        let commands = guest.commands.iter().map(|command| format!("    {command}"));
+        commands.chain(guest.hints).try_for_each(|line| {
+            say!("{line}");
             io::Result::Ok(())
         })?;
         Ok(Exit::Clean)
@@ -47,44 +58,74 @@ struct Guest {
     files: Vec<(String, String)>,
     /// What to type in the folder.
     commands: Vec<String>,
+    /// What else to know, line by line.
+    hints: Vec<String>,
 }
 
+/// The folder in a guest that has a copy of the crate fuzzbox-guest.
+const SDK: &str = "fuzzbox-guest";
+
 impl Guest {
-    fn rust(name: &str, sdk: &Path) -> Result<Self> {
+    /// With a copy of the crate fuzzbox-guest, unless there is a path to it from the guest's folder.
+    fn rust(name: &str, sdk: Option<&Path>) -> Result<Self> {
+        let path = sdk.unwrap_or(Path::new(SDK));
         // A JSON string is a TOML string.
-        let sdk = serde_json::to_string(sdk).with_context(|| format!("failed to name `{}`", sdk.display()))?;
-        let manifest = include_str!("Cargo.toml.template").replace("{name}", name).replace("{sdk}", &sdk);
+        let path = serde_json::to_string(path).with_context(|| format!("failed to name `{}`", path.display()))?;
+        let manifest = include_str!("Cargo.toml.template");
+        let manifest = manifest.replace("{name}", name).replace("{sdk}", &path).replace("{version}", sdk::VERSION);
         let source = "src/lib.rs".to_owned();
-        let module = name.replace('-', "_");
+        let mut files = vec![
+            ("Cargo.toml".into(), manifest),
+            (source.clone(), include_str!("property.rs.template").into()),
+            (".gitignore".into(), "/.fuzzbox\n/target\n".into()),
+        ];
+        if sdk.is_none() {
+            files.extend(sdk::files().map(|(path, text)| (format!("{SDK}/{path}"), text)));
+        }
+        let module = format!("wasm32-unknown-unknown/release/{}.wasm", name.replace('-', "_"));
         Ok(Self {
-            files: vec![
-                ("Cargo.toml".into(), manifest),
-                (source.clone(), include_str!("property.rs.template").into()),
-                (".gitignore".into(), "/.fuzzbox\n/target\n".into()),
-            ],
+            files,
             source,
             commands: vec![
                 "rustup target add wasm32-unknown-unknown".into(),
                 "cargo build --release --target wasm32-unknown-unknown".into(),
-                format!("fuzzbox run target/wasm32-unknown-unknown/release/{module}.wasm --stop-on first"),
+                format!("{} run {} --stop-on first", tools::fuzzbox()?, tools::in_target_folder(&module)),
             ],
+            hints: Vec::new(),
         })
     }
 
     fn c(name: &str) -> Self {
         let source = format!("{name}.c");
+        let clang = tools::Clang::find();
+        let fuzzbox = tools::fuzzbox().unwrap_or_else(|_| "fuzzbox".into());
+        let compile = |how: &str| format!("{} {how} -O1 -g {source} -o {name}.wasm", clang.program);
+        let freestanding = compile("--target=wasm32 -nostdlib -Wl,--no-entry");
+        let hosted = compile("--target=wasm32-wasi -mexec-model=reactor -Wl,-z,stack-size=8388608");
+        let mut hints = vec![
+            String::new(),
+            format!("With a C library, for malloc or printf (on Debian the packages {}):", clang.library_packages()),
+            String::new(),
+            format!("    {hosted}"),
+        ];
+        if let Some(packages) = clang.missing() {
+            let install = format!("The compiler or its linker is missing; on Debian: sudo apt-get install {packages}");
+            hints.splice(0..0, [String::new(), install]);
+        }
         Self {
             files: vec![
                 (source.clone(), include_str!("property.c.template").into()),
                 ("fuzzbox.h".into(), include_str!("../../../../guest-sdk/c/fuzzbox.h").into()),
                 (".gitignore".into(), format!("/.fuzzbox\n/{name}.wasm\n")),
             ],
-            commands: vec![
-                format!("clang --target=wasm32 -nostdlib -Wl,--no-entry -O1 -g {source} -o {name}.wasm"),
-                format!("fuzzbox run {name}.wasm --stop-on first"),
-            ],
+            commands: vec![freestanding, format!("{fuzzbox} run {name}.wasm --stop-on first")],
             source,
+            hints,
         }
+    }
+
+    fn has_sdk(&self) -> bool {
+        self.files.iter().any(|(path, _)| path.starts_with(SDK))
     }
 
     /// Makes the folder with all files, or nothing.
@@ -116,20 +157,16 @@ impl Guest {
     }
 }
 
-/// Where the crate that guests are made with was when this was built.
-const SDK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../guest-sdk");
-
-/// The folder of the crate fuzzbox-guest, as an absolute path.
-fn find_sdk(given: Option<&Path>) -> Result<PathBuf> {
-    let folder = given.unwrap_or(Path::new(SDK));
+/// The path from a new guest to the crate fuzzbox-guest, as it was typed: relative, if that was relative.
+fn check_sdk(folder: &Path) -> Result<PathBuf> {
     let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default();
     if !manifest.lines().any(|line| line == "name = \"fuzzbox-guest\"") {
         let shown = folder.display();
         bail!(
-            "the crate fuzzbox-guest is not in `{shown}`\nhelp: --sdk DIR, the folder `guest-sdk` of fuzzbox's sources"
+            "the crate fuzzbox-guest is not in `{shown}`\nhelp: --sdk DIR is the folder `guest-sdk` of fuzzbox's sources; without it the guest has a copy"
         );
     }
-    fs::canonicalize(folder).with_context(|| format!("failed to find `{}`", folder.display()))
+    Ok(Path::new("..").join(folder))
 }
 
 /// Names that a crate can't have, or only with trouble: keywords, and what comes with Rust or is in the guest anyway.
@@ -166,7 +203,17 @@ mod tests {
 
     #[test]
     fn paths_of_the_sdk_are_written_as_toml() {
-        let guest = Guest::rust("x", Path::new("/a \"b\"\\c")).unwrap();
-        assert!(guest.files[0].1.contains(r#"fuzzbox-guest = { path = "/a \"b\"\\c" }"#), "{}", guest.files[0].1);
+        let guest = Guest::rust("x", Some(Path::new("/a \"b\"\\c"))).unwrap();
+        assert!(guest.files[0].1.contains(r#"fuzzbox-guest = { path = "/a \"b\"\\c", "#), "{}", guest.files[0].1);
+        assert!(!guest.has_sdk());
+    }
+
+    #[test]
+    fn a_guest_names_no_folder_of_the_machine() {
+        for guest in [Guest::rust("x", None).unwrap(), Guest::c("x")] {
+            for (path, text) in guest.files {
+                assert!(!text.contains(env!("CARGO_MANIFEST_DIR")), "{path}");
+            }
+        }
     }
 }
