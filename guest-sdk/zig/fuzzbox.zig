@@ -1,6 +1,7 @@
 //! Properties for fuzzbox in Zig: the imports of `fuzzbox_v1`, and what makes them pleasant. For wasm32-freestanding or wasm32-wasi.
 //!
-//!     const fuzzbox = @import("fuzzbox.zig");
+//!     const fuzzbox = @import("fuzzbox"); // --dep fuzzbox -Mroot=program.zig -Mfuzzbox=fuzzbox.zig
+//!     // or @import("fuzzbox.zig") of a copy beside the program
 //!
 //!     export fn fbx_sorted() void {
 //!         const n = fuzzbox.int(u32, 0, 100);

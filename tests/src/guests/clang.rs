@@ -14,7 +14,7 @@ use std::process::Command;
 
 pub(super) const CLANG: &str = "clang-22";
 /// What has the compiler, the linker and the libraries.
-pub(crate) const PACKAGES: &[&str] = &["clang-22", "lld-22", "wasi-libc", "libclang-rt-22-dev-wasm32"];
+pub const PACKAGES: &[&str] = &["clang-22", "lld-22", "wasi-libc", "libclang-rt-22-dev-wasm32"];
 /// Debian's C library lives under this older name of `wasm32-wasip1`, which clang would like to see replaced.
 pub(super) const TARGET: &[&str] = &["--target=wasm32-wasi", "-Wno-deprecated"];
 

@@ -43,7 +43,10 @@ impl Language {
 
 /// Builds the example of a binding and gives the module. The compilers keep caches of their own.
 pub(super) fn build(language: Language) -> Result<Vec<u8>> {
-    let tools = provide(language)?;
+    let tools = {
+        let _lock = lock(language)?;
+        provide(language)?
+    };
     let built = tempfile::tempdir_in(cache()).context("failed to create a folder to build in")?;
     let module = built.path().join("module.wasm");
     let home = workspace().join("guest-sdk").join(language.folder());
@@ -67,11 +70,8 @@ fn zig(tools: &Path, home: &Path, module: &Path) -> Command {
 }
 
 fn go(tools: &Path, module: &Path) -> Command {
-    let root = tools.join("go");
-    let mut go = Command::new(root.join("bin/go"));
-    go.env("GOROOT", &root).env("GOCACHE", tools.join("cache")).env("GOPATH", tools.join("path"));
-    go.env("GOTOOLCHAIN", "local").env("GOPROXY", "off").env("GOFLAGS", "-buildvcs=false");
-    go.env("GOOS", "wasip1").env("GOARCH", "wasm");
+    let mut go = Command::new(tools.join("go/bin/go"));
+    go.envs(go_environment(tools)).env("GOOS", "wasip1").env("GOARCH", "wasm");
     go.args(["build", "-trimpath", "-buildmode=c-shared", "-o"]).arg(module).arg("./example");
     go
 }
@@ -80,6 +80,60 @@ fn assemblyscript(tools: &Path, module: &Path) -> Command {
     let mut asc = Command::new(tools.join("node_modules/.bin/asc"));
     asc.args(["example/sorts.ts", "--debug", "-O1", "--use", "abort=fuzzbox/abort", "-o"]).arg(module);
     asc
+}
+
+/// A toolchain as its users have it: what a shell needs to find it.
+#[derive(Clone, Debug)]
+pub struct Toolchain {
+    /// What its package is called, by which package manager: `pip install ziglang`.
+    pub package: String,
+    /// The folder with its programs, for the search path.
+    pub programs: PathBuf,
+    /// Where it keeps what it needs, and that it downloads nothing.
+    pub environment: Vec<(&'static str, PathBuf)>,
+}
+
+/// The toolchain that builds the example of a binding: `zig`, `go` or `assemblyscript`. Installs it if it isn't there.
+///
+/// # Errors
+///
+/// If there is none of this name, or it can't be installed.
+pub fn toolchain(name: &str) -> Result<Toolchain> {
+    let all = [Language::Zig, Language::Go, Language::AssemblyScript];
+    let language = all.into_iter().find(|language| language.folder() == name);
+    let language = language.with_context(|| format!("no toolchain is called `{name}`"))?;
+    fs::create_dir_all(cache()).with_context(|| format!("failed to create `{}`", cache().display()))?;
+    let tools = {
+        let _lock = lock(language)?;
+        provide(language)?
+    };
+    let (programs, environment) = match language {
+        Language::Zig => {
+            let caches = ["ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"];
+            (tools.join("ziglang"), caches.map(|variable| (variable, tools.join("cache"))).to_vec())
+        }
+        Language::Go => (tools.join("go/bin"), go_environment(&tools).to_vec()),
+        Language::AssemblyScript => (tools.join("node_modules/.bin"), Vec::new()),
+    };
+    let (manager, package) = language.package();
+    let package = package.split(['=', '@']).next().unwrap_or(package);
+    Ok(Toolchain { package: format!("{manager} install {package}"), programs, environment })
+}
+
+/// Held while a toolchain is installed: several guests are made with one.
+fn lock(language: Language) -> Result<fs::File> {
+    super::lock(&format!("{}-toolchain", language.folder()))
+}
+
+fn go_environment(tools: &Path) -> [(&'static str, PathBuf); 6] {
+    [
+        ("GOROOT", tools.join("go")),
+        ("GOCACHE", tools.join("cache")),
+        ("GOPATH", tools.join("path")),
+        ("GOTOOLCHAIN", "local".into()),
+        ("GOPROXY", "off".into()),
+        ("GOFLAGS", "-buildvcs=false".into()),
+    ]
 }
 
 /// The folder with the toolchain; installs it if it isn't there.

@@ -24,16 +24,18 @@ mod sources;
 pub(crate) mod tool;
 pub(crate) mod wheel;
 
-pub use clang::clang;
-pub(crate) use clang::{PACKAGES, missing};
+pub(crate) use clang::missing;
+pub use clang::{PACKAGES, clang};
 pub(crate) use crashes::is_crash_in_rust;
 pub use crashes::{CRASHES, crashing_input};
+pub use languages::{Toolchain, toolchain};
 pub use module::code_sections;
 pub use recipe::{BINDINGS, EXAMPLES, MEASURED, OUTSIDE, PROPERTIES};
 pub use recompile::recompile;
 pub use rust::rustc;
 pub(crate) use rust::{Callbacks, native_library};
 pub(crate) use sources::{Sources, sources};
+pub use tool::provide_packages;
 
 use crate::{cache, workspace};
 use anyhow::{Context as _, Result, bail};

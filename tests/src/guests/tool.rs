@@ -42,10 +42,11 @@ pub(crate) fn install(missing: &str, packages: &[&str]) -> Result<()> {
     if !is_root()? {
         bail!("`{missing}` is missing: sudo apt-get install --no-install-recommends {wanted}");
     }
-    // One after the other: apt-get does not wait for itself.
+    // One after the other: apt-get does not wait for itself, unless it is told to for others' sake.
     let _lock = super::lock("apt")?;
     let install = || {
         let mut command = Command::new("apt-get");
+        command.args(["-o", "DPkg::Lock::Timeout=600"]);
         command.args(["install", "-y", "--no-install-recommends"]).args(packages);
         command.env("DEBIAN_FRONTEND", "noninteractive");
         run(&mut command)
@@ -56,6 +57,23 @@ pub(crate) fn install(missing: &str, packages: &[&str]) -> Result<()> {
         install().with_context(|| format!("failed to install {wanted} for `{missing}`"))?;
     }
     Ok(())
+}
+
+/// Makes sure that Debian packages are installed.
+///
+/// # Errors
+///
+/// If they aren't, and can't be installed; says what to type.
+pub fn provide_packages(packages: &[&str]) -> Result<()> {
+    std::fs::create_dir_all(crate::cache()).context("failed to create the folder for guests")?;
+    let is_missing = |package: &&&str| {
+        let query = try_run(Command::new("dpkg-query").args(["--show", "--showformat=${db:Status-Status}", package]));
+        !query.is_ok_and(|output| output.status.success() && output.stdout == b"installed")
+    };
+    match packages.iter().find(is_missing) {
+        Some(missing) => install(missing, packages),
+        None => Ok(()),
+    }
 }
 
 fn is_root() -> Result<bool> {
