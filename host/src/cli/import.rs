@@ -1,6 +1,7 @@
 //! `fuzzbox import`: inputs of other fuzzers become a target's corpus.
 
 use super::debug_info::DebugInfoArgs;
+use super::ending::Ending;
 use super::exit::{Exit, UserError, Verdict};
 use super::input::read_dir;
 use super::output::Output;
@@ -45,17 +46,18 @@ impl Args {
         let symbols = symbols(&target, debug_info);
         let store = self.store.open_or_create()?;
         target.keep_code(&CodeCache::new(&store));
-        let workers = Workers::new(1, Arc::default())?;
+        let ending = Ending::by_signals()?;
+        let workers = Workers::new(1, ending.abort())?;
         let session = Session {
             name: target_name(&self.target),
             target: Arc::new(target),
             store: &store,
             workers: &workers,
+            ending: &ending,
             jobs: 1,
             seed: 0,
             dictionary: Dictionary::default(),
-            // The seeds are executed in any case; nothing after them is.
-            limits: Limits { time: Some(std::time::Duration::ZERO), execs: None, stop_on_first: false },
+            limits: Limits { time: None, execs: None, seeds_only: true, stop_on_first: false },
             // Importing is to be quick.
             shrink: false,
             symbols,

@@ -5,6 +5,7 @@ mod cfg;
 mod compiling;
 mod debug_info;
 mod drawn;
+mod ending;
 mod exit;
 mod export;
 mod findings;

@@ -1,6 +1,7 @@
 //! `fuzzbox run`: fuzz one or more targets.
 
 use super::debug_info::{DebugInfoArgs, Found};
+use super::ending::Ending;
 use super::exit::{Exit, Fault, UserError, Verdict};
 use super::input::read_dir;
 use super::output::Output;
@@ -15,7 +16,6 @@ use clap::ValueEnum;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Flags of `run`.
@@ -104,13 +104,13 @@ impl Args {
             targets.iter().zip(debug_infos).map(|(target, debug_info)| symbols(target, debug_info)).collect();
         let store = self.store.open_or_create()?;
         targets.iter_mut().for_each(|target| target.keep_code(&CodeCache::new(&store)));
-        let abort = Arc::new(AtomicBool::new(false));
-        stop_on_signals(&abort)?;
-        let workers = Workers::new(jobs, abort)?;
+        let ending = Ending::by_signals()?;
+        let workers = Workers::new(jobs, ending.abort())?;
         let seed = self.seed.unwrap_or_else(random_seed);
         let limits = Limits {
             time: self.time.map(|time| time / u32::try_from(targets.len()).expect("arguments are few")),
             execs: self.execs,
+            seeds_only: false,
             stop_on_first: self.stop_on == StopOn::First,
         };
 
@@ -124,6 +124,7 @@ impl Args {
                 target: Arc::new(target),
                 store: &store,
                 workers: &workers,
+                ending: &ending,
                 jobs,
                 seed,
                 dictionary,
@@ -134,7 +135,7 @@ impl Args {
             let done = session.run(&seeds, &mut *reporter)?;
             executed += done.execs;
             found |= !done.findings.is_empty();
-            if workers.aborted() {
+            if ending.is_signalled() {
                 break;
             }
         }
@@ -206,14 +207,4 @@ fn random_seed() -> u64 {
     use std::hash::{BuildHasher, Hasher};
     // Small enough to be typed.
     std::hash::RandomState::new().build_hasher().finish() >> 32
-}
-
-/// The first Ctrl-C (or SIGTERM) sets `abort`; the second ends the process with 130.
-pub(super) fn stop_on_signals(abort: &Arc<AtomicBool>) -> Result<(), Fault> {
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        // The order matters: the second looks at what an earlier signal set.
-        signal_hook::flag::register_conditional_shutdown(signal, 130, abort.clone())?;
-        signal_hook::flag::register(signal, abort.clone())?;
-    }
-    Ok(())
 }

@@ -2,6 +2,7 @@
 
 use super::debug_info;
 use super::drawn::Execution;
+use super::ending::Ending;
 use super::exit::Fault;
 use super::findings::new_record;
 use super::queue::{self, Queue};
@@ -27,6 +28,8 @@ const NOT_REACHED_MAX: usize = 5;
 pub(super) struct Limits {
     pub(super) time: Option<Duration>,
     pub(super) execs: Option<u64>,
+    /// Stop when the first inputs were executed.
+    pub(super) seeds_only: bool,
     pub(super) stop_on_first: bool,
 }
 
@@ -36,6 +39,8 @@ pub(super) struct Session<'a> {
     pub(super) target: Arc<Target>,
     pub(super) store: &'a Store,
     pub(super) workers: &'a Workers,
+    /// Ends what `workers` do.
+    pub(super) ending: &'a Ending,
     pub(super) jobs: usize,
     pub(super) seed: u64,
     pub(super) dictionary: Dictionary,
@@ -78,25 +83,38 @@ impl Session<'_> {
         let mutator = Mutator::new(self.dictionary.clone());
         let mut campaign = Campaign::new(self.target.clone(), self.seed, mutator);
         let started = Instant::now();
+        let limit = self.limits.time.map(|time| started + time);
+        self.ending.limit(limit);
         let signature = |outcome: &Outcome| signature_of(outcome, &self.symbols);
         let execs_max = self.limits.execs.unwrap_or(u64::MAX);
 
         let mut round = campaign.start(self.workers, &seeds, execs_max, &signature)?;
         let stopped = loop {
-            let Some(finished) = round else { break "interrupted".to_owned() };
-            view.round(&campaign, &finished, started.elapsed())?;
+            if let Some(finished) = &round {
+                view.round(&campaign, finished, started.elapsed())?;
+            }
             let left = execs_max.saturating_sub(campaign.totals().execs);
+            if self.ending.is_signalled() {
+                break "interrupted".to_owned();
+            }
             if left == 0 {
                 break format!("--execs {execs_max} reached");
             }
-            if self.limits.time.is_some_and(|time| started.elapsed() >= time) {
+            if limit.is_some_and(|limit| Instant::now() >= limit) {
                 break "--time reached".to_owned();
+            }
+            if self.limits.seeds_only && !campaign.has_seeds() {
+                break "all inputs executed".to_owned();
             }
             if self.limits.stop_on_first && campaign.failures().len() > 0 {
                 break "first finding".to_owned();
             }
+            if round.is_none() {
+                break "interrupted".to_owned();
+            }
             round = campaign.step(self.workers, left, &signature)?;
         };
+        self.ending.limit(None);
         let rest = campaign.finish();
         view.round(&campaign, &rest, started.elapsed())?;
         Ok((campaign, started, stopped))

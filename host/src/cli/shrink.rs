@@ -3,6 +3,7 @@
 use super::compiling;
 use super::debug_info::DebugInfoArgs;
 use super::drawn::{Execution, parts};
+use super::ending::Ending;
 use super::exit::{Exit, Fault, UserError, Verdict};
 use super::findings::{self, new_record};
 use super::input;
@@ -21,7 +22,6 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// Flags of `shrink`.
 #[derive(Debug, clap::Args)]
@@ -95,7 +95,9 @@ struct Summary {
 
 impl Args {
     pub(super) fn run(self) -> Verdict {
-        let workers = Workers::new(super::run::jobs(self.jobs)?, self.abort()?)?;
+        // Ctrl-C ends the shrink, and what was found until then is kept.
+        let ending = Ending::by_signals()?;
+        let workers = Workers::new(super::run::jobs(self.jobs)?, ending.abort())?;
         let Subject { target, symbols, name, input, finding } = self.subject()?;
         let shrinking = Shrinking { target: &target, symbols: &symbols, workers: &workers };
         let execution = shrinking.execute(&input)?.context("interrupted")?;
@@ -147,13 +149,6 @@ impl Args {
             summary.print(&shrunk.input, &format!("{left} of {from} {part}s are left"), self.output.as_deref())?;
         }
         Ok(Exit::Clean)
-    }
-
-    /// Ctrl-C ends the shrink, and what was found until then is kept.
-    fn abort(&self) -> Result<Arc<AtomicBool>, Fault> {
-        let abort = Arc::new(AtomicBool::new(false));
-        super::run::stop_on_signals(&abort)?;
-        Ok(abort)
     }
 
     fn subject(&self) -> Result<Subject, Fault> {

@@ -9,7 +9,6 @@ use super::targets::Climb;
 use super::tasks::{Mutating, PICK_EXECS, TASK_EXECS_MAX, TASKS, Tasks};
 use super::variants::Progress;
 use super::worker::{Known, KnownFailures, NewFailure, Report, Variants, Workers};
-use crate::coverage::Seen;
 use crate::sandbox::{Outcome, Target};
 use crate::stream::{Node, Rule};
 use anyhow::Result;
@@ -24,6 +23,10 @@ const ROUND_DOUBLINGS_MAX: u32 = 3;
 /// Fuel that a round should take at most, all tasks together: slow targets get short rounds, of a few seconds on one worker. (Fuel that pays for bulk
 /// operators is used up a hundred times as fast. With half as much, SQLite's rounds are so short that their ends cost two workers 8 % of the time.)
 const ROUND_FUEL: u64 = 4_000_000_000;
+/// How many times as many seeds are executed together as before.
+const SEEDS_GROWTH: usize = 16;
+/// Seeds that are executed together, at most.
+const SEEDS_MAX: usize = 1 << 14;
 /// Hangs that a round should have at most. Each takes the fuel of many other executions.
 const ROUND_HANGS: u64 = 2;
 /// Executions spent on making one testcase with new edges shorter, at most. (Those that only show other counts are too many: trimming
@@ -56,6 +59,8 @@ pub struct Campaign {
     known: KnownFailures,
     /// By signature: the first failure of each, in the order of signatures.
     failures: BTreeMap<String, Failure>,
+    /// What is executed before anything is mutated.
+    seeds: Seeds,
     totals: Totals,
     /// Rounds since one had a new testcase.
     rounds_without_news: u32,
@@ -67,6 +72,19 @@ pub struct Campaign {
     climbing_execs: u64,
     /// How mutants of streams end.
     closings: Closings,
+}
+
+/// Inputs that a campaign begins with.
+#[derive(Debug, Default)]
+struct Seeds {
+    /// Those that were not executed, the last one first.
+    left: Vec<Vec<u8>>,
+    /// How many are executed next.
+    next: usize,
+    /// Fuel that was used for them.
+    fuel: u64,
+    /// Those that overran.
+    witnesses: Vec<Witness>,
 }
 
 /// Executions that overran.
@@ -87,6 +105,7 @@ impl Campaign {
             untrimmed: Vec::new(),
             known: KnownFailures::default(),
             failures: BTreeMap::new(),
+            seeds: Seeds::default(),
             totals: Totals::default(),
             rounds_without_news: 0,
             len_max: 0,
@@ -96,14 +115,15 @@ impl Campaign {
         }
     }
 
-    /// Executes the given inputs once each, in order, and keeps those that show something new. This is round 0.
+    /// Begins to execute the given inputs once each, in order, and keeps those that show something new. This is round 0, of which there may be
+    /// several parts: the others are steps, as long as there [are](Campaign::has_seeds) some left.
     ///
     /// The empty input is executed first, and the corpus holds it even if it shows nothing (when it is rejected, say), so that there is
     /// always something to mutate. At most `execs_max` inputs are executed.
     ///
     /// # Errors
     ///
-    /// If the host fails. `None` if the round was aborted: nothing happened then.
+    /// If the host fails. `None` if the part was aborted: nothing happened then.
     pub fn start(
         &mut self,
         workers: &Workers,
@@ -111,36 +131,66 @@ impl Campaign {
         execs_max: u64,
         signature: &dyn Fn(&Outcome) -> String,
     ) -> Result<Option<Round>> {
-        assert_eq!(self.totals.rounds, 0, "seeds are the first round");
-        let empty = Vec::new();
+        assert_eq!(self.totals.execs, 0, "seeds are the first round");
         let execs_max = usize::try_from(execs_max).unwrap_or(usize::MAX);
-        let inputs: Vec<_> = std::iter::once(&empty).chain(seeds).take(execs_max).collect();
-        let seen = Seen::nothing(self.target().edges.edges.len());
-        let known = Known { seen: &seen, ..self.all_known() };
+        let empty = Vec::new();
+        let inputs = std::iter::once(&empty).chain(seeds).take(execs_max).cloned();
+        self.seeds.left = inputs.collect();
+        let longest = self.seeds.left.iter().map(Vec::len).max().unwrap_or(0);
+        self.len_max = longest.max(LEN_MAX_START).min(self.len_limit());
+        self.seeds.left.reverse();
+        self.seeds.next = 1;
+        self.execute_seeds(workers, execs_max as u64, signature)
+    }
+
+    /// Whether inputs that the campaign begins with are left to be executed, by the next step.
+    pub fn has_seeds(&self) -> bool {
+        !self.seeds.left.is_empty()
+    }
+
+    /// Executes the next part of the seeds: the first of them say how many take how long.
+    fn execute_seeds(
+        &mut self,
+        workers: &Workers,
+        execs_max: u64,
+        signature: &dyn Fn(&Outcome) -> String,
+    ) -> Result<Option<Round>> {
+        let left = self.seeds.left.len();
+        let inputs: Vec<_> = self.seeds.left[left - self.seeds.next.min(left)..].iter().rev().collect();
+        let known = self.all_known();
         let variants = &self.variants;
         let reports = workers.run(variants, inputs.len() as u64, |task, worker| {
             let mut report = Report::default();
             worker.input.clone_from(inputs[usize::try_from(task)?]);
             worker.rule = Rule { close: true, ..Rule::default() };
-            worker.execute(variants, known, &mut report)?;
-            Ok(report)
+            let fuel = worker.execute(variants, known, &mut report)?;
+            Ok((report, fuel))
         })?;
-        let Some(mut reports) = reports.filter(|_| !workers.aborted()) else { return Ok(None) };
-        let witnesses = witnesses(&mut reports);
-        let longest = inputs.iter().map(|input| input.len()).max().unwrap_or(0);
-        self.len_max = longest.max(LEN_MAX_START).min(self.len_limit());
+        let Some(reports) = reports.filter(|_| !workers.aborted()) else { return Ok(None) };
+        let (mut reports, fuel): (Vec<_>, Vec<_>) = reports.into_iter().unzip();
+        let executed = inputs.len();
+        self.seeds.left.truncate(left - executed);
+        self.seeds.fuel += fuel.into_iter().sum::<u64>();
+        self.seeds.witnesses.append(&mut witnesses(&mut reports));
         let mut round = Round::default();
-        self.totals.rounds += 1;
         // Seeds stay as they are: somebody has chosen them.
         for admitted in self.merge(reports, signature, &mut round) {
             self.settle(admitted, &mut round);
         }
+        let mean = (self.seeds.fuel / self.totals.execs.max(1)).max(1);
+        let affordable = usize::try_from(ROUND_FUEL / mean).unwrap_or(usize::MAX).max(1);
+        self.seeds.next = (SEEDS_GROWTH * self.seeds.next).min(affordable).min(SEEDS_MAX);
+        if self.has_seeds() {
+            return Ok(Some(round));
+        }
+        self.totals.rounds += 1;
         if self.corpus.testcases().is_empty() {
             // Every input is rejected or fails: mutate the empty one all the same.
             self.corpus.keep_empty();
             round.found.push(Found { index: 0, new_edges: Vec::new(), edges: 0 });
         }
-        let left = (execs_max as u64).saturating_sub(self.totals.execs);
+        let witnesses = std::mem::take(&mut self.seeds.witnesses);
+        let left = execs_max.saturating_sub(executed as u64);
         self.learn_to_close(workers, &witnesses, left, signature, &mut round)?;
         Ok(Some(round))
     }
@@ -156,13 +206,15 @@ impl Campaign {
         execs_max: u64,
         signature: &dyn Fn(&Outcome) -> String,
     ) -> Result<Option<Round>> {
+        if self.has_seeds() {
+            return self.execute_seeds(workers, execs_max, signature);
+        }
         self.next_variant()?;
         let before = self.totals.execs;
         let execs = self.round_execs().min(execs_max);
         self.grow_inputs();
         let tasks = self.tasks(execs, execs_max);
-        let reports =
-            workers.run(&self.variants, tasks.count(), |task, worker| tasks.run(task, worker, || workers.aborted()))?;
+        let reports = workers.run(&self.variants, tasks.count(), |task, worker| tasks.run(task, worker))?;
         let Some(reports) = reports.filter(|_| !workers.aborted()) else { return Ok(None) };
         let (trimmed, mut reports) = tasks.sorted(reports);
         let witnesses = witnesses(&mut reports);
@@ -341,7 +393,9 @@ impl Campaign {
         let old = TASK_EXECS_MAX << self.rounds_without_news.min(ROUND_DOUBLINGS_MAX);
         let fuel_mean = (fuel / execs.max(1)).max(1);
         let until_hangs = (ROUND_HANGS * execs).checked_div(hangs).unwrap_or(u64::MAX);
-        TASKS * young.min(old).min(ROUND_FUEL / TASKS / fuel_mean).min(until_hangs / TASKS).max(1)
+        let affordable = (ROUND_FUEL / fuel_mean).min(until_hangs);
+        // As many for each task, if there is one for each.
+        if affordable < TASKS { affordable.max(1) } else { TASKS * young.min(old).min(affordable / TASKS) }
     }
 
     /// Merges the reports of tasks, in their order. Returns the new testcases, which must be settled.

@@ -9,6 +9,7 @@ mod climb;
 mod closing;
 mod corpus;
 mod dictionary;
+mod ender;
 mod mutate;
 mod rng;
 mod round;

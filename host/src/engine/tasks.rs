@@ -80,12 +80,12 @@ impl Tasks<'_> {
         (self.untrimmed.len() + self.mutating.len()) as u64
     }
 
-    /// Runs task `task`, until `aborted`.
-    pub(super) fn run(&self, task: u64, worker: &mut Worker, aborted: impl Fn() -> bool) -> Result<Report> {
+    /// Runs task `task`.
+    pub(super) fn run(&self, task: u64, worker: &mut Worker) -> Result<Report> {
         let task = usize::try_from(task)?;
         match self.untrimmed.get(task) {
             Some(new) => self.trim(new, worker),
-            None => self.execute(&self.mutating[task - self.untrimmed.len()], worker, aborted),
+            None => self.execute(&self.mutating[task - self.untrimmed.len()], worker),
         }
     }
 
@@ -107,16 +107,13 @@ impl Tasks<'_> {
     }
 
     /// Executes mutants.
-    fn execute(&self, task: &Mutating, worker: &mut Worker, aborted: impl Fn() -> bool) -> Result<Report> {
+    fn execute(&self, task: &Mutating, worker: &mut Worker) -> Result<Report> {
         let choices = self.variants.metered.takes_choices();
         let mut report = Report::default();
         report.picks.clone_from(&task.picks);
         let mut rng = task.rng.clone();
         let parents = task.picks.iter().flat_map(|&pick| std::iter::repeat_n(pick, PICK_EXECS as usize));
         for parent in parents.take(usize::try_from(task.execs)?) {
-            if aborted() {
-                break;
-            }
             self.mutate(&self.corpus.testcases()[parent], &mut worker.input, &mut rng);
             if choices {
                 worker.rule = rule(&mut rng);

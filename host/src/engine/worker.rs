@@ -2,13 +2,14 @@
 
 use super::climb::{self, Limits, Shown};
 use super::closing::{Probed, Witness};
+use super::ender::Ender;
 use super::rng::Rng;
 use super::targets::{Climb, Scores, Targets};
 use super::trim::{Trimmed, trim};
 use crate::coverage::{Added, Judge, Profile, Seen};
 use crate::sandbox::{Executor, Outcome, THREAD_STACK_BYTES, Target, Variant, Watchdog};
 use crate::stream::{Choice, Closing, Node, Rule, Tail, Trace, encode};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::num::NonZeroU64;
@@ -43,11 +44,14 @@ pub struct Workers {
     workers: Vec<Mutex<Option<Worker>>>,
     /// Set to end a round early; its results are dropped.
     abort: Arc<AtomicBool>,
+    /// Ends executions then.
+    ender: Arc<Ender>,
 }
 
 /// What one thread has. Everything is used again from one execution to the next.
 #[derive(Debug)]
 pub(super) struct Worker {
+    life: Life,
     quick: Executor,
     /// Made when it is first needed, unless `quick` is one.
     metered: Option<Executor>,
@@ -56,6 +60,13 @@ pub(super) struct Worker {
     pub(super) input: Vec<u8>,
     /// How it is read, if it is a choice stream.
     pub(super) rule: Rule,
+}
+
+/// What ends executions when nobody wants their results any more.
+#[derive(Clone, Debug)]
+struct Life {
+    abort: Arc<AtomicBool>,
+    ender: Arc<Ender>,
 }
 
 /// What is known at the beginning of a round, to all of its tasks.
@@ -137,7 +148,8 @@ impl Workers {
             .thread_name(|index| format!("worker-{index}"))
             .build()
             .context("failed to start worker threads")?;
-        Ok(Self { pool, workers: (0..jobs).map(|_| Mutex::new(None)).collect(), abort })
+        let ender = Arc::new(Ender::new(abort.clone())?);
+        Ok(Self { pool, workers: (0..jobs).map(|_| Mutex::new(None)).collect(), abort, ender })
     }
 
     /// Runs the tasks `0..count`, beginning with them in this order, and returns their results in it; `None` if the round was aborted.
@@ -153,11 +165,16 @@ impl Workers {
             }
             let thread = rayon::current_thread_index().expect("tasks run on the pool");
             let mut slot = self.workers[thread].lock().expect("a panic ends the process");
-            let worker = match slot.take() {
-                Some(worker) if worker.fits(variants) => worker,
-                old => Worker::new(variants, old)?,
+            let mut result = || {
+                let worker = match slot.take() {
+                    Some(worker) if worker.fits(variants) => worker,
+                    old => Worker::new(variants, old, self.life())?,
+                };
+                task(index, slot.insert(worker))
             };
-            task(index, slot.insert(worker)).map(Some)
+            // What was interrupted says nothing, nor why it could not be executed.
+            let result = result();
+            if self.aborted() { Ok(None) } else { result.map(Some) }
         };
         if count <= 1 {
             return self.install(|| (0..count).map(run).collect());
@@ -221,6 +238,10 @@ impl Workers {
         Ok(results.and_then(|mut results| results.pop()))
     }
 
+    fn life(&self) -> Life {
+        Life { abort: self.abort.clone(), ender: self.ender.clone() }
+    }
+
     /// How many threads there are.
     pub fn jobs(&self) -> usize {
         self.workers.len()
@@ -232,57 +253,84 @@ impl Workers {
     }
 }
 
+impl Life {
+    /// An executor that can be ended.
+    fn executor(&self, target: &Arc<Target>) -> Result<Executor> {
+        Executor::watched(target, |interrupter| self.ender.watch(interrupter))
+    }
+
+    /// Executes, unless nobody wants that any more.
+    fn run(&self, executor: &mut Executor, input: &[u8], rule: &Rule) -> Result<Outcome> {
+        self.check()?;
+        let outcome = executor.run_stream(input, rule)?;
+        if outcome == Outcome::Interrupted {
+            self.check()?;
+        }
+        Ok(outcome)
+    }
+
+    /// Fails if nobody wants anything to be executed any more.
+    fn check(&self) -> Result<()> {
+        ensure!(!self.abort.load(Ordering::Relaxed), "the round was aborted");
+        Ok(())
+    }
+}
+
 impl Worker {
     fn fits(&self, variants: &Variants) -> bool {
         Arc::ptr_eq(self.quick.target(), &variants.quick)
     }
 
     /// Takes what is still of use from `old`, and drops the rest before it takes more: a store keeps all code that it ever ran.
-    fn new(variants: &Variants, old: Option<Self>) -> Result<Self> {
+    fn new(variants: &Variants, old: Option<Self>, life: Life) -> Result<Self> {
         let metered = old.and_then(|old| {
             let executors = [Some(old.quick), old.metered].into_iter().flatten();
             executors.into_iter().find(|executor| Arc::ptr_eq(executor.target(), &variants.metered))
         });
         let (quick, metered) = match metered {
             Some(executor) if Arc::ptr_eq(&variants.quick, &variants.metered) => (executor, None),
-            metered => (Executor::new(&variants.quick)?, metered),
+            metered => (life.executor(&variants.quick)?, metered),
         };
         if let Some(watchdog) = &variants.watchdog {
             watchdog.watch(quick.interrupter());
         }
-        Ok(Self { quick, metered, judge: Judge::new(), input: Vec::new(), rule: Rule::default() })
+        Ok(Self { life, quick, metered, judge: Judge::new(), input: Vec::new(), rule: Rule::default() })
     }
 
     /// Executes `self.input` by `self.rule` and reports what is new. Of a choice stream the canonical form is reported, which needs no rule.
-    pub(super) fn execute(&mut self, variants: &Variants, known: Known<'_>, report: &mut Report) -> Result<()> {
+    ///
+    /// Returns the fuel that it took, in variants that have fuel.
+    pub(super) fn execute(&mut self, variants: &Variants, known: Known<'_>, report: &mut Report) -> Result<u64> {
         self.quick.set_closing(known.closing);
-        let outcome = self.quick.run_stream(&self.input, &self.rule)?;
+        let outcome = self.life.run(&mut self.quick, &self.input, &self.rule)?;
         report.execs += 1;
         report.input_bytes += self.input.len() as u64;
         report.at_len_max += u64::from(self.input.len() == variants.metered.settings.input_bytes_max as usize);
         let observation = self.quick.observation();
+        let fuel = observation.fuel();
         let mut key = None;
         match &outcome {
             Outcome::Ok if observation.is_exact() => {
                 let better = known.targets.is_news(observation, &report.scores);
                 if !self.judge.is_news(observation, known.seen, &report.added) && !better {
-                    return Ok(());
+                    return Ok(fuel);
                 }
             }
             Outcome::Rejected | Outcome::Overrun => {
                 report.no_case(&outcome);
                 report.witness(&outcome, &self.input, self.rule);
-                return Ok(());
+                return Ok(fuel);
             }
             _ => {
                 // Of what was interrupted the key says only where it was by then.
                 key = if outcome == Outcome::Interrupted { None } else { self.quick.stack_key() };
                 if key.is_some_and(|key| known.failures.keys.contains(&key)) {
-                    return Ok(());
+                    return Ok(fuel);
                 }
             }
         }
-        self.decide(variants, outcome, key, known, report)
+        self.decide(variants, outcome, key, known, report)?;
+        Ok(fuel)
     }
 
     /// Executes the input again where that decides, and reports it.
@@ -297,9 +345,9 @@ impl Worker {
         let (outcome, executor) = if variants.quick.variant == Variant::Metered {
             (outcome, &self.quick)
         } else {
-            let metered = deciding(&mut self.quick, &mut self.metered, variants)?;
+            let metered = deciding(&mut self.quick, &mut self.metered, variants, &self.life)?;
             metered.set_closing(known.closing);
-            (metered.run_stream(&self.input, &self.rule)?, &*metered)
+            (self.life.run(metered, &self.input, &self.rule)?, &*metered)
         };
         report.witness(&outcome, &self.input, self.rule);
         report.decided(executor, &self.input, (outcome, key), known);
@@ -314,14 +362,14 @@ impl Worker {
         (input, rule): (&[u8], &Rule),
         report: &mut Report,
     ) -> Result<Probed> {
-        let executor = deciding(&mut self.quick, &mut self.metered, variants)?;
+        let executor = deciding(&mut self.quick, &mut self.metered, variants, &self.life)?;
         if input.len() > variants.metered.settings.input_bytes_max as usize {
             return Ok(Probed::Other);
         }
         report.execs += 1;
         report.input_bytes += input.len() as u64;
         executor.set_closing(known.closing);
-        let outcome = executor.run_stream(input, rule)?;
+        let outcome = self.life.run(executor, input, rule)?;
         let probed = match outcome {
             Outcome::Ok => Probed::Ended(executor.observation().draws()),
             Outcome::Overrun => Probed::Overran(executor.observation().draws()),
@@ -340,12 +388,12 @@ impl Worker {
         execs_max: u64,
         report: &mut Report,
     ) -> Result<Option<NewTestcase>> {
-        let executor = deciding(&mut self.quick, &mut self.metered, variants)?;
+        let executor = deciding(&mut self.quick, &mut self.metered, variants, &self.life)?;
         let mut best = None;
         trim(input, execs_max, |candidate| {
             report.execs += 1;
             report.input_bytes += candidate.len() as u64;
-            let outcome = executor.run(candidate)?;
+            let outcome = self.life.run(executor, candidate, &Rule::default())?;
             let observation = executor.observation();
             match outcome {
                 Outcome::Ok if news.is_part_of(observation) => {
@@ -377,7 +425,7 @@ impl Worker {
         (execs, mut rng): (u64, Rng),
         report: &mut Report,
     ) -> Result<bool> {
-        let executor = deciding(&mut self.quick, &mut self.metered, variants)?;
+        let executor = deciding(&mut self.quick, &mut self.metered, variants, &self.life)?;
         let input_bytes_max = variants.metered.settings.input_bytes_max as usize;
         let mut best = None;
         let limits = Limits { execs, improvements: climb.improvements_max };
@@ -389,7 +437,7 @@ impl Worker {
             }
             report.execs += 1;
             report.input_bytes += input.len() as u64;
-            let outcome = executor.run_stream(&input, &Rule { tail, ..Rule::default() })?;
+            let outcome = self.life.run(executor, &input, &Rule { tail, ..Rule::default() })?;
             let observation = executor.observation();
             if matches!(outcome, Outcome::Rejected | Outcome::Overrun | Outcome::Interrupted) {
                 report.no_case(&outcome);
@@ -427,11 +475,12 @@ fn deciding<'a>(
     quick: &'a mut Executor,
     metered: &'a mut Option<Executor>,
     variants: &Variants,
+    life: &Life,
 ) -> Result<&'a mut Executor> {
     if quick.target().variant == Variant::Metered {
         return Ok(quick);
     }
-    let made = metered.take().map_or_else(|| Executor::new(&variants.metered), Ok)?;
+    let made = metered.take().map_or_else(|| life.executor(&variants.metered), Ok)?;
     Ok(metered.insert(made))
 }
 
@@ -471,7 +520,7 @@ impl Report {
                 }
             }
             Outcome::Rejected | Outcome::Overrun => self.no_case(&outcome),
-            // The watchdog interrupts nothing that has fuel.
+            // Who interrupts what has fuel ends the round.
             Outcome::Interrupted => {}
             Outcome::Crash(_) | Outcome::Hang(_) | Outcome::OutOfMemory(_) => {
                 self.fail(&input, outcome, key, known.failures);

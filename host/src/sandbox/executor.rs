@@ -7,7 +7,8 @@ use super::file_args::FileArgs;
 use super::hash;
 use super::host::{Host, Limits};
 use super::injected::Injected;
-use super::interrupt::{Gate, Interrupter};
+use super::interrupt::{Gate, Interrupter, Unprepared};
+use super::memory::{Region, with_witness};
 use super::observation::Observation;
 use super::outcome::{Outcome, Trap, TrapKind};
 use super::past::Past;
@@ -25,7 +26,7 @@ use anyhow::{Context, Result, bail, ensure};
 use fuzzbox_instrument::layout;
 use std::num::NonZeroU64;
 use std::sync::Arc;
-use wasmtime::{AsContextMut, ExternRef, RootScope, Store};
+use wasmtime::{AsContextMut, ExternRef, Instance, RootScope, Store};
 
 /// Runs a target's entry on inputs, each from the state right after initialisation.
 ///
@@ -158,7 +159,17 @@ impl Executor {
     ///
     /// If the module's initialiser fails, an import is unknown, or there is no place for the input.
     pub fn new(target: &Arc<Target>) -> Result<Self> {
+        Self::watched(target, |_| ())
+    }
+
+    /// As [`Executor::new`]; `watch` is given the handle to interrupt the module with before any of it is called.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Executor::new`], and if it was interrupted.
+    pub fn watched(target: &Arc<Target>, watch: impl FnOnce(Interrupter)) -> Result<Self> {
         let gate = Arc::default();
+        watch(Interrupter::new(&gate));
         let instance = with_room(target.variant.stack_bytes(), || Kept::new(target, &gate))?;
         Ok(Self { instance, target: target.clone(), gate, closing: Arc::default(), dirty: false })
     }
@@ -227,8 +238,10 @@ impl Executor {
             input.len()
         );
         with_room(self.target.variant.stack_bytes(), || {
-            if way != Way::Unrestored {
-                self.restore()?;
+            if way != Way::Unrestored
+                && let Err(error) = self.restore()
+            {
+                return if error.is::<Unprepared>() { Ok(Outcome::Interrupted) } else { Err(error) };
             }
             self.dirty = true;
             if rule.close {
@@ -284,9 +297,7 @@ impl Kept {
         let limits = Limits::new(usize::try_from(target.settings.memory_bytes_max)?.saturating_add(injected_bytes));
         let mut store = Store::new(engine, Host::new(Wasi::new(wasi_config(target)), limits));
         store.limiter(|host| host);
-        let instance = target
-            .imports
-            .instantiate(&target.module, &mut store)
+        let instance = instantiate(target, &mut store, gate)?
             .map_err(|error| initialiser_failed(target, error, "while it is instantiated"))?;
         store.data_mut().memory = instance.get_memory(&mut store, "memory");
         store.data_mut().frames.count = !matches!(target.variant, Variant::Fast(_));
@@ -295,7 +306,9 @@ impl Kept {
         if let Some(export) = &target.injected.trap_table_export {
             trap::replace_unreachable(&mut store, &instance, export)?;
         }
-        let Some(call) = prepare(target, &mut store, &instance, &injected)? else { return Self::new(target, gate) };
+        let Some(call) = prepare(target, &mut store, &instance, &injected, gate)? else {
+            return Self::new(target, gate);
+        };
         if target.throws {
             // The heap comes into being with its first object. It is there before the snapshot, so that an execution
             // that throws is not one that grew something.
@@ -344,7 +357,7 @@ impl Kept {
             self.injected.forget_trace();
         }
         let result = self.call.run(&mut self.store, input, || gate.enter());
-        let interrupted = gate.leave(self.injected.region());
+        let interrupted = gate.leave(Some(self.injected.region()));
         self.lost = interrupted.is_err();
         let interrupted = interrupted.context("failed to make the counters accessible after an interruption")?;
         if self.store.data().limits.host_failed {
@@ -407,6 +420,22 @@ impl Kept {
         let tables = self.injected.flag(layout::FLAG_TABLE_WRITE);
         self.snapshot.restore(&mut self.store, tables)
     }
+}
+
+/// Makes an instance, which calls the start function. It can be interrupted as soon as the injected memory is there, which comes last.
+fn instantiate(target: &Target, store: &mut Store<Host>, gate: &Arc<Gate>) -> Result<wasmtime::Result<Instance>> {
+    let mut make = || target.imports.instantiate(&target.module, store);
+    if !target.restores {
+        return Ok(make());
+    }
+    gate.expect(target.stop(), target.variant.has_fuel());
+    let (watching, bytes) = (gate.clone(), usize::try_from(target.injected.pages << 16)?);
+    let witness = move |region: &Arc<Region>| {
+        if region.size() == bytes {
+            watching.watch(region);
+        }
+    };
+    gate.prepare(|| with_witness(witness, make))
 }
 
 /// Whether it may be that the stack was too small: that of the machine, or that in the guest's memory.

@@ -7,6 +7,9 @@
 //! If something else is interrupted that the guest has called (a bulk operator's library function, a function of the host), there is no
 //! such way out. But all that can take long has a load behind it from one page, which is made inaccessible.
 //!
+//! Code with fuel needs no signal: it looks at its fuel at every function's entry and every loop's head, so the page to take away is the one that
+//! the fuel is on.
+//!
 //! The host must not lose its own state by that. Therefore one atomic per executor says where its thread is:
 //!
 //! ```text
@@ -30,6 +33,7 @@
 use super::memory::{PAGE_BYTES, Region};
 use super::thread::{Thread, handle_interruptions};
 use fuzzbox_instrument::layout;
+use std::fmt;
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
@@ -47,8 +51,9 @@ const TAKEN: u64 = 2;
 /// One execution.
 const STEP: u64 = PLACE + 1;
 
-/// Where the page is, in the injected memory.
+/// Where the page is, in the injected memory: of code without fuel, and of code with fuel.
 const POLL: usize = layout::POLL as usize;
+const FUEL: usize = layout::FUEL as usize;
 
 /// Where the thread of an executor is.
 #[derive(Debug, Default)]
@@ -58,6 +63,8 @@ pub(super) struct Gate {
     /// The thread that was last in the guest.
     thread: Thread,
     stop: StopCell,
+    /// Where the page is.
+    page: AtomicUsize,
     /// The injected memory of the present instance. Locked while its page is closed or opened by this.
     region: Mutex<Weak<Region>>,
 }
@@ -78,6 +85,18 @@ struct StopCell {
     end: AtomicUsize,
     at: AtomicUsize,
 }
+
+/// What keeps an executor from being made if its guest was interrupted before it was given any input.
+#[derive(Debug)]
+pub(super) struct Unprepared;
+
+impl fmt::Display for Unprepared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the module was interrupted before it was given any input")
+    }
+}
+
+impl std::error::Error for Unprepared {}
 
 /// Ends executions of one [`Executor`](super::Executor), from any thread; obtained by
 /// [`Executor::interrupter`](super::Executor::interrupter).
@@ -148,15 +167,35 @@ impl Interrupter {
 }
 
 impl Gate {
-    /// From now on the executor runs an instance with this injected memory, and this code.
-    pub(super) fn watch(&self, region: &Arc<Region>, stop: Option<Stop>) {
+    /// From now on the executor runs this code, with fuel or without.
+    pub(super) fn expect(&self, stop: Option<Stop>, has_fuel: bool) {
         handle_interruptions();
-        *self.lock() = Arc::downgrade(region);
+        *self.lock() = Weak::new();
+        self.page.store(if has_fuel { FUEL } else { POLL }, Relaxed);
         let Stop { functions, at } = stop.unwrap_or(Stop { functions: 0..0, at: 0 });
         for (cell, value) in [(&self.stop.start, functions.start), (&self.stop.end, functions.end), (&self.stop.at, at)]
         {
             cell.store(value, Relaxed);
         }
+    }
+
+    /// From now on this is the injected memory. The executor's thread may be inside.
+    pub(super) fn watch(&self, region: &Arc<Region>) {
+        let mut watched = self.lock();
+        if let Some(before) = watched.upgrade().filter(|before| self.is_taken() && !Arc::ptr_eq(before, region)) {
+            // It may be a memory of the guest's that looked like ours. If this fails it is refused what it needs, and the instance
+            // is given up in any case.
+            let _ = before.reopen(self.page());
+        }
+        *watched = Arc::downgrade(region);
+    }
+
+    /// Runs `job`, which calls the guest and touches nothing of the injected memory, before there is anything to go back to.
+    pub(super) fn prepare<T>(&self, job: impl FnOnce() -> T) -> anyhow::Result<T> {
+        self.enter();
+        let result = job();
+        let region = self.lock().upgrade();
+        if self.leave(region.as_deref())? { Err(Unprepared.into()) } else { Ok(result) }
     }
 
     /// The executor's thread is about to call the guest.
@@ -170,7 +209,7 @@ impl Gate {
 
     /// The executor's thread is back from the guest. Returns whether the execution was interrupted; the page is there
     /// again in any case.
-    pub(super) fn leave(&self, region: &Region) -> io::Result<bool> {
+    pub(super) fn leave(&self, region: Option<&Region>) -> io::Result<bool> {
         Thread::leave();
         let execution = self.state.load(SeqCst) & !PLACE;
         if self.state.swap(execution | IDLE, SeqCst) & PLACE != TAKEN {
@@ -178,7 +217,7 @@ impl Gate {
         }
         // Whoever took it may not have closed it so far.
         let _closed = self.lock();
-        region.reopen(POLL)?;
+        region.map_or(Ok(()), |region| region.reopen(self.page()))?;
         Ok(true)
     }
 
@@ -204,7 +243,7 @@ impl Gate {
             return Ok(false);
         }
         // The executor can't leave `taken` while the lock is held.
-        let closed = region.close(POLL);
+        let closed = region.close(self.page());
         self.thread.interrupt();
         closed.map(|()| first)
     }
@@ -212,9 +251,12 @@ impl Gate {
     /// Does for a fault in the injected memory what [`Region::open`] does for others, and refuses the guest what was taken
     /// away. Async-signal-safe. Called by the thread that is in the guest.
     pub(super) fn open(&self, region: &Region, fault: usize, by_guest: bool) -> bool {
-        // The guest only reads there, which is a fault only if it was closed.
-        let is_poll = region.offset(fault).is_some_and(|offset| offset / *PAGE_BYTES == POLL / *PAGE_BYTES);
-        !(is_poll && by_guest) && region.open(fault, by_guest)
+        let is_page = region.offset(fault).is_some_and(|offset| offset / *PAGE_BYTES == self.page() / *PAGE_BYTES);
+        !(is_page && by_guest && self.is_taken()) && region.open(fault, by_guest)
+    }
+
+    fn page(&self) -> usize {
+        self.page.load(Relaxed)
     }
 
     fn is_taken(&self) -> bool {
@@ -251,7 +293,8 @@ mod tests {
         // SAFETY: no guest anywhere.
         unsafe { region.track(Arc::new(Image::of(region.bytes()).unwrap()), None).unwrap() };
         let gate = Gate::default();
-        gate.watch(&region, Some(Stop { functions: 1_000..2_000, at: 1_900 }));
+        gate.expect(Some(Stop { functions: 1_000..2_000, at: 1_900 }), false);
+        gate.watch(&region);
         (gate, region)
     }
 
@@ -265,14 +308,15 @@ mod tests {
             assert!(gate.take(None).unwrap());
             let stops = [999, 1_000, 1_999, 2_000].map(|pc| gate.stops(pc));
             assert_eq!(stops, [None, Some(1_900), Some(1_900), None]);
-            assert!(gate.leave(&region).unwrap());
+            assert!(gate.leave(Some(&region)).unwrap());
             assert_eq!(gate.stops(1_500), None);
         }
-        gate.watch(&region, None);
+        gate.expect(None, true);
+        gate.watch(&region);
         gate.enter();
         assert!(gate.take(None).unwrap());
         assert_eq!(gate.stops(1_500), None, "this code has nowhere to go");
-        assert!(gate.leave(&region).unwrap());
+        assert!(gate.leave(Some(&region)).unwrap());
     }
 
     #[test]
@@ -289,9 +333,9 @@ mod tests {
             assert!(!gate.take(Some(Execution(execution.0 + STEP))).unwrap() && is_readable(&region));
             assert!(!gate.take(None).unwrap(), "it was interrupted before");
             assert!(!is_readable(&region), "but it has not ended");
-            assert!(gate.leave(&region).unwrap() && is_readable(&region));
+            assert!(gate.leave(Some(&region)).unwrap() && is_readable(&region));
         }
         gate.enter();
-        assert!(!gate.leave(&region).unwrap(), "nothing is left of the past");
+        assert!(!gate.leave(Some(&region)).unwrap(), "nothing is left of the past");
     }
 }

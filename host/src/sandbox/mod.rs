@@ -76,5 +76,6 @@ pub use reference::link_reference;
 pub use settings::{EntryArgs, Settings, Stub};
 pub use summary::Summary;
 pub use target::{THREAD_STACK_BYTES, Target, assemble};
+pub use thread::is_ignored;
 pub use variant::Variant;
 pub use watchdog::Watchdog;

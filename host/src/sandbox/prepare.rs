@@ -13,6 +13,7 @@ use super::entry::Entry;
 use super::host::Host;
 use super::imports::can_ask_for_snapshot;
 use super::injected::Injected;
+use super::interrupt::Gate;
 use super::memory::PAGE_BYTES;
 use super::target::{INIT_FUEL_MAX, Target};
 use super::variant::CALLS_MAX;
@@ -77,6 +78,7 @@ pub(super) fn prepare(
     store: &mut Store<Host>,
     instance: &Instance,
     injected: &Injected,
+    gate: &Gate,
 ) -> Result<Option<Call>> {
     let allow = |fuel| {
         if target.variant.has_fuel() {
@@ -84,19 +86,19 @@ pub(super) fn prepare(
         }
     };
     allow(INIT_FUEL_MAX);
-    initialise(target, store, instance)?;
+    gate.prepare(|| initialise(target, store, instance))??;
     let memory = if target.entry.takes_bytes() { Some(guest_memory(target, store, instance)?) } else { None };
     if let Some(memory) = memory {
-        libfuzzer_initialize(target, store, instance, memory)?;
+        gate.prepare(|| libfuzzer_initialize(target, store, instance, memory))??;
     }
     // What an execution may take is enough for an attempt.
     allow(target.settings.fuel_max);
-    let Some(heap) = grow_heap(target, store, instance)? else {
+    let Some(heap) = gate.prepare(|| grow_heap(target, store, instance))?? else {
         target.attempts.no_heap.store(true, Relaxed);
         return Ok(None);
     };
     allow(INIT_FUEL_MAX);
-    let area = memory.map(|memory| input_area(target, store, instance, memory)).transpose();
+    let area = gate.prepare(|| memory.map(|memory| input_area(target, store, instance, memory)).transpose())?;
     let (at_end, closed_page) = match &area {
         Ok(Some(area)) => (area.at_end, area.closed_page && target.restores),
         _ => (false, false),
@@ -118,7 +120,7 @@ pub(super) fn prepare(
     // What initialisers drew is no part of any execution.
     target.note_names(|| injected.told().names);
     injected.forget_stream();
-    let Some(warm_up) = warm_up(target, store, &mut call)? else {
+    let Some(warm_up) = gate.prepare(|| warm_up(target, store, &mut call))?? else {
         target.attempts.no_warm_up.store(true, Relaxed);
         return Ok(None);
     };

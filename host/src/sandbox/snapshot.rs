@@ -67,7 +67,7 @@ impl Snapshot {
         };
         if target.restores {
             handle_faults(store, &target.module, faults);
-            gate.watch(injected.region(), target.stop());
+            gate.watch(injected.region());
         }
         let globals = SavedGlobals::save(target, store, instance)?;
         let mut tables = Vec::new();

@@ -76,6 +76,15 @@ unsafe extern "C" fn interrupted(_: libc::c_int, _: *mut libc::siginfo_t, contex
     }
 }
 
+/// Whether this process was started with a signal ignored.
+pub fn is_ignored(signal: i32) -> bool {
+    // SAFETY: it only asks, and what it writes is plain data.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, ptr::null(), &raw mut action) == 0 && action.sa_sigaction == libc::SIG_IGN
+    }
+}
+
 #[cfg(target_os = "linux")]
 fn number() -> i32 {
     // SAFETY: it has no preconditions.

@@ -1,6 +1,7 @@
 //! Where wasmtime gets its linear memories from.
 
 use super::Region;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
 use wasmtime::{LinearMemory, MemoryCreator, MemoryType};
@@ -34,6 +35,22 @@ pub(in crate::sandbox) struct Memories {
     regions: Mutex<BTreeMap<usize, Weak<Region>>>,
 }
 
+/// What is told of each new region.
+type Witness = Box<dyn Fn(&Arc<Region>)>;
+
+thread_local! {
+    static WITNESS: RefCell<Option<Witness>> = const { RefCell::new(None) };
+}
+
+/// Runs `job`, and tells `witness` of every region that this thread makes meanwhile: an instance's memories are there before its
+/// start function is called, and nobody else can know them by then.
+pub(in crate::sandbox) fn with_witness<T>(witness: impl Fn(&Arc<Region>) + 'static, job: impl FnOnce() -> T) -> T {
+    WITNESS.replace(Some(Box::new(witness)));
+    let result = job();
+    WITNESS.replace(None);
+    result
+}
+
 impl Memories {
     /// The region that begins at `base`.
     pub(in crate::sandbox) fn region(&self, base: *mut u8) -> Option<Arc<Region>> {
@@ -55,6 +72,11 @@ unsafe impl MemoryCreator for Memories {
         let region = Region::new(minimum, maximum, reserved, guard_size_in_bytes)
             .map_err(|error| format!("failed to reserve address space for a linear memory: {error}"))?;
         let region = Arc::new(region);
+        WITNESS.with_borrow(|witness| {
+            if let Some(witness) = witness {
+                witness(&region);
+            }
+        });
         let mut regions = self.regions.lock().expect("no panic while held");
         regions.retain(|_, region| region.strong_count() > 0);
         regions.insert(region.base() as usize, Arc::downgrade(&region));

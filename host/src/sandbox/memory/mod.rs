@@ -34,7 +34,7 @@ mod pages;
 mod tests;
 mod upkeep;
 
-pub(super) use creator::Memories;
+pub(super) use creator::{Memories, with_witness};
 pub(super) use image::Image;
 pub(super) use mapping::PAGE_BYTES;
 
@@ -238,15 +238,21 @@ impl Region {
         (offset < self.tracking.get()?.grown.first()).then_some(offset)
     }
 
-    /// Makes the page of the snapshot that starts at `offset` inaccessible, until a memory that is out of mappings becomes one; on an error
-    /// nothing changed. Any thread may call it.
+    /// Makes the page that starts at `offset`, inside the memory's first length, inaccessible, until a memory that is out of mappings
+    /// becomes one; on an error nothing changed. Any thread may call it, but not while another begins to [track](Region::track).
     pub(super) fn close(&self, offset: usize) -> io::Result<()> {
-        self.tracking().pages.close(&self.mapping, offset / *PAGE_BYTES)
+        match self.tracking.get() {
+            Some(Tracking { pages, .. }) => pages.close(&self.mapping, offset / *PAGE_BYTES),
+            None => self.mapping.protect(offset, *PAGE_BYTES, Access::None),
+        }
     }
 
     /// Makes a page that was [closed](Region::close) accessible again.
     pub(super) fn reopen(&self, offset: usize) -> io::Result<()> {
-        self.tracking().pages.reopen(&self.mapping, offset / *PAGE_BYTES)
+        match self.tracking.get() {
+            Some(Tracking { pages, .. }) => pages.reopen(&self.mapping, offset / *PAGE_BYTES),
+            None => self.mapping.protect(offset, *PAGE_BYTES, Access::Write),
+        }
     }
 
     /// Writes `bytes` at `offset` from outside any activation of the guest.
