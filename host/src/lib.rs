@@ -9,6 +9,8 @@
 //! The rooms depend on each other in one direction: `cli` on everything, `engine` on `sandbox`, `coverage` and `report`,
 //! `store`, `stream` and `report` on plain values only.
 
+#![deny(clippy::print_stdout, clippy::print_stderr)] // text of guests could drive the terminal: `cli::write` makes it safe
+
 pub mod cli;
 pub mod coverage;
 pub mod engine;

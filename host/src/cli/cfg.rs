@@ -2,7 +2,9 @@
 
 use super::debug_info::DebugInfoArgs;
 use super::exit::{Fault, UserError};
-use super::target_args::read_module;
+use super::target_args::{in_file, read_module};
+use super::write::shown;
+use crate::report::text::printable;
 use crate::report::{Source, Symbols, demangle};
 use crate::sandbox::Frame;
 use anyhow::{Context, Result, bail};
@@ -31,10 +33,11 @@ pub(super) fn graph(
     format: GraphFormat,
     debug_info: &DebugInfoArgs,
 ) -> Result<String, Fault> {
-    let shown = path.display();
-    let failed = || format!("failed to draw `{function}` of `{shown}`");
+    let (shown, typed) = (shown(path), printable(function));
+    let failed = || format!("failed to draw `{typed}` of `{shown}`");
     let bytes = read_module(path).with_context(|| format!("failed to read target `{shown}`")).blame_user()?;
-    let wasm = crate::sandbox::core_module(&bytes).with_context(failed).blame_user()?;
+    let wasm =
+        crate::sandbox::core_module(&bytes).map_err(|error| in_file(error, path)).with_context(failed).blame_user()?;
     let make = || {
         let cfgs = Cfgs::new(&wasm)?;
         let index = find(cfgs.names(), function)?;
@@ -81,9 +84,9 @@ fn find(names: &[Option<String>], typed: &str) -> Result<u32> {
             } else {
                 &format!("like it: {}", list(names, &like))
             };
-            bail!("has no function `{typed}`\nhelp: {help}")
+            bail!("has no function `{}`\nhelp: {help}", printable(typed))
         }
-        _ => bail!("has several functions `{typed}`\nhelp: use an index: {}", list(names, &found)),
+        _ => bail!("has several functions `{}`\nhelp: use an index: {}", printable(typed), list(names, &found)),
     }
 }
 
@@ -91,7 +94,7 @@ fn find(names: &[Option<String>], typed: &str) -> Result<u32> {
 fn list(names: &[Option<String>], found: &[u32]) -> String {
     let shown = found.iter().take(NAMED_MAX).map(|&index| {
         let name = names.get(index as usize).and_then(Option::as_deref).map(demangle);
-        format!("{index} `{}`", name.unwrap_or_default())
+        format!("{index} `{}`", printable(&name.unwrap_or_default()))
     });
     let more = if found.len() > NAMED_MAX { ", ..." } else { "" };
     shown.collect::<Vec<_>>().join(", ") + more

@@ -2,6 +2,7 @@
 
 use super::exit::{Fault, UserError};
 use super::target_args::read_module;
+use super::write::{shown, warning};
 use crate::report::{self, DebugInfo, Fit, Pointer, Symbols};
 use anyhow::{Context, Result, ensure};
 use std::io::ErrorKind;
@@ -37,15 +38,16 @@ impl DebugInfoArgs {
     /// wrong is said on standard error; only a flag that can't be followed is an error.
     pub(super) fn find(&self, module: &[u8], path: Option<&Path>) -> Result<Found, Fault> {
         let Some(given) = &self.debug_info else { return Ok(named(module, path)) };
-        let shown = given.display();
-        let read = || DebugInfo::parse(&read_module(given)?);
-        let info = read().with_context(|| format!("failed to read debug information `{shown}`")).blame_user()?;
+        let path = given;
+        let given = shown(path);
+        let read = || DebugInfo::parse(&read_module(path)?);
+        let info = read().with_context(|| format!("failed to read debug information `{given}`")).blame_user()?;
         match info.fits(module) {
             Fit::Same => {}
-            Fit::Other => eprintln!("warning: `{shown}` is of another build of the module: lines may be wrong"),
-            Fit::Unknown => warn_unknown(given),
+            Fit::Other => warning!("`{given}` is of another build of the module: lines may be wrong"),
+            Fit::Unknown => warn_unknown(path),
         }
-        Ok(Found { kind: Some(format!("{} in `{shown}`", info.kind())), info: Some(info), missing: None })
+        Ok(Found { kind: Some(format!("{} in `{given}`", info.kind())), info: Some(info), missing: None })
     }
 }
 
@@ -77,7 +79,7 @@ fn named(module: &[u8], path: Option<&Path>) -> Found {
 /// The debug information that a module names, or why it is not there.
 fn follow(pointer: &Pointer, module: &[u8], path: Option<&Path>) -> Result<(DebugInfo, String), String> {
     let warn = |why: String| {
-        eprintln!("warning: no lines from the module's debug information: {why}");
+        warning!("no lines from the module's debug information: {why}");
         why
     };
     match pointer {
@@ -95,8 +97,7 @@ fn follow(pointer: &Pointer, module: &[u8], path: Option<&Path>) -> Result<(Debu
             Ok((info, "source map in the module".to_owned()))
         }
         Pointer::File(below) => {
-            let shown = below.display().to_string();
-            let shown = shown.escape_debug();
+            let shown = shown(below);
             let Some(path) = path else { return Err(format!("`{shown}` is not in the store")) };
             let file = path.parent().unwrap_or(Path::new("")).join(below);
             match read(&file) {
@@ -130,9 +131,9 @@ fn is_missing(error: &anyhow::Error) -> bool {
 }
 
 fn warn_unknown(path: &Path) {
-    eprintln!(
-        "warning: `{}` has neither code nor a build id to compare with the module's: if it is of another build, lines \
+    warning!(
+        "`{}` has neither code nor a build id to compare with the module's: if it is of another build, lines \
          are wrong",
-        path.display()
+        shown(path)
     );
 }

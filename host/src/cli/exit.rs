@@ -1,5 +1,6 @@
 //! Exit codes, and which error gives which.
 
+use crate::report::text::printable;
 use crate::store::StoreError;
 use std::fmt;
 
@@ -31,9 +32,14 @@ pub struct Fault {
 pub type Verdict = Result<Exit, Fault>;
 
 impl From<anyhow::Error> for Fault {
-    /// Without further word an error is our own.
+    /// Without further word an error is our own; that a store is none, or of another version, is for the user to change.
     fn from(error: anyhow::Error) -> Self {
-        Self { exit: Exit::Failed, error }
+        use StoreError::{Absent, Foreign, Future, Prefix, TargetName};
+        let of_user = matches!(
+            error.downcast_ref(),
+            Some(Absent { .. } | Foreign { .. } | Future { .. } | Prefix { .. } | TargetName { .. })
+        );
+        Self { exit: if of_user { Exit::Usage } else { Exit::Failed }, error }
     }
 }
 
@@ -59,27 +65,38 @@ impl<T> UserError<T> for anyhow::Result<T> {
     }
 }
 
-impl Fault {
-    /// Whether the reader of our output went away (`| head`): nothing to complain about.
-    pub fn is_broken_pipe(&self) -> bool {
-        let kind = |cause: &(dyn std::error::Error + 'static)| {
-            cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind)
-        };
-        self.error.chain().any(|cause| kind(cause) == Some(std::io::ErrorKind::BrokenPipe))
+/// What an error says: its text, of which each line is safe to print, and what to do about it.
+///
+/// Line feeds are ours, or of wasm text that is quoted. A validator quotes names as they are: those can't begin a line.
+fn said(cause: &(dyn std::error::Error + 'static)) -> (String, Option<String>) {
+    let text = cause.to_string();
+    if is_foreign(cause) {
+        return (printable(&text), None);
+    }
+    let lines = |text: &str| text.trim_end().lines().map(printable).collect::<Vec<_>>().join("\n    ");
+    match text.split_once("\nhelp: ") {
+        Some((text, help)) if !cause.is::<wat::Error>() => (lines(text), Some(printable(help))),
+        _ => (lines(&text), None),
     }
 }
 
+/// Whether an error's text is one line but for what it quotes: made by others, or about a store.
+fn is_foreign(cause: &(dyn std::error::Error + 'static)) -> bool {
+    cause.is::<wasmparser::BinaryReaderError>()
+        || cause.is::<std::io::Error>()
+        || cause.is::<serde_json::Error>()
+        || cause.is::<StoreError>()
+}
+
 impl fmt::Display for Fault {
-    /// `error: what` + `caused by:` lines + at most one `help:` line.
+    /// `error: what` + `caused by:` lines + at most one `help:` line. Nothing in them drives a terminal.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut help = None;
         for (depth, cause) in self.error.chain().enumerate() {
-            let text = cause.to_string();
-            let (text, hint) =
-                text.split_once("\nhelp: ").map_or((&*text, None), |(text, hint)| (text, Some(hint.to_owned())));
-            let of_store = || cause.downcast_ref::<StoreError>().and_then(StoreError::help);
+            let (text, hint) = said(cause);
+            let of_store =
+                || cause.downcast_ref::<StoreError>().and_then(StoreError::help).map(|help| printable(&help));
             help = help.or(hint).or_else(of_store);
-            let text = text.trim_end().replace('\n', "\n    ");
             if depth == 0 {
                 write!(f, "error: {text}")?;
             } else {
@@ -104,5 +121,25 @@ mod tests {
         let Err(fault) = error.blame_user() else { panic!("it is an error") };
         assert_eq!(fault.to_string(), "error: failed to read target `a`\n  caused by: too large\nhelp: raise --x");
         assert_eq!(fault.exit, Exit::Usage);
+    }
+
+    #[test]
+    fn what_an_error_quotes_drives_no_terminal_and_begins_no_line() {
+        let foreign = std::io::Error::other("a\x1b[2J\nhelp: rm \u{202e}\n");
+        let fault = Fault::from(anyhow::Error::from(foreign).context("failed to read `\x07`"));
+        let expected = "error: failed to read `\\u{7}`\n  caused by: a\\u{1b}[2J\\u{a}help: rm \\u{202e}\\u{a}";
+        assert_eq!(fault.to_string(), expected);
+
+        let quoted = wat::parse_str("(module\n (func i32.\x1b]0;x\x07 \u{202e}))").unwrap_err();
+        let text = Fault::from(anyhow::Error::from(quoted)).to_string();
+        assert!(text.lines().count() > 2 && text.lines().all(|line| printable(line) == line), "{text}");
+    }
+
+    #[test]
+    fn that_a_store_is_of_another_version_is_for_the_user_to_change() {
+        let future = StoreError::Future { path: "s".into(), version: 2, version_max: 1 };
+        let fault = Fault::from(anyhow::Error::from(future).context("failed to open"));
+        assert_eq!(fault.exit, Exit::Usage);
+        assert_eq!(Fault::from(anyhow!("disk")).exit, Exit::Failed);
     }
 }

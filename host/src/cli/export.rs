@@ -1,9 +1,9 @@
 //! `fuzzbox export`: a target's corpus as files that every fuzzer reads.
 
 use super::exit::{Exit, UserError, Verdict};
-use super::output::say;
 use super::store_args::StoreArgs;
-use crate::report::text::counted;
+use super::write::{say, shown, warning};
+use crate::report::text::{counted, nearest, printable};
 use anyhow::anyhow;
 use std::path::PathBuf;
 
@@ -32,23 +32,31 @@ impl Args {
             (None, [name]) => name.clone(),
             (None, []) => return Err(anyhow!("the store has no targets")).blame_user(),
             (Some(name), _) => {
-                return Err(anyhow!("the store has no target `{name}`; it has {}", names.join(", "))).blame_user();
+                let shown: Vec<_> = names.iter().map(|name| printable(name)).collect();
+                let near = nearest(name, names.iter().map(String::as_str));
+                let help = near.map_or_else(String::new, |near| format!("\nhelp: did you mean `{}`?", printable(near)));
+                return Err(anyhow!(
+                    "the store has no target `{}`; it has {}{help}",
+                    printable(name),
+                    shown.join(", ")
+                ))
+                .blame_user();
             }
             (None, _) => {
                 return Err(anyhow!(
                     "the store has several targets\nhelp: choose one of {} with --target",
-                    names.join(", ")
+                    printable(&names.join(", "))
                 ))
                 .blame_user();
             }
         };
         let exported = store.export(&name, &self.dir, self.findings)?;
         for error in &exported.damaged {
-            eprintln!("warning: {error:#}");
+            warning!("{error:#}");
         }
         let findings =
             if self.findings { format!(" and {}", counted(exported.findings, "finding")) } else { String::new() };
-        say!("{name}: {}{findings} in {}", counted(exported.inputs, "input"), self.dir.display());
+        say!("{name}: {}{findings} in {}", counted(exported.inputs, "input"), shown(&self.dir));
         Ok(Exit::Clean)
     }
 }

@@ -4,11 +4,11 @@ use super::cfg::{GraphFormat, graph};
 use super::compiling;
 use super::debug_info::{DebugInfoArgs, Found};
 use super::exit::{Exit, Verdict};
-use super::output::say;
 use super::target_args::{TargetArgs, compile};
+use super::write::{Out, say, say_json};
+use crate::report::text::printable_json;
 use crate::sandbox::CodeCache;
 use crate::sandbox::Summary;
-use anyhow::Context;
 use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
@@ -37,7 +37,9 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn run(self) -> Verdict {
         if let Some(function) = &self.cfg {
-            std::io::stdout().write_all(graph(&self.target, function, self.format, &self.debug_info)?.as_bytes())?;
+            let graph = graph(&self.target, function, self.format, &self.debug_info)?;
+            // A string of Graphviz knows no escapes of JSON, and what JSON allows as it is has no business in one.
+            Out.write_all(printable_json(&graph).as_bytes())?;
             return Ok(Exit::Clean);
         }
         let candidate = self.flags.candidate(&self.target)?;
@@ -45,11 +47,7 @@ impl Args {
         let target = compile(&self.target, candidate, &CodeCache::default(), &mut compiling::live())?;
         let summary = target.summary();
         if self.json {
-            say!(
-                "{}",
-                serde_json::to_string(&Inspected { summary, lines: debug_info.kind })
-                    .context("failed to write JSON")?
-            );
+            say_json(&Inspected { summary, lines: debug_info.kind })?;
         } else {
             print(&summary, &debug_info)?;
         }

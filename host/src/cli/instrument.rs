@@ -1,8 +1,8 @@
 //! `fuzzbox instrument`: only rewrite.
 
 use super::exit::{Exit, UserError, Verdict};
-use super::output::say;
-use super::target_args::read_module;
+use super::target_args::{in_file, read_module};
+use super::write::{say, shown};
 use anyhow::Context;
 use fuzzbox_instrument::{ComponentModule, Options};
 use std::path::PathBuf;
@@ -23,19 +23,20 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self) -> Verdict {
-        let shown = self.target.display();
+        let target = shown(&self.target);
         let bytes =
-            read_module(&self.target).with_context(|| format!("failed to read target `{shown}`")).blame_user()?;
+            read_module(&self.target).with_context(|| format!("failed to read target `{target}`")).blame_user()?;
         let bytes = crate::sandbox::assemble(&bytes)
-            .with_context(|| format!("failed to load target `{shown}`"))
+            .map_err(|error| in_file(error, &self.target))
+            .with_context(|| format!("failed to load target `{target}`"))
             .blame_user()?;
         let Rewritten { wasm, edges, map } =
-            rewrite(&bytes).with_context(|| format!("failed to instrument `{shown}`")).blame_user()?;
+            rewrite(&bytes).with_context(|| format!("failed to instrument `{target}`")).blame_user()?;
         write(&self.output, &wasm)?;
         if let Some(path) = &self.map {
             write(path, map.as_bytes())?;
         }
-        say!("{}: {edges} edges in {} bytes; {} bytes before", self.output.display(), wasm.len(), bytes.len());
+        say!("{}: {edges} edges in {} bytes; {} bytes before", shown(&self.output), wasm.len(), bytes.len());
         Ok(Exit::Clean)
     }
 }
@@ -73,5 +74,5 @@ fn write(path: &std::path::Path, bytes: &[u8]) -> anyhow::Result<()> {
         file.persist(path)?;
         anyhow::Ok(())
     };
-    write().with_context(|| format!("failed to write `{}`", path.display()))
+    write().with_context(|| format!("failed to write `{}`", shown(path)))
 }

@@ -1,5 +1,6 @@
 //! libFuzzer's flags are recognised, only to say what ours are called.
 
+use crate::report::text::printable;
 use std::ffi::OsString;
 
 /// The answer to the first libFuzzer-style flag (`-runs=100`) among `arguments`, if there is one.
@@ -21,6 +22,7 @@ pub(super) fn did_you_mean(arguments: &[OsString]) -> Option<String> {
             "artifact_prefix" => "--store DIR".to_owned(),
             _ => return None,
         };
+        let argument = printable(argument);
         Some(format!("error: `{argument}` is a flag of libFuzzer\nhelp: did you mean {ours}"))
     })
 }

@@ -1,11 +1,11 @@
 //! `fuzzbox ls`: what is in the store.
 
 use super::exit::{Exit, Verdict};
-use super::output::{self, say};
+use super::output;
 use super::store_args::StoreArgs;
+use super::write::{say, say_json, warning};
 use crate::report::text::counted;
 use crate::store::FindingRecord;
-use anyhow::Context;
 use serde::Serialize;
 
 /// Flags of `ls`.
@@ -33,10 +33,10 @@ impl Args {
             let findings = store.findings(Some(&target.name))?;
             let line = Line { corpus: store.corpus(&target.name)?.len(), target: target.name, findings };
             for error in store.damaged(Some(&line.target))? {
-                eprintln!("warning: {error:#}");
+                warning!("{error:#}");
             }
             if self.json {
-                say!("{}", serde_json::to_string(&line).context("failed to write JSON")?);
+                say_json(&line)?;
             } else {
                 print(&line)?;
             }

@@ -30,13 +30,19 @@ mod shrink;
 mod shrinking;
 mod store_args;
 mod target_args;
+mod turns;
+mod usage;
+mod write;
 
 pub use exit::{Exit, Fault, Verdict};
 
 use crate::sandbox::THREAD_STACK_BYTES;
 use anyhow::Context;
 use clap::{Parser, Subcommand};
+use std::io::Write;
 use std::process::ExitCode;
+use std::sync::Arc;
+use write::Out;
 
 /// Fuzz any program compiled to WebAssembly, and reproduce anything it showed by its hash.
 #[derive(Debug, Parser)]
@@ -76,30 +82,29 @@ enum Verb {
 
 /// Parses the process' arguments, runs the verb, prints its error, and gives the exit code.
 pub fn main() -> ExitCode {
-    let arguments: Vec<_> = std::env::args_os().collect();
-    if let Some(hint) = libfuzzer::did_you_mean(&arguments) {
-        eprintln!("{hint}");
-        return ExitCode::from(Exit::Usage as u8);
-    }
-    // clap exits with 2 on usage errors and 0 after --help, which is our contract too.
-    let cli = Cli::parse_from(arguments);
-    match on_large_stack(|| run(cli.verb)) {
-        Ok(exit) => ExitCode::from(exit as u8),
-        Err(fault) if fault.is_broken_pipe() => ExitCode::from(Exit::Clean as u8),
-        Err(fault) => {
-            eprintln!("{fault}");
-            ExitCode::from(fault.exit as u8)
-        }
-    }
+    let exit = on_large_stack(start).unwrap_or_else(|fault| {
+        write::tell(&fault.to_string());
+        fault.exit
+    });
+    ExitCode::from(exit as u8)
 }
 
-/// Verbs execute guests on the thread that they run on, and the first thread's stack is too small for that.
-fn on_large_stack(job: impl FnOnce() -> Verdict + Send) -> Verdict {
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(THREAD_STACK_BYTES);
-        let running = thread.spawn_scoped(scope, job).context("failed to start a thread")?;
-        running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
+/// Does the work on a thread whose stack is known: the first one's is as large as whoever starts us allows, and verbs execute guests.
+fn on_large_stack(job: fn() -> Verdict) -> Verdict {
+    let thread = std::thread::Builder::new().stack_size(THREAD_STACK_BYTES);
+    let running = thread.spawn(job).context("failed to start a thread")?;
+    running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+fn start() -> Verdict {
+    // A file may not become larger than a limit says (`ulimit -f`): whoever writes it is told so, instead of being killed.
+    signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default())?;
+    let exit = match usage::parse(std::env::args_os().collect())? {
+        Ok(verb) => run(verb)?,
+        Err(exit) => exit,
+    };
+    Out.flush()?;
+    Ok(exit)
 }
 
 fn run(verb: Verb) -> Verdict {

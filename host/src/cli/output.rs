@@ -1,6 +1,7 @@
 //! Where output goes, and in which form.
 
 use super::exit::{Fault, UserError};
+use super::write::{NamedFile, Out, shown};
 use crate::report::{
     ColorChoice, Decoded, Json, Lines, Quiet, Reporter, Reporters, ResolvedFrame, Terminal, TerminalOptions, is_dumb,
 };
@@ -8,18 +9,9 @@ use anyhow::Context;
 use clap::ValueEnum;
 use indicatif::ProgressDrawTarget;
 use std::env::var_os;
-use std::fmt::Write;
 use std::fs::File;
 use std::io::{IsTerminal, LineWriter, stdout};
 use std::path::PathBuf;
-
-/// Prints a line as `println!` does, and returns the error where that would panic: a closed pipe is no bug.
-macro_rules! say {
-    ($($arg:tt)*) => {
-        std::io::Write::write_fmt(&mut std::io::stdout(), format_args!("{}\n", format_args!($($arg)*)))?
-    };
-}
-pub(super) use say;
 
 /// Flags about output.
 #[derive(Clone, Debug, clap::Args)]
@@ -31,9 +23,9 @@ pub(super) struct Output {
     #[arg(long, value_enum, default_value_t, help_heading = "Output")]
     color: ColorChoice,
     /// Only findings and errors
-    #[arg(short, long, help_heading = "Output")]
+    #[arg(short, long, conflicts_with_all = ["reporter", "verbose"], help_heading = "Output")]
     quiet: bool,
-    /// Tell every new edge
+    /// Tell new edges too, one line for each input that reached some
     #[arg(short, long, help_heading = "Output")]
     verbose: bool,
     /// Also write all events to this file, as JSON lines; repeatable
@@ -60,16 +52,16 @@ impl Output {
     /// The reporters that were asked for.
     pub(super) fn reporter(&self) -> Result<Box<dyn Reporter>, Fault> {
         let mut reporters: Vec<Box<dyn Reporter>> = vec![match self.format() {
-            Format::Json => Box::new(Json::new(stdout())),
-            Format::Quiet => Box::new(Quiet::new(stdout())),
-            Format::Lines => Box::new(Lines::new(stdout())),
+            Format::Json => Box::new(Json::new(Out)),
+            Format::Quiet => Box::new(Quiet::new(Out)),
+            Format::Lines => Box::new(Lines::new(Out, self.verbose)),
             Format::Auto | Format::Terminal => Box::new(self.terminal()),
         }];
         for path in &self.report {
             let file = File::create(path)
-                .with_context(|| format!("failed to create report `{}`", path.display()))
+                .with_context(|| format!("failed to create report `{}`", shown(path)))
                 .blame_user()?;
-            reporters.push(Box::new(Json::new(LineWriter::new(file))));
+            reporters.push(Box::new(Json::new(NamedFile { file: LineWriter::new(file), path: path.clone() })));
         }
         Ok(Box::new(Reporters(reporters)))
     }
@@ -83,31 +75,25 @@ impl Output {
         }
     }
 
-    fn terminal(&self) -> Terminal<std::io::Stdout> {
+    fn terminal(&self) -> Terminal<Out> {
         let live = ProgressDrawTarget::stderr();
         let options = TerminalOptions {
             color: self.color.is_enabled(stdout().is_terminal(), |name| var_os(name)),
             columns: terminal_size::terminal_size().map(|(width, _)| width.0),
             new_edges: self.verbose,
         };
-        Terminal::new(stdout(), live, options)
+        Terminal::new(Out, live, options)
     }
 }
 
-/// A call stack as text, innermost call first: `#0 function file:line`.
-pub(super) fn frames(frames: &[ResolvedFrame]) -> String {
-    let mut text = String::new();
-    for (number, frame) in frames.iter().enumerate() {
-        let end = if number == 0 { "" } else { "\n" };
-        write!(text, "{end}  #{number} {}", frame.place()).expect("writing to a string");
-    }
-    text
+/// A call stack, innermost call first, a line for each: `#0 function file:line`.
+pub(super) fn frames(frames: &[ResolvedFrame]) -> Vec<String> {
+    frames.iter().enumerate().map(|(number, frame)| format!("  #{number} {}", frame.place())).collect()
 }
 
-/// What a target drew, as text; nothing if it drew nothing.
-pub(super) fn drawn(decoded: Option<&Decoded>) -> String {
-    decoded
-        .map_or_else(String::new, |decoded| decoded.lines(usize::MAX).iter().map(|line| format!("{line}\n")).collect())
+/// What a target drew; nothing if it drew nothing.
+pub(super) fn drawn(decoded: Option<&Decoded>) -> Vec<String> {
+    decoded.map_or_else(Vec::new, |decoded| decoded.lines(usize::MAX))
 }
 
 /// A failure in one line. The signature of a hang says itself what it is.

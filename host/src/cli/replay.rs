@@ -9,11 +9,11 @@ use super::output;
 use super::session::symbols;
 use super::store_args::StoreArgs;
 use super::target_args::{TargetArgs, compile};
+use super::write::{self, say, say_json};
 use crate::report::{self, Decoded, Symbols};
 use crate::sandbox::Executor;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::Serialize;
-use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -75,7 +75,6 @@ impl Args {
         let target = Arc::new(compile(&self.target, candidate, &self.store.code(), &mut compiling::live())?);
         // Signatures have names only.
         let symbols = symbols(&target, Found::default());
-        let mut out = std::io::BufWriter::new(std::io::stdout().lock());
         let mut executor = Executor::new(&target)?;
         let mut failed = false;
         let only_one = inputs.len() == 1;
@@ -83,16 +82,14 @@ impl Args {
             let line = execute(&mut executor, &symbols, name, &bytes)?;
             failed |= line.signature.is_some();
             if self.json {
-                serde_json::to_writer(&mut out, &line).context("failed to write JSON")?;
-                writeln!(out)?;
+                say_json(&line)?;
             } else {
-                writeln!(out, "{}", text(&line))?;
+                say!("{}", text(&line));
                 // Of many inputs, those that don't fail are of no interest.
                 let drawn = line.drawn.as_ref().filter(|_| only_one || line.signature.is_some());
-                write!(out, "{}", output::drawn(drawn))?;
+                write::lines(&output::drawn(drawn))?;
             }
         }
-        out.flush()?;
         Ok(if failed { Exit::Findings } else { Exit::Clean })
     }
 }

@@ -4,11 +4,12 @@ use super::compiling;
 use super::debug_info::DebugInfoArgs;
 use super::exit::{Exit, UserError, Verdict};
 use super::findings;
-use super::output::{self, say};
+use super::output;
 use super::reproduction::{Attempt, Reproduction, Way};
 use super::session::symbols;
 use super::store_args::StoreArgs;
 use super::target_args::{candidate, compile};
+use super::write::{lines, say, say_json};
 use crate::report::{self, Decoded, ResolvedFrame, Symbols};
 use crate::sandbox::CodeCache;
 use crate::store::{FindingId, FindingRecord, InputId};
@@ -94,7 +95,7 @@ impl Args {
         let tried = tried.filter(|way| attempts.iter().any(|other| other.way == *way)).collect();
         let report = Report::new(&record, &attempt, tried, &symbols, lines_are_lost);
         if self.json {
-            say!("{}", serde_json::to_string(&report).context("failed to write JSON")?);
+            say_json(&report)?;
         } else {
             report.print(&attempt.input, self.on.is_some())?;
         }
@@ -156,11 +157,11 @@ impl Report {
         match &self.signature {
             Some(signature) => {
                 say!("{}", output::failure(&self.outcome, signature));
-                say!("{}", output::frames(&self.frames));
+                lines(&output::frames(&self.frames))?;
             }
             None => say!("{}: it does not fail", self.outcome),
         }
-        std::io::Write::write_all(&mut std::io::stdout(), output::drawn(self.drawn.as_ref()).as_bytes())?;
+        lines(&output::drawn(self.drawn.as_ref()))?;
         let way = match self.by {
             _ if !on_another_build => "",
             Way::Value => " by its value",

@@ -8,6 +8,7 @@
 
 use super::drawn::Execution;
 use super::findings;
+use super::write::warning;
 use crate::report::{self, Symbols};
 use crate::sandbox::{CodeCache, Executor, Settings, Target};
 use crate::store::{FindingRecord, Store};
@@ -82,7 +83,7 @@ impl Reproduction<'_> {
         let execution = Execution::reported(&mut Executor::new(target)?, &input)?;
         if let Some(reporting) = &execution.reporting {
             let name = reporting.name();
-            eprintln!("warning: the guest ends otherwise when it reports ({name}): it must not depend on that");
+            warning!("the guest ends otherwise when it reports ({name}): it must not depend on that");
         }
         let outcome = &execution.outcome;
         let signature = outcome.trap().map(|trap| report::signature(outcome.name(), trap, self.symbols));
@@ -112,7 +113,7 @@ impl Reproduction<'_> {
         let old = match findings::load(self.store, self.record) {
             Ok(old) => Arc::new(old),
             Err(error) => {
-                eprintln!("warning: the choices' spans are not known: {error:#}");
+                warning!("the choices' spans are not known: {error:#}");
                 return Ok(None);
             }
         };

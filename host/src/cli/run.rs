@@ -3,12 +3,15 @@
 use super::debug_info::{DebugInfoArgs, Found};
 use super::ending::Ending;
 use super::exit::{Exit, Fault, UserError, Verdict};
-use super::input::read_dir;
+use super::input::{read_at_most, read_dir};
 use super::output::Output;
 use super::session::{Limits, Session, symbols};
 use super::store_args::StoreArgs;
-use super::target_args::{TargetArgs, compile, target_name};
+use super::target_args::{TargetArgs, compile, duration, target_name};
+use super::turns::{take_turns, turn};
+use super::write::shown;
 use crate::engine::{Dictionary, Workers};
+use crate::report::Given;
 use crate::sandbox::{Candidate, CodeCache, Settings};
 use crate::store::Store;
 use anyhow::Context;
@@ -21,11 +24,11 @@ use std::time::Duration;
 /// Flags of `run`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The modules to fuzz, wasm or wat; several share the time
+    /// The modules to fuzz, wasm or wat; several take turns
     #[arg(required = true, value_name = "WASM")]
     targets: Vec<PathBuf>,
-    /// Stop after this time: 30s, 10m, 8h
-    #[arg(short, long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    /// Stop after this time: 30s, 10m, 8h; several targets share it
+    #[arg(short, long, value_name = "TIME", value_parser = duration)]
     time: Option<Duration>,
     /// Stop after this many executions of each target
     #[arg(short = 'n', long, value_name = "N")]
@@ -77,6 +80,8 @@ enum StopOn {
     Never,
 }
 
+/// A larger dictionary is refused, in bytes.
+const DICTIONARY_BYTES_MAX: u64 = 16 << 20;
 /// More threads than this are refused.
 const JOBS_MAX: usize = 1024;
 
@@ -114,35 +119,44 @@ impl Args {
             stop_on_first: self.stop_on == StopOn::First,
         };
 
-        let (mut executed, mut found) = (0, false);
-        for ((target, symbols), name) in targets.into_iter().zip(symbols).zip(names) {
+        let given = Given {
+            corpus: !self.corpus.is_empty(),
+            dictionary: self.dict.is_some(),
+            end: self.time.is_some() || self.execs.is_some(),
+        };
+        let sessions = targets.into_iter().zip(symbols).zip(names).map(|((target, symbols), name)| Session {
+            name,
+            dictionary: dictionary.clone().with_constants_of(&target.bytes),
+            target: Arc::new(target),
+            store: &store,
+            workers: &workers,
+            ending: &ending,
+            jobs,
+            seed,
+            limits,
+            given,
+            shrink: !self.no_shrink,
+            symbols,
+        });
+        let sessions: Vec<_> = sessions.collect();
+        let first_inputs = |session: &Session<'_>| {
             let mut seeds = seeds.clone();
-            seeds.extend(repository_seeds(&store, &name, &target.settings)?);
-            let dictionary = dictionary.clone().with_constants_of(&target.bytes);
-            let session = Session {
-                name,
-                target: Arc::new(target),
-                store: &store,
-                workers: &workers,
-                ending: &ending,
-                jobs,
-                seed,
-                dictionary,
-                limits,
-                shrink: !self.no_shrink,
-                symbols,
-            };
-            let done = session.run(&seeds, &mut *reporter)?;
-            executed += done.execs;
-            found |= !done.findings.is_empty();
-            if ending.is_signalled() {
-                break;
-            }
-        }
+            seeds.extend(repository_seeds(&store, &session.name, &session.target.settings)?);
+            Ok(seeds)
+        };
+        let done = take_turns(
+            &sessions,
+            &first_inputs,
+            &|session| turn(session.limits.time),
+            &|| ending.is_signalled(),
+            &mut *reporter,
+        )?;
+        let executed = done.iter().any(|done| done.execs > 0);
+        let found = done.iter().any(|done| !done.findings.is_empty());
         Ok(match (found, executed) {
             (true, _) => Exit::Findings,
-            (false, 0) => Exit::NothingExecuted,
-            (false, _) => Exit::Clean,
+            (false, false) => Exit::NothingExecuted,
+            (false, true) => Exit::Clean,
         })
     }
 
@@ -156,8 +170,8 @@ impl Args {
 
     fn dictionary(&self) -> Result<Dictionary, Fault> {
         let Some(path) = &self.dict else { return Ok(Dictionary::default()) };
-        let read = || Dictionary::parse(&std::fs::read_to_string(path)?);
-        read().with_context(|| format!("failed to read dictionary `{}`", path.display())).blame_user()
+        let read = || Dictionary::parse(&String::from_utf8(read_at_most(path, DICTIONARY_BYTES_MAX, "")?)?);
+        read().with_context(|| format!("failed to read dictionary `{}`", shown(path))).blame_user()
     }
 }
 

@@ -7,8 +7,9 @@ use super::exit::Fault;
 use super::findings::new_record;
 use super::queue::{self, Queue};
 use super::shrinking::{Shrinking, limits_in_campaign, signature_of};
+use super::write::{shown, warning};
 use crate::engine::{Campaign, Dictionary, Failure, Found, Mutator, Round, Testcase, Workers};
-use crate::report::{self, AdviceFacts, Advisor, Event, Reporter, StatsFiles, Symbols};
+use crate::report::{self, AdviceFacts, Advisor, Event, Given, Reporter, StatsFiles, Symbols};
 use crate::sandbox::{Outcome, Target};
 use crate::store::{FindingId, FindingRecord, Store};
 use anyhow::{Context, Result, ensure};
@@ -24,7 +25,7 @@ const WRITE_EVERY: Duration = Duration::from_millis(200);
 const NOT_REACHED_MAX: usize = 5;
 
 /// When to stop.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Limits {
     pub(super) time: Option<Duration>,
     pub(super) execs: Option<u64>,
@@ -33,7 +34,7 @@ pub(super) struct Limits {
     pub(super) stop_on_first: bool,
 }
 
-/// A campaign with everything around it.
+/// What a campaign needs, and everything around it.
 pub(super) struct Session<'a> {
     pub(super) name: String,
     pub(super) target: Arc<Target>,
@@ -45,85 +46,40 @@ pub(super) struct Session<'a> {
     pub(super) seed: u64,
     pub(super) dictionary: Dictionary,
     pub(super) limits: Limits,
+    /// What need not be advised.
+    pub(super) given: Given,
     /// Look for a smaller input of each finding.
     pub(super) shrink: bool,
     /// Where lines are looked up.
     pub(super) symbols: Symbols,
 }
 
-impl Session<'_> {
-    /// Fuzzes from `seeds` and the stored corpus until a limit is reached.
-    pub(super) fn run(&self, seeds: &[Vec<u8>], reporter: &mut dyn Reporter) -> Result<report::Done, Fault> {
-        let queue = Queue::default();
-        std::thread::scope(|scope| {
-            let (sender, receiver) = queue.ends();
-            let writer = scope.spawn(|| self.write_testcases(receiver));
-            let mut view = View::new(self, reporter, sender)?;
-            let result = self.campaign(seeds, &mut view);
-            // The corpus is safe before the end is told.
-            view.testcases = None;
-            let written = writer.join().expect("the writer doesn't panic");
-            // Without its writer a campaign ends at once, and why the writer ended is the reason.
-            written?;
-            let (campaign, started, stopped) = result?;
-            let done = view.done(&campaign, started.elapsed(), stopped);
-            view.tell(&[Event::Done(done.clone())])?;
-            Ok(done)
-        })
-    }
+/// A campaign that has begun, and goes on in turns. What it finds depends on its rounds alone, not on where turns end.
+pub(super) struct Running<'a> {
+    session: &'a Session<'a>,
+    campaign: Campaign,
+    /// What the first round executes, until it did.
+    seeds: Option<Vec<Vec<u8>>>,
+    view: View<'a>,
+    /// Why it ended.
+    stopped: Option<String>,
+}
 
-    /// Returns the campaign, when it began, and why it ended.
-    fn campaign(&self, seeds: &[Vec<u8>], view: &mut View<'_>) -> Result<(Campaign, Instant, String), Fault> {
-        let mut seeds = seeds.to_vec();
+impl<'a> Session<'a> {
+    /// Begins a campaign with `seeds` and the stored corpus; executes nothing yet.
+    pub(super) fn begin(&'a self, mut seeds: Vec<Vec<u8>>) -> Result<Running<'a>, Fault> {
         seeds.extend(self.stored_corpus()?);
         // One order, wherever the inputs came from and however they were called.
         seeds.sort_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
         seeds.dedup();
-        view.start(seeds.len())?;
-        let mutator = Mutator::new(self.dictionary.clone());
-        let mut campaign = Campaign::new(self.target.clone(), self.seed, mutator);
-        let started = Instant::now();
-        let limit = self.limits.time.map(|time| started + time);
-        self.ending.limit(limit);
-        let signature = |outcome: &Outcome| signature_of(outcome, &self.symbols);
-        let execs_max = self.limits.execs.unwrap_or(u64::MAX);
-
-        let mut round = campaign.start(self.workers, &seeds, execs_max, &signature)?;
-        let stopped = loop {
-            if let Some(finished) = &round {
-                view.round(&campaign, finished, started.elapsed())?;
-            }
-            let left = execs_max.saturating_sub(campaign.totals().execs);
-            if self.ending.is_signalled() {
-                break "interrupted".to_owned();
-            }
-            if left == 0 {
-                break format!("--execs {execs_max} reached");
-            }
-            if limit.is_some_and(|limit| Instant::now() >= limit) {
-                break "--time reached".to_owned();
-            }
-            if self.limits.seeds_only && !campaign.has_seeds() {
-                break "all inputs executed".to_owned();
-            }
-            if self.limits.stop_on_first && campaign.failures().len() > 0 {
-                break "first finding".to_owned();
-            }
-            if round.is_none() {
-                break "interrupted".to_owned();
-            }
-            round = campaign.step(self.workers, left, &signature)?;
-        };
-        self.ending.limit(None);
-        let rest = campaign.finish();
-        view.round(&campaign, &rest, started.elapsed())?;
-        Ok((campaign, started, stopped))
+        let campaign = Campaign::new(self.target.clone(), self.seed, Mutator::new(self.dictionary.clone()));
+        Ok(Running { session: self, campaign, seeds: Some(seeds), view: View::new(self)?, stopped: None })
     }
 
     fn stored_corpus(&self) -> Result<Vec<Vec<u8>>> {
         let loaded = self.store.load_corpus(&self.name, self.target.settings.input_bytes_max.into())?;
         for (_, error) in &loaded.damaged {
-            eprintln!("warning: left out of the corpus of `{}` for good: {error:#}", self.name);
+            warning!("left out of the corpus of `{}` for good: {error:#}", self.name);
         }
         self.store.remove_from_corpus(&self.name, &loaded.damaged.iter().map(|(input, _)| *input).collect())?;
         Ok(loaded.inputs.into_iter().map(|(_, bytes)| bytes).collect())
@@ -139,22 +95,123 @@ impl Session<'_> {
     }
 }
 
+impl Running<'_> {
+    /// Goes on until `time` has passed or a limit is reached, for a round at least.
+    pub(super) fn turn(&mut self, time: Option<Duration>, reporter: &mut dyn Reporter) -> Result<(), Fault> {
+        self.with_writer(reporter, |running, out| {
+            if let Some(seeds) = running.seeds.take() {
+                running.view.start(out, seeds.len())?;
+                running.round(out, |campaign, workers, execs, signature| {
+                    campaign.start(workers, &seeds, execs, signature)
+                })?;
+            } else {
+                running.step(out)?;
+            }
+            while !running.has_ended() && time.is_none_or(|time| out.began.elapsed() < time) {
+                running.step(out)?;
+            }
+            if running.has_ended() { Ok(()) } else { running.view.status_now(out, &running.campaign) }
+        })
+    }
+
+    /// Whether a limit was reached, or the campaign was interrupted.
+    pub(super) fn has_ended(&self) -> bool {
+        self.stopped.is_some()
+    }
+
+    /// Ends the campaign, and tells how it did.
+    pub(super) fn end(mut self, reporter: &mut dyn Reporter) -> Result<report::Done, Fault> {
+        self.with_writer(reporter, |running, out| {
+            let rest = running.campaign.finish();
+            running.view.round(out, &running.campaign, &rest)
+        })?;
+        // The corpus is safe before the end is told.
+        let stopped = self.stopped.take().unwrap_or_else(|| "interrupted".to_owned());
+        let done = self.view.done(&self.campaign, stopped);
+        self.view.tell(reporter, &[Event::Done(done.clone())])?;
+        Ok(done)
+    }
+
+    fn step(&mut self, out: &mut Outlet<'_>) -> Result<()> {
+        self.round(out, |campaign, workers, execs, signature| campaign.step(workers, execs, signature))
+    }
+
+    /// Executes a round and tells of it.
+    fn round(
+        &mut self,
+        out: &mut Outlet<'_>,
+        execute: impl FnOnce(&mut Campaign, &Workers, u64, &dyn Fn(&Outcome) -> String) -> Result<Option<Round>>,
+    ) -> Result<()> {
+        let Session { workers, limits, symbols, .. } = self.session;
+        let execs_max = limits.execs.unwrap_or(u64::MAX);
+        let left = execs_max.saturating_sub(self.campaign.totals().execs);
+        let signature = |outcome: &Outcome| signature_of(outcome, symbols);
+        let round = execute(&mut self.campaign, workers, left, &signature)?;
+        if let Some(round) = &round {
+            self.view.round(out, &self.campaign, round)?;
+        }
+        self.stopped = self.limit(out).or_else(|| round.is_none().then(|| "interrupted".to_owned()));
+        Ok(())
+    }
+
+    /// The limit that was reached.
+    fn limit(&self, out: &Outlet<'_>) -> Option<String> {
+        let Limits { time, execs, stop_on_first, seeds_only } = self.session.limits;
+        match execs {
+            _ if self.session.ending.is_signalled() => Some("interrupted".to_owned()),
+            Some(execs) if self.campaign.totals().execs >= execs => Some(format!("--execs {execs} reached")),
+            _ if time.is_some_and(|time| self.view.elapsed(out) >= time) => Some("--time reached".to_owned()),
+            _ if seeds_only && !self.campaign.has_seeds() => Some("all inputs executed".to_owned()),
+            _ if stop_on_first && self.campaign.failures().len() > 0 => Some("first finding".to_owned()),
+            _ => None,
+        }
+    }
+
+    /// Does `job` while another thread writes the testcases that it finds; these are safe when it returns.
+    fn with_writer(
+        &mut self,
+        reporter: &mut dyn Reporter,
+        job: impl FnOnce(&mut Self, &mut Outlet<'_>) -> Result<()>,
+    ) -> Result<(), Fault> {
+        let (queue, began, session) = (Queue::default(), Instant::now(), self.session);
+        session.ending.limit(session.limits.time.map(|time| began + time.saturating_sub(self.view.spent)));
+        let result = std::thread::scope(|scope| {
+            let (testcases, receiver) = queue.ends();
+            let writer = scope.spawn(|| session.write_testcases(receiver));
+            let result = job(self, &mut Outlet { reporter, testcases, began });
+            let written = writer.join().expect("the writer doesn't panic");
+            // Without its writer a campaign ends at once, and why the writer ended is the reason.
+            written.and(result)
+        });
+        session.ending.limit(None);
+        self.view.spent += began.elapsed();
+        Ok(result?)
+    }
+}
+
+/// Where a turn's news go.
+struct Outlet<'a> {
+    reporter: &'a mut dyn Reporter,
+    /// To where new testcases are stored.
+    testcases: queue::End<'a>,
+    /// When the turn began.
+    began: Instant,
+}
+
 /// What is told about a campaign, and written to the store.
 struct View<'a> {
     session: &'a Session<'a>,
-    reporter: &'a mut dyn Reporter,
     /// AFL's files in the target's folder of the store.
     stats: StatsFiles,
-    /// Where a round's new testcases go to be stored, until the campaign ends.
-    testcases: Option<queue::End<'a>>,
-    symbols: &'a Symbols,
     advisor: Advisor,
     findings: BTreeMap<String, report::Finding>,
+    /// Time in turns before this one.
+    spent: Duration,
     last_status: Option<Duration>,
 }
 
 impl<'a> View<'a> {
-    fn new(session: &'a Session<'a>, reporter: &'a mut dyn Reporter, testcases: queue::End<'a>) -> Result<Self> {
+    fn new(session: &'a Session<'a>) -> Result<Self> {
         let dir = session.store.target_dir(&session.name)?;
         let about = report::Campaign {
             target: session.name.clone(),
@@ -162,25 +219,28 @@ impl<'a> View<'a> {
             pid: std::process::id(),
             command_line: std::env::args().collect::<Vec<_>>().join(" "),
         };
-        std::fs::create_dir_all(&dir).with_context(|| format!("failed to create `{}`", dir.display()))?;
+        std::fs::create_dir_all(&dir).with_context(|| format!("failed to create `{}`", shown(&dir)))?;
         Ok(Self {
             session,
-            reporter,
             stats: StatsFiles::create(&dir, about).context("failed to write statistics")?,
-            testcases: Some(testcases),
-            symbols: &session.symbols,
             advisor: Advisor::new(),
             findings: BTreeMap::new(),
+            spent: Duration::ZERO,
             last_status: None,
         })
     }
 
-    fn tell(&mut self, events: &[Event]) -> Result<()> {
-        self.reporter.report_all(events)?;
+    fn tell(&mut self, reporter: &mut dyn Reporter, events: &[Event]) -> Result<()> {
+        reporter.report_all(events)?;
         self.stats.report_all(events).context("failed to write statistics")
     }
 
-    fn start(&mut self, seeds: usize) -> Result<()> {
+    /// Time in turns.
+    fn elapsed(&self, out: &Outlet<'_>) -> Duration {
+        self.spent + out.began.elapsed()
+    }
+
+    fn start(&mut self, out: &mut Outlet<'_>, seeds: usize) -> Result<()> {
         let Session { name, target, seed, jobs, .. } = self.session;
         let start = report::Start {
             target: name.clone(),
@@ -191,14 +251,13 @@ impl<'a> View<'a> {
             seed: *seed,
             jobs: *jobs as u64,
         };
-        self.tell(&[Event::Start(start)])
+        self.tell(out.reporter, &[Event::Start(start)])
     }
 
-    fn round(&mut self, campaign: &Campaign, round: &Round, elapsed: Duration) -> Result<()> {
+    fn round(&mut self, out: &mut Outlet<'_>, campaign: &Campaign, round: &Round) -> Result<()> {
         // A round's are sent and told together: it may have hundreds, and each time somebody is woken up.
         let testcases: Vec<_> = round.found.iter().map(|found| campaign.testcase(found)).collect();
-        let sender = self.testcases.as_ref().expect("it is taken after the campaign");
-        let sent = sender.send(testcases.iter().map(|testcase| (testcase.id, testcase.bytes.clone())));
+        let sent = out.testcases.send(testcases.iter().map(|testcase| (testcase.id, testcase.bytes.clone())));
         ensure!(sent, "the corpus can't be written any more");
         let new_edges: Vec<_> = round
             .found
@@ -206,17 +265,24 @@ impl<'a> View<'a> {
             .zip(testcases)
             .filter_map(|(found, testcase)| self.new_edge(campaign, found, testcase))
             .collect();
-        self.tell(&new_edges)?;
+        self.tell(out.reporter, &new_edges)?;
         for failure in &round.failures {
-            self.failure(failure)?;
+            self.failure(out, failure)?;
         }
+        let elapsed = self.elapsed(out);
         if self.last_status.is_none_or(|last| elapsed - last >= STATUS_EVERY) {
-            self.last_status = Some(elapsed);
-            let status = self.status(campaign, elapsed);
-            self.tell(&[Event::Status(status)])?;
-            self.advise(campaign)?;
+            self.status_now(out, campaign)?;
+            self.advise(out, campaign)?;
         }
         Ok(())
+    }
+
+    /// Tells where the campaign stands.
+    fn status_now(&mut self, out: &mut Outlet<'_>, campaign: &Campaign) -> Result<()> {
+        let elapsed = self.elapsed(out);
+        self.last_status = Some(elapsed);
+        let status = self.status(campaign, elapsed);
+        self.tell(out.reporter, &[Event::Status(status)])
     }
 
     /// What is told of a testcase, if it reached new edges.
@@ -229,20 +295,20 @@ impl<'a> View<'a> {
             execs: campaign.totals().execs,
             new: found.new_edges.len() as u64,
             edges: found.edges as u64,
-            function: self.symbols.name(campaign.target().edges.edges[first as usize].function).into_owned(),
+            function: self.session.symbols.name(campaign.target().edges.edges[first as usize].function).into_owned(),
         }))
     }
 
     /// Stores a failure and what is seen while it is shrunk, and tells it.
-    fn failure(&mut self, failure: &Failure) -> Result<()> {
+    fn failure(&mut self, out: &mut Outlet<'_>, failure: &Failure) -> Result<()> {
         let Session { name, target, store, seed, workers, shrink, .. } = self.session;
-        let shrinking = Shrinking { target, symbols: self.symbols, workers };
+        let shrinking = Shrinking { target, symbols: &self.session.symbols, workers };
         let execution = if target.takes_choices() { shrinking.execute(&failure.input)? } else { None };
         let execution = execution.unwrap_or_else(|| Execution::unseen(failure.outcome.clone()));
         let record = FindingRecord {
             found_at_execs: failure.execs,
             seed: *seed,
-            ..new_record(store, name, target, self.symbols, &execution, &failure.signature, &failure.input)?
+            ..new_record(store, name, target, &self.session.symbols, &execution, &failure.signature, &failure.input)?
         };
         let mut kept = store.add_finding(&record, &failure.input).context("failed to store a finding")?;
         let mut others = Vec::new();
@@ -260,7 +326,7 @@ impl<'a> View<'a> {
             let is_new = !self.findings.contains_key(&finding.signature);
             self.findings.insert(finding.signature.clone(), finding.clone());
             if is_new {
-                self.tell(&[Event::Finding(finding)])?;
+                self.tell(out.reporter, &[Event::Finding(finding)])?;
             }
         }
         Ok(())
@@ -271,9 +337,9 @@ impl<'a> View<'a> {
         let Session { name, target, store, workers, .. } = self.session;
         let record = store.finding(name, id)?;
         let bytes = store.finding_input(&record)?;
-        let shrinking = Shrinking { target, symbols: self.symbols, workers };
+        let shrinking = Shrinking { target, symbols: &self.session.symbols, workers };
         let execution = if target.takes_choices() { shrinking.execute(&bytes)? } else { None };
-        let drawn = execution.and_then(|execution| execution.decoded(target, self.symbols, &[]));
+        let drawn = execution.and_then(|execution| execution.decoded(target, &self.session.symbols, &[]));
         let bytes = report::preview(&bytes, report::PREVIEW_COLUMNS);
         Ok(report::Finding {
             target: name.clone(),
@@ -288,7 +354,7 @@ impl<'a> View<'a> {
         })
     }
 
-    fn advise(&mut self, campaign: &Campaign) -> Result<()> {
+    fn advise(&mut self, out: &mut Outlet<'_>, campaign: &Campaign) -> Result<()> {
         let totals = campaign.totals();
         let facts = AdviceFacts {
             target: self.session.name.clone(),
@@ -303,8 +369,9 @@ impl<'a> View<'a> {
             hangs: totals.hangs,
             fuel: 0,
             hottest: None,
+            given: self.session.given,
         };
-        self.advisor.observe(&facts).map_or(Ok(()), |advice| self.tell(&[Event::Advice(advice)]))
+        self.advisor.observe(&facts).map_or(Ok(()), |advice| self.tell(out.reporter, &[Event::Advice(advice)]))
     }
 
     fn status(&self, campaign: &Campaign, elapsed: Duration) -> report::Status {
@@ -322,8 +389,8 @@ impl<'a> View<'a> {
         }
     }
 
-    fn done(&self, campaign: &Campaign, elapsed: Duration, stopped: String) -> report::Done {
-        let status = self.status(campaign, elapsed);
+    fn done(&self, campaign: &Campaign, stopped: String) -> report::Done {
+        let status = self.status(campaign, self.spent);
         report::Done {
             target: status.target,
             module: self.session.target.id,
@@ -362,7 +429,7 @@ impl<'a> View<'a> {
         unreached
             .into_iter()
             .take(NOT_REACHED_MAX)
-            .map(|(_, function)| self.symbols.name(function).into_owned())
+            .map(|(_, function)| self.session.symbols.name(function).into_owned())
             .collect()
     }
 }

@@ -2,17 +2,20 @@
 
 use super::debug_info::{DebugInfoArgs, Found};
 use super::drawn::Execution;
-use super::exit::{Exit, Fault, Verdict};
+use super::exit::{Exit, Fault, UserError, Verdict};
 use super::findings;
 use super::input::one_match;
-use super::output::{self, say};
+use super::output;
 use super::session::symbols;
 use super::store_args::StoreArgs;
+use super::write::{Out, lines, say, say_json, warning};
+use crate::report::text::grouped;
 use crate::report::{self, Decoded, Symbols};
 use crate::sandbox::Executor;
-use crate::store::{FindingRecord, Match, Store};
+use crate::store::{FindingRecord, InputId, Match, Store};
 use anyhow::{Context, Result};
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -47,6 +50,9 @@ struct Finding<'a> {
 impl Args {
     pub(super) fn run(self) -> Verdict {
         let store = self.store.open_existing()?;
+        if let Some(id) = self.input(&store)? {
+            return self.show_input(&store, id);
+        }
         let found = one_match(&store, &self.hash)?;
         let (finding, object) = match &found {
             Match::Finding { target, id } => {
@@ -63,17 +69,77 @@ impl Args {
         let bytes = store.get(object)?;
         let finding = finding.as_ref().filter(|_| !self.raw).map(|record| Finding::new(&store, record, &bytes));
         if self.raw {
-            std::io::stdout().write_all(&bytes)?;
+            Out.write_all(&bytes)?;
         } else if self.json {
-            let json = match &finding {
-                Some(finding) => serde_json::to_string(finding),
-                None => serde_json::to_string(
-                    &serde_json::json!({ "object": object, "bytes": bytes.len(), "is": found.to_string() }),
-                ),
-            };
-            say!("{}", json.context("failed to write JSON")?);
+            match &finding {
+                Some(finding) => say_json(finding)?,
+                None => {
+                    say_json(&serde_json::json!({ "object": object, "bytes": bytes.len(), "is": found.to_string() }))?;
+                }
+            }
         } else {
             print(&found, finding.as_ref(), &bytes)?;
+        }
+        Ok(Exit::Clean)
+    }
+
+    /// The input that the hash means, whatever it shows: a finding has a hash of its own.
+    fn input(&self, store: &Store) -> Result<Option<InputId>, Fault> {
+        let prefix = self.hash.to_ascii_lowercase();
+        let begins = |id: String| id.starts_with(&prefix);
+        let mut inputs = BTreeSet::new();
+        for found in store.resolve(&self.hash).blame_user()? {
+            match found {
+                Match::Input { id, .. } => drop(inputs.insert(id)),
+                Match::Finding { target, id } if !begins(id.to_string()) => {
+                    let record = store.finding(&target, id)?;
+                    if !begins(record.input.to_string()) {
+                        return Ok(None);
+                    }
+                    inputs.insert(record.input);
+                }
+                _ => return Ok(None),
+            }
+        }
+        Ok(inputs.pop_first().filter(|_| inputs.is_empty()))
+    }
+
+    /// Shows an input, and who has it.
+    fn show_input(&self, store: &Store, id: InputId) -> Verdict {
+        let bytes = store.get(id.into())?;
+        if self.raw {
+            Out.write_all(&bytes)?;
+            return Ok(Exit::Clean);
+        }
+        let mut targets = Vec::new();
+        for target in store.targets()? {
+            if store.corpus(&target.name)?.iter().any(|entry| entry.input == id) {
+                targets.push(target.name);
+            }
+        }
+        let has_it =
+            |record: &FindingRecord| record.input == id || record.former.iter().any(|former| former.input == id);
+        let findings: Vec<_> = store.findings(None)?.into_iter().filter(has_it).collect();
+        let size = bytes.len() as u64;
+        if self.json {
+            let ids: Vec<_> = findings.iter().map(|record| record.id).collect();
+            say_json(&serde_json::json!({
+                "input": id, "bytes": size, "targets": targets, "findings": ids,
+                // As older versions said it.
+                "object": id, "is": format!("input {id} of {}", targets.join(", ")),
+            }))?;
+            return Ok(Exit::Clean);
+        }
+        say!("input {id}");
+        say!("{}", report::preview(&bytes, report::PREVIEW_COLUMNS));
+        lines(&dump(&bytes))?;
+        if !targets.is_empty() {
+            say!("in the corpus of {}", targets.join(", "));
+        }
+        for record in findings {
+            let how = if record.input == id { "shows" } else { "was shrunk to show" };
+            let (id, failure) = (record.id.to_string(), output::failure(&record.kind, &record.signature));
+            say!("{how} finding {} of {}: {failure}", &id[..8], record.target);
         }
         Ok(Exit::Clean)
     }
@@ -91,11 +157,33 @@ impl Args {
     }
 }
 
+/// Lines of a dump, at most.
+const DUMP_LINES_MAX: usize = 16;
+
+/// The beginning of an input as `hexdump -C` shows it, if a preview has no room for all of it.
+fn dump(bytes: &[u8]) -> Vec<String> {
+    const LINE_BYTES: usize = 16;
+    if bytes.len() <= LINE_BYTES {
+        return Vec::new();
+    }
+    let line = |(number, bytes): (usize, &[u8])| {
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x} ")).collect();
+        let text = bytes.iter().map(|&byte| if (b' '..=b'~').contains(&byte) { char::from(byte) } else { '.' });
+        format!("  {:08x}  {hex:48} |{}|", number * LINE_BYTES, text.collect::<String>())
+    };
+    let mut dump: Vec<_> = bytes.chunks(LINE_BYTES).enumerate().take(DUMP_LINES_MAX).map(line).collect();
+    let left = bytes.len().saturating_sub(DUMP_LINES_MAX * LINE_BYTES);
+    if left > 0 {
+        dump.push(format!("  and {} more bytes; `fuzzbox show --raw` writes all", grouped(left as u64)));
+    }
+    dump
+}
+
 impl<'a> Finding<'a> {
     fn new(store: &Store, record: &'a FindingRecord, input: &[u8]) -> Self {
         let decoded = record.drawn.as_ref().and_then(|_| {
             let decoded = decoded(store, record, input);
-            decoded.inspect_err(|error| eprintln!("warning: what was drawn is not known: {error:#}")).ok()?
+            decoded.inspect_err(|error| warning!("what was drawn is not known: {error:#}")).ok()?
         });
         Self { record, decoded }
     }
@@ -112,7 +200,7 @@ fn print(found: &Match, finding: Option<&Finding<'_>>, bytes: &[u8]) -> std::io:
     say!("{found}");
     if let Some(Finding { record: finding, .. }) = finding {
         say!("{}", output::failure(&finding.kind, &finding.signature));
-        say!("{}", output::frames(&finding.frames));
+        lines(&output::frames(&finding.frames))?;
         say!("module {}", finding.module);
         say!("input  {}", finding.input);
         say!("settings {}", finding.settings);
@@ -125,8 +213,23 @@ fn print(found: &Match, finding: Option<&Finding<'_>>, bytes: &[u8]) -> std::io:
     }
     say!("{}", report::preview(bytes, report::PREVIEW_COLUMNS));
     if let Some(Finding { record, decoded }) = finding {
-        std::io::stdout().write_all(output::drawn(decoded.as_ref()).as_bytes())?;
+        lines(&output::drawn(decoded.as_ref()))?;
         say!("fuzzbox repro {}", &record.id.to_string()[..8]);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dump_has_offsets_bytes_and_text_and_an_end() {
+        assert_eq!(dump(b"short"), Vec::<String>::new());
+        let lines = dump(b"0123456789abcdef\x1b[2J");
+        assert_eq!(lines[0], "  00000000  30 31 32 33 34 35 36 37 38 39 61 62 63 64 65 66  |0123456789abcdef|");
+        assert_eq!(lines[1], "  00000010  1b 5b 32 4a                                      |.[2J|");
+        let long = dump(&[0; 1000]);
+        assert_eq!((long.len(), &*long[16]), (17, "  and 744 more bytes; `fuzzbox show --raw` writes all"));
+    }
 }

@@ -7,11 +7,12 @@ use super::ending::Ending;
 use super::exit::{Exit, Fault, UserError, Verdict};
 use super::findings::{self, new_record};
 use super::input;
-use super::output::{self, say};
+use super::output;
 use super::session::symbols;
 use super::shrinking::{Shrinking, signature_of};
 use super::store_args::StoreArgs;
 use super::target_args::{TargetArgs, compile, target_name};
+use super::write::{lines, say, say_json, shown};
 use crate::engine::Workers;
 use crate::engine::shrink::{Certificate, Limits, PassCount, ShrinkReport, ShrunkInput};
 use crate::report::{self, Decoded, Symbols};
@@ -115,7 +116,7 @@ impl Args {
         let shrunk = shrinking.shrink(&input, &signature, limits)?.context("it did not fail twice in the same way")?;
         if let Some(path) = &self.output {
             let write = std::fs::write(path, &shrunk.input);
-            write.with_context(|| format!("failed to write `{}`", path.display())).blame_user()?;
+            write.with_context(|| format!("failed to write `{}`", shown(path))).blame_user()?;
         }
         // A finding of another build of fuzzbox may have had another signature.
         let finding = finding.filter(|finding| finding.signature == signature);
@@ -142,7 +143,7 @@ impl Args {
         let kind = outcome.name().to_owned();
         let summary = Summary { drawn, ..Summary::new(name, finding, kind, signature, &input, &shrunk) };
         if self.json {
-            say!("{}", serde_json::to_string(&summary).context("failed to write JSON")?);
+            say_json(&summary)?;
         } else {
             let (left, part) = parts(&target, &shrunk.input);
             let (from, _) = parts(&target, &input);
@@ -161,6 +162,7 @@ impl Args {
 
     fn finding(&self, hash: &str) -> Result<Subject, Fault> {
         if Path::new(hash).is_file() {
+            let hash = shown(Path::new(hash));
             return Err(anyhow!(
                 "`{hash}` is a file: which module does it make fail?\nhelp: `fuzzbox shrink WASM {hash}`"
             ))
@@ -180,6 +182,7 @@ impl Args {
         let candidate = self.flags.candidate(module)?;
         let mut inputs = input::read(typed, &candidate.settings, || self.store.open_existing())?;
         if inputs.len() != 1 {
+            let typed = shown(Path::new(typed));
             return Err(anyhow!("`{typed}` holds {} inputs; one is shrunk at a time", inputs.len())).blame_user();
         }
         let input = inputs.remove(0).1;
@@ -248,7 +251,7 @@ impl Summary {
         } else if !self.fixed_point {
             say!("it may become smaller yet: it was stopped early");
         }
-        std::io::Write::write_all(&mut std::io::stdout(), output::drawn(self.drawn.as_ref()).as_bytes())?;
+        lines(&output::drawn(self.drawn.as_ref()))?;
         // What was drawn says so itself.
         for [start, end] in self.free.iter().filter(|_| self.drawn.is_none()) {
             if *end == start + 1 {
@@ -261,7 +264,7 @@ impl Summary {
             say!("another failure on the way: {slip}");
         }
         if let Some(path) = output {
-            say!("written to {}", path.display());
+            say!("written to {}", shown(path));
         }
         if let Some(finding) = &self.finding {
             say!("fuzzbox repro {}", &finding.to_string()[..8]);

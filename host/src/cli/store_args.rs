@@ -1,6 +1,7 @@
 //! Where the store is.
 
 use super::exit::{Fault, UserError};
+use super::write::shown;
 use crate::sandbox::CodeCache;
 use crate::store::Store;
 use anyhow::Context;
@@ -39,7 +40,7 @@ impl StoreArgs {
             }
         };
         if !dir.exists() {
-            return Err(anyhow::anyhow!("there is no store at `{}`", dir.display())).blame_user();
+            return Err(anyhow::anyhow!("there is no store at `{}`", shown(&dir))).blame_user();
         }
         Ok(Store::open_existing(&dir)?)
     }

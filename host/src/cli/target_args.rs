@@ -2,13 +2,15 @@
 
 use super::compiling;
 use super::exit::{Fault, UserError};
+use super::input::read_at_most;
+use super::write::shown;
 use crate::report::Reporter;
 use crate::report::text::size;
 use crate::sandbox::{Candidate, CodeCache, EntryArgs, Settings, Stub, Target};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
-use std::io::Read;
 use std::path::Path;
+use std::time::Duration;
 
 /// A larger module is refused, in bytes.
 const MODULE_BYTES_MAX: u64 = 512 << 20;
@@ -63,6 +65,15 @@ pub(super) fn bytes(text: &str) -> Result<u64, String> {
         .map_err(|_| "a size is a number with a unit, such as 64KiB or 1MiB".to_owned())
 }
 
+/// Parses a duration, which is longer than nothing: `30s`, `10m`, `1h 30m`.
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
+    match humantime::parse_duration(text) {
+        Ok(Duration::ZERO) => Err("it must be longer than nothing, such as 30s or 10m".to_owned()),
+        Ok(duration) => Ok(duration),
+        Err(_) => Err("a duration is a number with a unit, such as 30s, 10m or 8h".to_owned()),
+    }
+}
+
 impl TargetArgs {
     /// What was typed, as what it means.
     pub(super) fn settings(&self) -> Result<Settings, Fault> {
@@ -105,9 +116,10 @@ impl TargetArgs {
 /// Reads the module at `path`, and finds out whether it can be a target under `settings`. What else can be refused is to be
 /// refused before [`compile`] is called.
 pub(super) fn candidate(path: &Path, settings: Settings) -> Result<Candidate, Fault> {
-    let shown = path.display();
+    let shown = shown(path);
     let bytes = read_module(path).with_context(|| format!("failed to read target `{shown}`")).blame_user()?;
-    Candidate::new(&bytes, settings).with_context(|| format!("failed to load target `{shown}`")).blame_user()
+    let candidate = Candidate::new(&bytes, settings).map_err(|error| in_file(error, path));
+    candidate.with_context(|| format!("failed to load target `{shown}`")).blame_user()
 }
 
 /// Compiles what was read from `path`; `reporter` is told while that takes its time.
@@ -118,30 +130,43 @@ pub(super) fn compile(
     reporter: &mut dyn Reporter,
 ) -> Result<Target, Fault> {
     compiling::compile(&target_name(path), candidate, code, reporter)?
-        .with_context(|| format!("failed to load target `{}`", path.display()))
+        .with_context(|| format!("failed to load target `{}`", shown(path)))
         .blame_user()
+}
+
+/// Lets an error in wasm text name the file.
+pub(super) fn in_file(mut error: anyhow::Error, path: &Path) -> anyhow::Error {
+    if let Some(error) = error.downcast_mut::<wat::Error>() {
+        error.set_path(Path::new(&shown(path)));
+    }
+    error
 }
 
 /// Reads a module's file.
 pub(super) fn read_module(path: &Path) -> Result<Vec<u8>> {
-    let file = std::fs::File::open(path)?;
-    let metadata = file.metadata()?;
-    if metadata.is_dir() {
-        bail!("it is a directory");
-    }
-    let is_small = |length: u64| {
-        ensure!(length <= MODULE_BYTES_MAX, "it is larger than {}", size(MODULE_BYTES_MAX));
-        Ok(())
-    };
-    is_small(metadata.len())?;
-    let mut bytes = Vec::new();
-    // A pipe has no length to ask for.
-    file.take(MODULE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
-    is_small(bytes.len() as u64)?;
-    Ok(bytes)
+    read_at_most(path, MODULE_BYTES_MAX, "")
 }
 
 /// The name of the target at `path`: its file's stem.
 pub(super) fn target_name(path: &Path) -> String {
     path.file_stem().map_or_else(|| "target".to_owned(), |stem| stem.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_durations_have_units() {
+        assert_eq!(
+            ["30s", "10m", "1h 30m", "250ms"].map(|text| duration(text).unwrap().as_millis()),
+            [30_000, 600_000, 5_400_000, 250]
+        );
+        for bad in ["5", "abc", "", "-1s", "1 fortnight", "99999999999999999999s"] {
+            assert!(duration(bad).unwrap_err().contains("30s, 10m"), "{bad}");
+        }
+        assert!(duration("0s").unwrap_err().contains("longer than nothing"));
+        assert_eq!([bytes("64KiB"), bytes("1MiB"), bytes("10")], [Ok(65_536), Ok(1 << 20), Ok(10)]);
+        assert!(bytes("much").is_err());
+    }
 }

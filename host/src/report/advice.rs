@@ -37,6 +37,31 @@ pub struct AdviceFacts {
     pub fuel: u64,
     /// The function that used most of it, and how much.
     pub hottest: Option<(String, u64)>,
+    /// What need not be advised.
+    pub given: Given,
+}
+
+/// What whoever started the campaign gave it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Given {
+    /// First inputs: `--corpus`.
+    pub corpus: bool,
+    /// Words: `--dict`.
+    pub dictionary: bool,
+    /// When it ends: `--time` or `--execs`.
+    pub end: bool,
+}
+
+impl Given {
+    /// What may help that was not given: `inputs` with the flag for them, `words` with theirs.
+    fn missing(self, inputs: &str, words: &str) -> Option<String> {
+        let inputs = (!self.corpus).then(|| format!("{inputs} with --corpus DIR"));
+        let words = (!self.dictionary).then(|| format!("{words} with --dict FILE"));
+        match (inputs, words) {
+            (Some(inputs), Some(words)) => Some(format!("{inputs}, or {words}")),
+            (one, other) => one.or(other),
+        }
+    }
 }
 
 /// Says each thing once per campaign.
@@ -95,15 +120,13 @@ impl Topic {
         match self {
             Self::Deaf => (facts.execs >= EXECS_UNTIL_DEAF && facts.corpus <= 1).then(|| {
                 "every input takes the same path: the target may not read its input this way; `fuzzbox inspect` shows \
-                 how it is called, --entry or --file-arg change it"
+                 how it is called; --entry names another export, and after `--` an argument with `@@` is a file with the input"
                     .to_owned()
             }),
             Self::Rejected => is_share(facts.rejected, facts.execs, 90).then(|| {
-                format!(
-                    "the harness rejects {} of all inputs; give it valid ones to start from with --corpus DIR, or \
-                     the format's words with --dict FILE",
-                    percent(facts.rejected, facts.execs)
-                )
+                let missing = facts.given.missing("valid ones to start from", "the format's words");
+                let help = missing.map_or_else(String::new, |missing| format!("; give it {missing}"));
+                format!("the harness rejects {} of all inputs{help}", percent(facts.rejected, facts.execs))
             }),
             Self::Overruns => is_share(facts.overruns, facts.execs, 50).then(|| {
                 format!(
@@ -140,13 +163,12 @@ impl Topic {
                 let without = facts.execs.saturating_sub(facts.last_new_edge_execs);
                 // Finding the next edge takes longer and longer; twice the whole way until the last one is long.
                 let long = facts.last_new_edge_execs.saturating_mul(2).max(EXECS_WITHOUT_NEW_EDGE_MIN);
-                (without >= long).then(|| {
-                    format!(
-                        "no new edge in the last {} executions; more inputs with --corpus DIR or the format's words \
-                         with --dict FILE may help, --time and --execs end a campaign",
-                        count(without)
-                    )
-                })
+                let missing = facts.given.missing("more inputs", "the format's words");
+                let help = missing.map(|missing| format!("{missing}, may help"));
+                let end = (!facts.given.end).then(|| "--time or --execs end a campaign".to_owned());
+                let help: Vec<_> = help.into_iter().chain(end).collect();
+                (without >= long && !help.is_empty())
+                    .then(|| format!("no new edge in the last {} executions; {}", count(without), help.join("; ")))
             }
         }
     }
@@ -229,6 +251,24 @@ mod tests {
         let mut advisor = Advisor::new();
         assert!(said(&mut advisor, &deaf).contains("inspect"));
         assert_eq!(advisor.observe(&deaf), None);
+    }
+
+    #[test]
+    fn what_was_given_is_not_advised() {
+        let stuck = AdviceFacts { execs: 9_000_000, rejected: 8_900_000, ..facts() };
+        for corpus in [false, true] {
+            for (dictionary, end) in [(false, false), (true, false), (false, true), (true, true)] {
+                let given = Given { corpus, dictionary, end };
+                let mut advisor = Advisor::new();
+                let said: Vec<_> =
+                    std::iter::from_fn(|| advisor.observe(&AdviceFacts { given, ..stuck.clone() })).collect();
+                let text: String = said.iter().map(|advice| &*advice.message).collect();
+                assert_eq!(text.contains("--corpus"), !corpus, "{text}");
+                assert_eq!(text.contains("--dict"), !dictionary, "{text}");
+                assert_eq!(text.contains("--time") || text.contains("--execs"), !end, "{text}");
+                assert!(text.starts_with("the harness rejects 98 % of all inputs"), "{text}");
+            }
+        }
     }
 
     #[test]

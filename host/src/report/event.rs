@@ -1,9 +1,11 @@
 //! The one stream of events that every reporter consumes.
 
+use super::text::{counted, grouped};
 use super::{Decoded, is_failure_machinery, simplify};
 use crate::sandbox::Frame;
 use crate::store::{FindingId, InputId, ModuleId};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Something that happened in a campaign, as reporters see it. Everything is resolved to what a person or a tool reads:
 /// names, not indices. Serialised, an event is one line of `--reporter json`: `{"v":1,"event":"finding",...}`.
@@ -22,8 +24,12 @@ pub enum Event {
     Status(Status),
     /// Something looks wrong; names the flag that helps.
     Advice(Advice),
+    /// Files were imported.
+    Imported(Imported),
     /// The campaign of one target ended.
     Done(Done),
+    /// The campaign of one target never began, because all were ended.
+    NotStarted(NotStarted),
 }
 
 impl Event {
@@ -36,7 +42,9 @@ impl Event {
             Self::Finding(finding) => &finding.target,
             Self::Status(status) => &status.target,
             Self::Advice(advice) => &advice.target,
+            Self::Imported(imported) => &imported.target,
             Self::Done(done) => &done.target,
+            Self::NotStarted(not_started) => &not_started.target,
         }
     }
 }
@@ -260,4 +268,99 @@ pub struct Done {
     pub not_reached: Vec<String>,
     /// Why it ended: `--execs 1000 reached`, `interrupted`, ...
     pub stopped: String,
+}
+
+/// A target whose turn never came.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NotStarted {
+    /// The target's name.
+    pub target: String,
+}
+
+/// What became of files that were imported. Each is counted once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Files {
+    /// They show something new, and are kept.
+    pub new: u64,
+    /// They were kept before, or show nothing new.
+    pub known: u64,
+    /// The target fails.
+    pub failing: u64,
+    /// The target rejects them.
+    pub rejected: u64,
+    /// They can't be read, or are too long.
+    pub unreadable: u64,
+}
+
+impl Files {
+    /// How many files there are.
+    pub fn count(&self) -> u64 {
+        let Self { new, known, failing, rejected, unreadable } = self;
+        new + known + failing + rejected + unreadable
+    }
+
+    /// In words: `152 files: 3 new, 1 fails, 148 known`.
+    pub fn text(&self) -> String {
+        let Self { new, known, failing, rejected, unreadable } = *self;
+        let fails = if failing == 1 { "fails" } else { "fail" };
+        let parts =
+            [(new, "new"), (failing, fails), (rejected, "rejected"), (unreadable, "left out"), (known, "known")];
+        let parts = parts.iter().filter(|(count, _)| *count > 0);
+        let parts: Vec<_> = parts.map(|(count, what)| format!("{} {what}", grouped(*count))).collect();
+        format!("{}: {}", counted(self.count(), "file"), parts.join(", "))
+    }
+}
+
+/// What became of a directory of inputs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Imported {
+    /// The target's name.
+    pub target: String,
+    /// All files.
+    #[serde(flatten)]
+    pub all: Files,
+    /// The same by kind: `queue`, `crashes` and `hangs` of AFL++, `crash-*` and the like of libFuzzer, `inputs`.
+    pub kinds: BTreeMap<String, Files>,
+}
+
+impl Imported {
+    /// Sums up the kinds.
+    pub fn new(target: String, kinds: BTreeMap<String, Files>) -> Self {
+        let all = kinds.values().fold(Files::default(), |all, files| Files {
+            new: all.new + files.new,
+            known: all.known + files.known,
+            failing: all.failing + files.failing,
+            rejected: all.rejected + files.rejected,
+            unreadable: all.unreadable + files.unreadable,
+        });
+        Self { target, all, kinds }
+    }
+
+    /// A line for all files, and one for each kind if there are several.
+    pub fn lines(&self) -> Vec<String> {
+        let kinds = self.kinds.iter().filter(|_| self.kinds.len() > 1);
+        let kinds = kinds.map(|(kind, files)| format!("{kind}: {}", files.text()));
+        std::iter::once(self.all.text()).chain(kinds).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_summed_up_by_what_became_of_them() {
+        let queue = Files { new: 3, known: 140, ..Files::default() };
+        let crashes = Files { known: 8, failing: 1, ..Files::default() };
+        let kinds = [("queue".to_owned(), queue), ("crashes".to_owned(), crashes)].into();
+        let imported = Imported::new("json".to_owned(), kinds);
+        let expected = [
+            "152 files: 3 new, 1 fails, 148 known",
+            "crashes: 9 files: 1 fails, 8 known",
+            "queue: 143 files: 3 new, 140 known",
+        ];
+        assert_eq!(imported.lines(), expected);
+        let all = Files { new: 1, known: 1, failing: 2, rejected: 1, unreadable: 1 };
+        assert_eq!(all.text(), "6 files: 1 new, 2 fail, 1 rejected, 1 left out, 1 known");
+    }
 }

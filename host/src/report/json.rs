@@ -1,5 +1,6 @@
 //! `--reporter json`: one JSON object per line, for programs.
 
+use super::text::printable_json;
 use super::{Event, Finding, Reporter};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -46,12 +47,12 @@ pub(super) fn json_line(event: &Event) -> io::Result<Vec<u8>> {
     let mut line = match event {
         Event::Compiling(_) => return Ok(Vec::new()),
         Event::Finding(finding) => {
-            serde_json::to_vec(&FindingLine { v: JSON_VERSION, event: "finding", target: &finding.target, finding })
+            serde_json::to_string(&FindingLine { v: JSON_VERSION, event: "finding", target: &finding.target, finding })
         }
-        event => serde_json::to_vec(&Line { v: JSON_VERSION, event }),
+        event => serde_json::to_string(&Line { v: JSON_VERSION, event }),
     }?;
-    line.push(b'\n');
-    Ok(line)
+    line.push('\n');
+    Ok(printable_json(&line).into_bytes())
 }
 
 #[derive(Serialize)]

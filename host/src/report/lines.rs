@@ -11,6 +11,8 @@ use std::io::{self, Write};
 #[derive(Debug)]
 pub struct Lines<W> {
     out: W,
+    /// Whether inputs that reached new edges have lines.
+    new_edges: bool,
     /// Per target.
     statuses: BTreeMap<String, Sparse>,
     /// Targets of which was said that they are being compiled.
@@ -21,9 +23,9 @@ pub struct Lines<W> {
 const COMPILING_MS_MIN: u64 = 1000;
 
 impl<W: Write> Lines<W> {
-    /// Writes to `out`, which is flushed after each line.
-    pub fn new(out: W) -> Self {
-        Self { out, statuses: BTreeMap::new(), compiling: BTreeSet::new() }
+    /// Writes to `out`, which is flushed after each line; with a line for each input that reached new edges, if `new_edges`.
+    pub fn new(out: W, new_edges: bool) -> Self {
+        Self { out, new_edges, statuses: BTreeMap::new(), compiling: BTreeSet::new() }
     }
 
     fn line(&mut self, target: &str, text: &str) -> io::Result<()> {
@@ -75,6 +77,7 @@ impl<W: Write> Reporter for Lines<W> {
                 );
                 self.line(&start.target, &text)?;
             }
+            Event::NewEdge(_) if !self.new_edges => return Ok(()),
             Event::NewEdge(new) => {
                 let text = format!(
                     "new: {} (+{}) after {}: input {} ({}) in {}",
@@ -108,7 +111,13 @@ impl<W: Write> Reporter for Lines<W> {
                 }
             }
             Event::Advice(advice) => self.line(&advice.target, &format!("advice: {}", printable(&advice.message)))?,
+            Event::Imported(imported) => {
+                for line in imported.lines() {
+                    self.line(&imported.target, &format!("import: {}", printable(&line)))?;
+                }
+            }
             Event::Done(done) => self.done(done)?,
+            Event::NotStarted(not_started) => self.line(&not_started.target, "was not started")?,
         }
         self.out.flush()
     }

@@ -31,10 +31,13 @@ mod symbols;
 mod terminal;
 pub mod text;
 
-pub use advice::{AdviceFacts, Advisor};
+pub use advice::{AdviceFacts, Advisor, Given};
 pub use color::{ColorChoice, is_dumb};
 pub use decoded::Decoded;
-pub use event::{Advice, Compiling, Done, Event, Finding, NewEdge, ResolvedFrame, Start, Status, unresolved};
+pub use event::{
+    Advice, Compiling, Done, Event, Files, Finding, Imported, NewEdge, NotStarted, ResolvedFrame, Start, Status,
+    unresolved,
+};
 pub use json::{JSON_VERSION, Json};
 pub use lines::Lines;
 pub use preview::{PREVIEW_COLUMNS, preview};

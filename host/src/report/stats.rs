@@ -135,7 +135,7 @@ impl StatsFiles {
                     return Ok(());
                 }
             }
-            Event::Compiling(_) | Event::Advice(_) => {}
+            Event::Compiling(_) | Event::Advice(_) | Event::Imported(_) | Event::NotStarted(_) => {}
             Event::Done(done) => {
                 self.state.done(done);
                 self.update()?;

@@ -9,7 +9,7 @@
 //!             input "[[[[" (4 bytes)
 //!             fuzzbox repro 3f2a91ab
 //!     Running json: 1.20 M executions, 43.1 k/s, 27.9 s                         <- live
-//!             edges 812/2,401 (33 %), corpus 340, 1 finding, last new 17 k ago  <- live
+//!             edges 812/2,401 (33 %), 1 finding, corpus 340, last new 17 k execs ago  <- live
 //! ```
 //!
 //! New edges are not logged; they show in the live lines. Everything that came from a module or a file is printed with
@@ -20,9 +20,10 @@ use super::lines::{repro, short_id};
 use super::text::{
     columns, count, counted, cut, cut_front, duration, grouped, megabytes, percent, printable, rate, wrap,
 };
-use super::{Advice, Compiling, Done, Event, Finding, Reporter, Start, Status, simplify};
+use super::{Advice, Compiling, Done, Event, Finding, NotStarted, Reporter, Start, Status, simplify};
 use anstyle::Style;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 /// Columns of the label at the start of a line, and of the space before lines without one.
@@ -31,6 +32,8 @@ const LABEL_COLUMNS: usize = 11;
 const COLUMNS_MAX: usize = 120;
 /// Lines of notes, and of choices, of a finding that was drawn.
 const DRAWN_LINES_MAX: usize = 8;
+/// Columns that a target's name has in a row of the table, at least, if it needs them.
+const TARGET_COLUMNS_MIN: usize = 12;
 /// Narrower ones are treated as this.
 const COLUMNS_MIN: usize = 40;
 
@@ -52,8 +55,8 @@ pub struct Terminal<W> {
     columns: usize,
     live: Live,
     new_edges: bool,
-    /// Executions when the last new edge was reached.
-    last_new_execs: u64,
+    /// By target: its executions when the last new edge was reached.
+    last_new_execs: BTreeMap<String, u64>,
 }
 
 impl<W: Write> Terminal<W> {
@@ -67,7 +70,7 @@ impl<W: Write> Terminal<W> {
             columns,
             live: Live::new(live),
             new_edges: options.new_edges,
-            last_new_execs: 0,
+            last_new_execs: BTreeMap::new(),
         }
     }
 
@@ -170,7 +173,7 @@ impl<W: Write> Terminal<W> {
         text
     }
 
-    /// The target's figures under their headings.
+    /// The target's figures under their headings; beside them, one on a line, where a row has no room.
     fn table(&self, done: &Done) -> String {
         let edges = format!(
             "{} of {} ({})",
@@ -187,7 +190,11 @@ impl<W: Write> Terminal<W> {
         ];
         let widths = figures.each_ref().map(|(heading, figure)| columns(heading).max(columns(figure)));
         let taken: usize = widths.iter().map(|width| width + 2).sum();
-        let target = cut(&printable(&done.target), self.columns.saturating_sub(taken + 2).max("target".len()));
+        let target = printable(&done.target);
+        if taken + 2 + columns(&target).clamp("target".len(), TARGET_COLUMNS_MIN) > self.columns {
+            return self.list(&target, &figures);
+        }
+        let target = cut(&target, self.columns - taken - 2);
         let target_width = columns(&target).max("target".len());
         let mut headings = format!("  {:target_width$}", "target");
         let mut row = format!("  {target}{:1$}", "", target_width - columns(&target));
@@ -196,6 +203,17 @@ impl<W: Write> Terminal<W> {
             row.push_str(&format!("  {figure:>width$}"));
         }
         format!("{}\n{row}\n", self.paint.paint(QUIET, &headings))
+    }
+
+    fn list(&self, target: &str, figures: &[(&str, String)]) -> String {
+        let width = figures.iter().map(|(heading, _)| heading.len()).max().unwrap_or(0);
+        let room = self.columns - width - "    ".len();
+        let lines =
+            std::iter::once(("target", target)).chain(figures.iter().map(|(heading, figure)| (*heading, &**figure)));
+        let line = |(heading, figure)| {
+            format!("  {}  {}\n", self.paint.paint(QUIET, &format!("{heading:width$}")), cut(figure, room))
+        };
+        lines.map(line).collect()
     }
 
     /// As many names as fit on the rest of a line, and how many there are beyond.
@@ -218,20 +236,26 @@ impl<W: Write> Terminal<W> {
     pub(super) fn live_text(&self, status: &Status) -> [String; 2] {
         let target = cut(&printable(&status.target), 24);
         let speed = format!("{target}: {} executions, {}", count(status.execs), rate(status.execs_per_sec));
-        let since_new = status.execs.saturating_sub(self.last_new_execs);
-        let state = format!(
-            "edges {}/{} ({}), corpus {}, {}, last new {} ago",
-            grouped(status.edges),
-            grouped(status.edges_total),
-            percent(status.edges, status.edges_total),
-            grouped(status.corpus),
-            counted(status.findings, "finding"),
-            count(since_new),
-        );
+        let since_new = status.execs.saturating_sub(self.last_new_execs.get(&status.target).copied().unwrap_or(0));
+        let edges = format!("edges {}/{}", grouped(status.edges), grouped(status.edges_total));
+        let share = format!("{edges} ({})", percent(status.edges, status.edges_total));
+        let findings = counted(status.findings, "finding");
+        let corpus = format!("corpus {}", grouped(status.corpus));
+        let new = format!("last new {} execs ago", count(since_new));
+        // What matters less is left out first.
+        let states: [&[&str]; 5] = [
+            &[&share, &findings, &corpus, &new],
+            &[&edges, &findings, &corpus, &new],
+            &[&edges, &findings, &corpus],
+            &[&edges, &findings],
+            &[&findings],
+        ];
+        let states = states.map(|parts| parts.join(", "));
+        let state = states.iter().find(|state| columns(state) <= self.room()).unwrap_or(&findings);
         let first = cut(&format!("{speed}, {}", duration(status.elapsed_ms)), self.room());
         [
             self.labelled(GOOD, "Running", &first).trim_end().to_owned(),
-            Self::indented(&cut(&state, self.room())).trim_end().to_owned(),
+            Self::indented(&cut(state, self.room())).trim_end().to_owned(),
         ]
     }
 }
@@ -246,11 +270,10 @@ impl<W: Write> Reporter for Terminal<W> {
             }
             Event::Start(start) => {
                 self.live.hide();
-                self.last_new_execs = 0;
                 self.log(&self.start(start))
             }
             Event::NewEdge(new) => {
-                self.last_new_execs = new.execs;
+                self.last_new_execs.insert(new.target.clone(), new.execs);
                 if !self.new_edges {
                     return Ok(());
                 }
@@ -267,6 +290,19 @@ impl<W: Write> Reporter for Terminal<W> {
             Event::Done(done) => {
                 self.live.hide();
                 self.log(&self.done(done))
+            }
+            Event::Imported(imported) => {
+                let lines = imported.lines().into_iter().enumerate().map(|(at, line)| {
+                    let line = cut(&printable(&line), self.room());
+                    if at == 0 { self.labelled(GOOD, "Imported", &line) } else { Self::indented(&line) }
+                });
+                let text: String = lines.collect();
+                self.log(&text)
+            }
+            Event::NotStarted(NotStarted { target }) => {
+                let text =
+                    format!("{} was not started", cut(&printable(target), self.room() - " was not started".len()));
+                self.log(&self.labelled(ADVICE, "Left out", &text))
             }
         }
     }

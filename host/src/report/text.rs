@@ -109,6 +109,22 @@ pub fn printable(text: &str) -> String {
     out
 }
 
+/// JSON of which the same holds, and that means the same: only its strings can have such characters.
+pub fn printable_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        // Line feeds are between the lines of JSON; in its strings they are escaped already.
+        if is_printable(c) || c == '\n' {
+            out.push(c);
+        } else {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        }
+    }
+    out
+}
+
 /// Whether a character shows as itself and changes nothing around it.
 pub(super) fn is_printable(c: char) -> bool {
     let is_invisible = matches!(c,
@@ -195,9 +211,56 @@ pub fn wrap(text: &str, columns_max: usize) -> Vec<String> {
     lines
 }
 
+/// The name that was probably meant where `typed` is none: the first of those that the fewest letters tell from it, if that is a third of
+/// them at most. Exchanged neighbours count as one.
+pub fn nearest<'a>(typed: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    const CHARS_MAX: usize = 100;
+    let typed: Vec<char> = typed.chars().take(CHARS_MAX).collect();
+    let far = (typed.len() / 3).max(1);
+    let distance = |name: &str| {
+        let name: Vec<char> = name.chars().take(CHARS_MAX).collect();
+        if name.len().abs_diff(typed.len()) > far { usize::MAX } else { distance(&typed, &name) }
+    };
+    let near = names.into_iter().map(|name| (distance(name), name)).filter(|&(distance, _)| distance <= far);
+    near.min_by_key(|&(distance, _)| distance).map(|(_, name)| name)
+}
+
+/// Letters to insert, delete, replace, or exchange with their neighbours to make one of the other (optimal string alignment).
+fn distance(a: &[char], b: &[char]) -> usize {
+    let mut rows = [Vec::new(), (0..=b.len()).collect::<Vec<_>>(), Vec::new()];
+    for (at, letter) in a.iter().enumerate() {
+        let [before, last, row] = &mut rows;
+        row.clear();
+        row.push(at + 1);
+        for (to, other) in b.iter().enumerate() {
+            let mut least = (last[to] + usize::from(letter != other)).min(last[to + 1] + 1).min(row[to] + 1);
+            if at > 0 && to > 0 && a[at - 1] == *other && b[to - 1] == *letter {
+                least = least.min(before[to - 1] + 1);
+            }
+            row.push(least);
+        }
+        rows.rotate_left(1);
+    }
+    rows[1][b.len()]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_nearest_name_is_the_one_that_was_meant() {
+        let names = ["run", "repro", "replay", "shrink", "LLVMFuzzerTestOneInput", "LLVMFuzzerInitialize"];
+        let near = |typed: &str| nearest(typed, names);
+        assert_eq!(near("rnu"), Some("run"));
+        assert_eq!(near("repo"), Some("repro"));
+        assert_eq!(near("LLVMFuzzerTestOneInpt"), Some("LLVMFuzzerTestOneInput"));
+        assert_eq!(near("LLVMFuzzerInitialise"), Some("LLVMFuzzerInitialize"));
+        assert_eq!([near("x"), near(""), near("fuzz"), near("runrunrun")], [None; 4]);
+        let distances = [("", "ab"), ("ab", "ba"), ("abc", "abc"), ("kitten", "sitting"), ("abcd", "acbd")];
+        let of = |(a, b): (&str, &str)| distance(&a.chars().collect::<Vec<_>>(), &b.chars().collect::<Vec<_>>());
+        assert_eq!(distances.map(of), [2, 1, 0, 3, 1]);
+    }
 
     #[test]
     fn figures_have_three_digits() {
@@ -230,6 +293,15 @@ mod tests {
     fn foreign_text_cannot_drive_a_terminal() {
         assert_eq!(printable("a\x1b[2Jb\r\n\u{9b}c\u{202e}"), "a\\u{1b}[2Jb\\u{d}\\u{a}\\u{9b}c\\u{202e}");
         assert_eq!(printable("größer 日本"), "größer 日本");
+    }
+
+    #[test]
+    fn json_that_drives_no_terminal_means_the_same() {
+        let text = "a\u{1b}[2J\u{7f}\u{85}\u{202e}b\u{e0001}\n\"größe\" 日本\u{feff}";
+        let json = printable_json(&serde_json::to_string(text).unwrap());
+        assert!(json.chars().all(is_printable), "{json}");
+        assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
+        assert_eq!(printable_json("{\"a\":\"é\"}\n[]\n"), "{\"a\":\"é\"}\n[]\n");
     }
 
     #[test]

@@ -35,6 +35,7 @@ mod entry;
 mod executor;
 mod fault;
 mod file_args;
+mod foreign;
 mod hash;
 mod host;
 mod imports;

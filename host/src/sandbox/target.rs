@@ -5,6 +5,7 @@ use super::code::{CodeCache, Origin};
 use super::compiler::{INLINED_CODE_BYTES_MAX, compiler_settings};
 use super::component::{Component, Source};
 use super::entry::Entry;
+use super::foreign;
 use super::imports::{Imports, Missing};
 use super::injected::Groups;
 use super::interface::Interface;
@@ -262,8 +263,10 @@ pub fn assemble(bytes: &[u8]) -> Result<Cow<'_, [u8]>> {
         bail!("the file is empty");
     }
     if bytes.starts_with(b"\0") {
+        foreign::refuse_object(bytes)?;
         return Ok(bytes.into());
     }
+    foreign::refuse(bytes)?;
     let text = std::str::from_utf8(bytes).ok().filter(|text| {
         let start = text.trim_start();
         start.starts_with('(') || start.starts_with(';')

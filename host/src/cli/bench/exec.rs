@@ -4,13 +4,13 @@ use super::super::compiling;
 use super::super::exit::{Exit, Fault, UserError, Verdict};
 use super::super::input::read_dir;
 use super::super::store_args::StoreArgs;
-use super::super::target_args::{TargetArgs, compile};
+use super::super::target_args::{TargetArgs, compile, duration};
+use super::super::write::{lines, say_json, shown};
 use super::measure::{Mode, Rate, Subject, Turn};
 use crate::sandbox::{Past, Target, Variant};
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
 use fuzzbox_instrument::EdgeSet;
 use serde::Serialize;
-use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +28,7 @@ pub(super) struct Args {
     #[arg(value_name = "DIR")]
     inputs: PathBuf,
     /// CPU time for each row
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
     cpu_time: Duration,
     /// Turns of each row, of which the median counts
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -80,18 +80,16 @@ impl Args {
         let (paths, inputs): (Vec<_>, Vec<_>) = inputs.into_iter().unzip();
         let subject = Subject::new(&target, &inputs)?;
         if let Some(hang) = subject.hang() {
-            let (path, fuel_max) = (paths[hang].display(), target.settings.fuel_max);
+            let (path, fuel_max) = (shown(&paths[hang]), target.settings.fuel_max);
             let help = "help: raise --fuel-max, or leave that input out";
             return Err(anyhow!("`{path}` takes more than {fuel_max} units of fuel, perhaps for ever\n{help}"))
                 .blame_user();
         }
         let table = self.measure(&target, &subject)?;
-        let mut out = std::io::stdout().lock();
         if self.json {
-            serde_json::to_writer(&mut out, &table).context("failed to write JSON")?;
-            writeln!(out)?;
+            say_json(&table)?;
         } else {
-            write!(out, "{}", table.text())?;
+            lines(&table.text().lines().map(str::to_owned).collect::<Vec<_>>())?;
         }
         let equal = table.rows.iter().all(|row| row.equal_to_fresh != Some(false));
         if !equal {

@@ -4,7 +4,7 @@ mod sdk;
 mod tools;
 
 use super::exit::{Exit, Fault, UserError, Verdict};
-use super::output::say;
+use super::write::{say, shown};
 use anyhow::{Context, Result, anyhow, bail};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -40,7 +40,8 @@ impl Args {
         if guest.has_sdk() {
             say!("        {name}/{SDK}: a copy of the crate that it draws with");
         }
-        say!("\n    cd {name}");
+        say!("");
+        say!("    cd {name}");
         let commands = guest.commands.iter().map(|command| format!("    {command}"));
         commands.chain(guest.hints).try_for_each(|line| {
             say!("{line}");
@@ -70,7 +71,7 @@ impl Guest {
     fn rust(name: &str, sdk: Option<&Path>) -> Result<Self> {
         let path = sdk.unwrap_or(Path::new(SDK));
         // A JSON string is a TOML string.
-        let path = serde_json::to_string(path).with_context(|| format!("failed to name `{}`", path.display()))?;
+        let path = serde_json::to_string(path).with_context(|| format!("failed to name `{}`", shown(path)))?;
         let manifest = include_str!("Cargo.toml.template");
         let manifest = manifest.replace("{name}", name).replace("{sdk}", &path).replace("{version}", sdk::VERSION);
         let source = "src/lib.rs".to_owned();
@@ -130,7 +131,7 @@ impl Guest {
 
     /// Makes the folder with all files, or nothing.
     fn write(&self, folder: &Path) -> Result<(), Fault> {
-        let shown = folder.display();
+        let shown = shown(folder);
         match fs::create_dir(folder) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 return Err(anyhow!("`{shown}` exists already")).blame_user();
@@ -151,7 +152,7 @@ impl Guest {
                 fs::create_dir_all(path.parent().expect("a file lies in a folder"))?;
                 fs::write(&path, content)
             };
-            write().with_context(|| format!("failed to write `{}`", path.display()))?;
+            write().with_context(|| format!("failed to write `{}`", shown(&path)))?;
         }
         Ok(())
     }
@@ -161,7 +162,7 @@ impl Guest {
 fn check_sdk(folder: &Path) -> Result<PathBuf> {
     let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default();
     if !manifest.lines().any(|line| line == "name = \"fuzzbox-guest\"") {
-        let shown = folder.display();
+        let shown = shown(folder);
         bail!(
             "the crate fuzzbox-guest is not in `{shown}`\nhelp: --sdk DIR is the folder `guest-sdk` of fuzzbox's sources; without it the guest has a copy"
         );
