@@ -79,11 +79,16 @@ impl Output {
         let live = ProgressDrawTarget::stderr();
         let options = TerminalOptions {
             color: self.color.is_enabled(stdout().is_terminal(), |name| var_os(name)),
-            columns: terminal_size::terminal_size().map(|(width, _)| width.0),
+            columns: width(),
             new_edges: self.verbose,
         };
-        Terminal::new(Out, live, options)
+        Terminal::new(Out, live, options).with_width(width)
     }
+}
+
+/// The terminal's width in columns.
+fn width() -> Option<u16> {
+    terminal_size::terminal_size().map(|(width, _)| width.0)
 }
 
 /// A call stack, innermost call first, a line for each: `#0 function file:line`.

@@ -12,11 +12,14 @@ const TURN_MIN: Duration = Duration::from_secs(1);
 /// Turns that a target has of its time, so that it was begun early if that is cut short.
 const TURNS_MIN: u32 = 4;
 
+/// Reads what a target begins with.
+pub(super) type FirstInputs<'a> = dyn Fn(&Session<'_>) -> Result<Vec<Vec<u8>>, Fault> + 'a;
+
 /// Fuzzes each target for a `turn`, again and again, until all have ended or `aborted` says so. Each goes on where it was. `first_inputs`
 /// reads what a target begins with, when its first turn comes. Who was never begun is told at the end.
 pub(super) fn take_turns<'a>(
     sessions: &'a [Session<'a>],
-    first_inputs: &dyn Fn(&Session<'_>) -> Result<Vec<Vec<u8>>, Fault>,
+    first_inputs: &FirstInputs<'_>,
     turn: &dyn Fn(&Session<'_>) -> Duration,
     aborted: &dyn Fn() -> bool,
     reporter: &mut dyn Reporter,

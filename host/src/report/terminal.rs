@@ -53,6 +53,8 @@ pub struct Terminal<W> {
     out: W,
     paint: Paint,
     columns: usize,
+    /// Tells the width, if it can change.
+    width: Option<fn() -> Option<u16>>,
     live: Live,
     new_edges: bool,
     /// By target: its executions when the last new edge was reached.
@@ -68,9 +70,24 @@ impl<W: Write> Terminal<W> {
             out,
             paint: Paint(options.color),
             columns,
+            width: None,
             live: Live::new(live),
             new_edges: options.new_edges,
             last_new_execs: BTreeMap::new(),
+        }
+    }
+
+    /// Asks for the terminal's width before each event: it may be resized.
+    #[must_use]
+    pub fn with_width(self, width: fn() -> Option<u16>) -> Self {
+        Self { width: Some(width), ..self }
+    }
+
+    /// Fits to the terminal as it is now.
+    fn fit(&mut self) {
+        if let Some(columns) = self.width.and_then(|width| width()) {
+            self.live.clear_wrapped(columns.into());
+            self.columns = usize::from(columns).clamp(COLUMNS_MIN, COLUMNS_MAX);
         }
     }
 
@@ -262,6 +279,7 @@ impl<W: Write> Terminal<W> {
 
 impl<W: Write> Reporter for Terminal<W> {
     fn report(&mut self, event: &Event) -> io::Result<()> {
+        self.fit();
         match event {
             Event::Compiling(compiling) => {
                 let text = self.compiling(compiling);
@@ -313,15 +331,30 @@ impl<W: Write> Reporter for Terminal<W> {
 struct Live {
     multi: MultiProgress,
     lines: Option<ProgressBar>,
+    /// Columns of the lines that are shown.
+    shown: Vec<usize>,
+}
+
+/// Columns that a line takes, without its colours.
+fn uncoloured_columns(line: &str) -> usize {
+    let mut parts = line.split('\x1b');
+    let first = columns(parts.next().unwrap_or_default());
+    parts.map(|part| columns(part.split_once('m').map_or("", |(_, text)| text))).sum::<usize>() + first
+}
+
+/// Rows more than lines that lines of these lengths take on a terminal of this width.
+fn wrapped_rows(lines: &[usize], columns: usize) -> usize {
+    lines.iter().map(|line| line.div_ceil(columns.max(1)).max(1) - 1).sum()
 }
 
 impl Live {
     fn new(target: ProgressDrawTarget) -> Self {
-        Self { multi: MultiProgress::with_draw_target(target), lines: None }
+        Self { multi: MultiProgress::with_draw_target(target), lines: None, shown: Vec::new() }
     }
 
     fn show(&mut self, text: &[String]) {
-        let Self { multi, lines } = self;
+        let Self { multi, lines, shown } = self;
+        *shown = text.iter().map(|line| uncoloured_columns(line)).collect();
         let bar = lines.get_or_insert_with(|| {
             // The template is ours and right; the default style would only look different.
             let style = ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_bar());
@@ -330,7 +363,20 @@ impl Live {
         bar.set_message(text.join("\n"));
     }
 
+    /// Clears the rows that lines take since the terminal became narrower than they are: its other lines moved up by them, and whoever
+    /// drew the lines counts one row for each.
+    fn clear_wrapped(&mut self, columns: usize) {
+        let rows = wrapped_rows(&self.shown, columns);
+        if rows == 0 || self.lines.is_none() || self.multi.is_hidden() {
+            return;
+        }
+        self.shown.clear();
+        // What can't be written leaves a line too many.
+        self.multi.suspend(|| drop(io::stderr().write_all(format!("\x1b[{rows}A\r\x1b[J").as_bytes())));
+    }
+
     fn hide(&mut self) {
+        self.shown.clear();
         if let Some(bar) = self.lines.take() {
             bar.finish_and_clear();
             self.multi.remove(&bar);
@@ -342,5 +388,21 @@ impl Drop for Live {
     /// An error message that follows must not be mixed with lines that are no longer live.
     fn drop(&mut self) {
         self.hide();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_wrap_where_a_terminal_becomes_narrower() {
+        assert_eq!(uncoloured_columns(&format!("{} größe", Paint(true).paint(GOOD, "Running"))), 13);
+        assert_eq!(uncoloured_columns("plain"), 5);
+        assert_eq!(wrapped_rows(&[75, 80], 120), 0);
+        assert_eq!(wrapped_rows(&[75, 80], 80), 0);
+        assert_eq!(wrapped_rows(&[75, 80, 0], 50), 2);
+        assert_eq!(wrapped_rows(&[75], 20), 3);
+        assert_eq!(wrapped_rows(&[3], 0), 2);
     }
 }

@@ -1,7 +1,7 @@
 //! What can be found out about a module before it is rewritten and compiled: whether it can be a target, and by which entry.
 
 use super::component::Source;
-use super::entry::Entry;
+use super::entry::{self, Entry};
 use super::host::TABLE_ELEMENTS_MAX;
 use super::imports::{self, Missing};
 use super::interface::{Interface, initial_bytes};
@@ -11,6 +11,7 @@ use crate::store::{ModuleId, ObjectId};
 use anyhow::{Result, bail, ensure};
 use fuzzbox_instrument::Options;
 use std::sync::Arc;
+use wasmparser::{KnownCustom, Name, Parser, Payload};
 
 /// A module that has an entry, and of which nothing is known that would keep it from being executed.
 ///
@@ -74,8 +75,30 @@ pub(super) fn interface(source: &Source) -> Result<Interface> {
 pub(super) fn choose(source: &Source, interface: &Interface, settings: &Settings) -> Result<Entry> {
     match &source.component {
         Some(component) => component.choose(settings)?.checked(interface),
-        None => Entry::choose(interface, settings),
+        None => match &settings.entry {
+            Some(name) if interface.function(name).is_none() => {
+                let is_there = has_function(&source.module, name);
+                Err(entry::not_exported(name, interface, is_there))
+            }
+            _ => Entry::choose(interface, settings),
+        },
     }
+}
+
+/// Whether a module has a function of this name, exported or not, as far as it says.
+fn has_function(wasm: &[u8], name: &str) -> bool {
+    let sections = Parser::new(0).parse_all(wasm).map_while(Result::ok);
+    let names = sections.filter_map(|payload| match payload {
+        Payload::CustomSection(section) => match section.as_known() {
+            KnownCustom::Name(names) => Some(names),
+            _ => None,
+        },
+        _ => None,
+    });
+    names.flat_map(|names| names.map_while(Result::ok)).any(|names| match names {
+        Name::Function(functions) => functions.into_iter().map_while(Result::ok).any(|function| function.name == name),
+        _ => false,
+    })
 }
 
 /// Refuses memories and tables that can't be had, with the flag that helps.

@@ -6,7 +6,8 @@ use super::file_args::FileArgs;
 use super::interface::{Interface, Shortened, list, signature};
 use super::parameter::Parameter;
 use super::settings::Settings;
-use anyhow::{Context, Result, bail, ensure};
+use crate::report::text::nearest;
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use fuzzbox_instrument::{ComponentLift, Takes, protocol};
 use std::fmt;
 use wasmparser::{FuncType, ValType};
@@ -111,7 +112,7 @@ impl Entry {
     pub(super) fn choose(interface: &Interface, settings: &Settings) -> Result<Self> {
         let entry = if let Some(name) = &settings.entry {
             let Some(ty) = interface.function(name) else {
-                bail!("the module exports no function `{}` (--entry)\n{}", Shortened(name), exports(interface));
+                return Err(not_exported(name, interface, false));
             };
             if is_check(interface, name, ty) {
                 Self::Check { export: name.clone() }
@@ -265,6 +266,20 @@ fn the_property(interface: &Interface) -> Result<Option<String>> {
         list(&names.iter().map(|name| Shortened(name)).collect::<Vec<_>>())
     );
     Ok(names.first().map(|name| (*name).to_owned()))
+}
+
+/// Refuses an entry that is no export, with the one that is meant; `is_there` says that a function of this name is in the module.
+pub(super) fn not_exported(name: &str, interface: &Interface, is_there: bool) -> anyhow::Error {
+    let typed = Shortened(name);
+    let near = nearest(name, interface.functions().map(|(name, _)| name));
+    let help = match near {
+        _ if is_there => {
+            format!("\nhelp: `{typed}` is in the module but not exported: link it with -Wl,--export={typed}")
+        }
+        Some(near) => format!("\nhelp: did you mean --entry {}?", Shortened(near)),
+        None => String::new(),
+    };
+    anyhow!("the module exports no function `{typed}` (--entry)\n{}{help}", exports(interface))
 }
 
 /// The module's exported functions in one line, shortened.

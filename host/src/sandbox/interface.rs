@@ -116,7 +116,8 @@ impl Interface {
                 for export in section {
                     let export = export?;
                     let ty = self.get(spaces, export.kind, export.index);
-                    let ty = ty.with_context(|| format!("exports `{}`, which it does not have", export.name))?;
+                    let ty =
+                        ty.with_context(|| format!("exports `{}`, which it does not have", Shortened(export.name)))?;
                     self.exports.push(Export { name: export.name.to_owned(), ty });
                 }
             }
@@ -241,12 +242,15 @@ pub(super) fn list<T: fmt::Display>(items: &[T]) -> String {
     if more > 0 { format!("{}, and {more} more", shown.join(", ")) } else { shown.join(", ") }
 }
 
-/// A name out of a module, in one line and not too long.
+/// A name out of a module, in one line and not too long; one that is empty can be seen.
 pub(super) struct Shortened<'a>(pub(super) &'a str);
 
 impl fmt::Display for Shortened<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const CHARS_MAX: usize = 100;
+        if self.0.is_empty() {
+            return f.write_str("\"\"");
+        }
         match self.0.char_indices().nth(CHARS_MAX) {
             Some((end, _)) => write!(f, "{}...", self.0[..end].escape_debug()),
             None => write!(f, "{}", self.0.escape_debug()),

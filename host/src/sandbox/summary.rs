@@ -44,9 +44,11 @@ impl Target {
     /// Describes the target.
     pub fn summary(&self) -> Summary {
         let describe = |ty| self.interface.describe(ty);
-        let imports = self.interface.imports.iter().map(|import| {
-            format!("{}.{} {}", import.module.escape_debug(), import.name.escape_debug(), describe(import.ty))
-        });
+        let imports = self
+            .interface
+            .imports
+            .iter()
+            .map(|import| format!("{}.{} {}", visible(&import.module), visible(&import.name), describe(import.ty)));
         let exports = self.interface.exports.iter();
         let memories = self.interface.memories.iter().map(|&memory| describe(TypeRef::Memory(memory)));
         let functions: BTreeSet<u32> = self.edges.edges.iter().map(|edge| edge.function).collect();
@@ -59,9 +61,7 @@ impl Target {
             imports: imports.collect(),
             exports: match &self.component {
                 Some(component) => component.exports(),
-                None => {
-                    exports.map(|export| format!("{} {}", export.name.escape_debug(), describe(export.ty))).collect()
-                }
+                None => exports.map(|export| format!("{} {}", visible(&export.name), describe(export.ty))).collect(),
             },
             memories: memories.collect(),
             edges: self.edges.edges.len() as u64,
@@ -141,4 +141,9 @@ impl Target {
         }
         before
     }
+}
+
+/// A name in one line, also one that is empty.
+fn visible(name: &str) -> String {
+    if name.is_empty() { "\"\"".to_owned() } else { name.escape_debug().to_string() }
 }
