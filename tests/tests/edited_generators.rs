@@ -20,7 +20,7 @@ fn found(fuzzbox: &Fuzzbox, entry: &str) -> String {
     assert_eq!(finding["signature"], "failed: sold what was not there");
     let id = finding["id"].as_str().unwrap().to_owned();
     // One order, which sells one.
-    let input = fuzzbox.read(&format!("targets/orders/findings/{id}/input"));
+    let input = fuzzbox.read(&format!("targets/orders%3A{entry}/findings/{id}/input"));
     assert_eq!(decode(&input), [1, 1, 1, 0].map(Choice::Index));
     id
 }
@@ -83,7 +83,7 @@ fn a_guest_in_rust_takes_over_the_value_that_it_checks() {
 fn what_was_drawn_is_shown_wherever_a_finding_is() {
     let fuzzbox = Fuzzbox::new();
     let id = found(&fuzzbox, "fbx_orders");
-    let input = format!(".fuzzbox/targets/orders/findings/{id}/input");
+    let input = format!(".fuzzbox/targets/orders%3Afbx_orders/findings/{id}/input");
     let replay = fuzzbox.run("replay", &[&module("orders"), &input], &["--entry", "fbx_orders"]);
     let shown = [fuzzbox.run("show", &[&id], &[]), fuzzbox.run("repro", &[&id], &[]), replay];
     for ran in &shown {

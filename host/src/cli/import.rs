@@ -4,10 +4,11 @@ use super::debug_info::DebugInfoArgs;
 use super::ending::Ending;
 use super::exit::{Exit, UserError, Verdict};
 use super::input;
+use super::naming::NameArgs;
 use super::output::Output;
 use super::session::{Limits, Session, symbols};
 use super::store_args::StoreArgs;
-use super::target_args::{TargetArgs, compile, target_name};
+use super::target_args::{TargetArgs, compile};
 use super::write::shown;
 use crate::engine::{Dictionary, Workers};
 use crate::report::{self, Event, Files, Given};
@@ -32,6 +33,8 @@ pub(super) struct Args {
     #[command(flatten)]
     debug_info: DebugInfoArgs,
     #[command(flatten)]
+    names: NameArgs,
+    #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
     output: Output,
@@ -44,16 +47,19 @@ impl Args {
         if inputs.is_empty() {
             return Err(anyhow!("there are no inputs in `{}`", shown(&self.dir))).blame_user();
         }
+        let name = self.names.names(std::slice::from_ref(&self.target), self.flags.entry())?.remove(0);
+        self.names.check(&self.store, [(&*name, &*self.target, &candidate)])?;
         let debug_info = self.debug_info.find(candidate.bytes(), Some(&self.target))?;
         let mut reporter = self.output.reporter()?;
         let mut target = compile(&self.target, candidate, &self.store.code(), &mut *reporter)?;
         let symbols = symbols(&target, debug_info);
         let store = self.store.open_or_create()?;
+        self.names.claim(&store, &name, &self.target, &target)?;
         target.keep_code(&CodeCache::new(&store));
         let ending = Ending::by_signals()?;
         let workers = Workers::new(1, ending.abort())?;
         let session = Session {
-            name: target_name(&self.target),
+            name,
             target: Arc::new(target),
             store: &store,
             workers: &workers,

@@ -5,7 +5,7 @@ use super::output;
 use super::store_args::StoreArgs;
 use super::write::{say, say_json, warning};
 use crate::report::text::counted;
-use crate::store::FindingRecord;
+use crate::store::{FindingRecord, Origin};
 use serde::Serialize;
 
 /// Flags of `ls`.
@@ -22,6 +22,9 @@ pub(super) struct Args {
 #[derive(Debug, Serialize)]
 struct Line {
     target: String,
+    /// The module's file and entry, if they were noted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<Origin>,
     corpus: usize,
     findings: Vec<FindingRecord>,
 }
@@ -31,7 +34,12 @@ impl Args {
         let store = self.store.open_existing()?;
         for target in store.targets()? {
             let findings = store.findings(Some(&target.name))?;
-            let line = Line { corpus: store.corpus(&target.name)?.len(), target: target.name, findings };
+            let line = Line {
+                corpus: store.corpus(&target.name)?.len(),
+                origin: store.origin(&target.name)?,
+                target: target.name,
+                findings,
+            };
             for error in store.damaged(Some(&line.target))? {
                 warning!("{error:#}");
             }

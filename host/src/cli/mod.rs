@@ -17,6 +17,7 @@ mod inspect;
 mod instrument;
 mod libfuzzer;
 mod ls;
+mod naming;
 mod new;
 mod output;
 mod queue;

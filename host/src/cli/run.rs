@@ -4,10 +4,11 @@ use super::debug_info::{DebugInfoArgs, Found};
 use super::ending::Ending;
 use super::exit::{Exit, Fault, UserError, Verdict};
 use super::input::{read_at_most, read_dir};
+use super::naming::{NameArgs, folders};
 use super::output::Output;
 use super::session::{Limits, Session, symbols};
 use super::store_args::StoreArgs;
-use super::target_args::{TargetArgs, compile, duration, target_name};
+use super::target_args::{TargetArgs, compile, duration};
 use super::turns::{take_turns, turn};
 use super::write::shown;
 use crate::engine::{Dictionary, Workers};
@@ -16,7 +17,6 @@ use crate::sandbox::{Candidate, CodeCache, Settings};
 use crate::store::Store;
 use anyhow::Context;
 use clap::ValueEnum;
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,6 +59,8 @@ pub(super) struct Args {
     #[command(flatten)]
     debug_info: DebugInfoArgs,
     #[command(flatten)]
+    names: NameArgs,
+    #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
     output: Output,
@@ -92,9 +94,11 @@ impl Args {
         let dictionary = self.dictionary()?;
         // Everything that can be refused is refused before anything is written.
         let code = self.store.code();
-        let names = names(&self.targets)?;
+        let names = self.names.names(&self.targets, self.target.entry())?;
         let candidates: Vec<_> =
             self.targets.iter().map(|path| self.target.candidate(path)).collect::<Result<_, _>>()?;
+        let named = names.iter().zip(&self.targets).zip(&candidates);
+        self.names.check(&self.store, named.map(|((name, path), candidate)| (&**name, &**path, candidate)))?;
         let debug_infos = self.debug_infos(&candidates)?;
         let mut seeds = Vec::new();
         for dir in &self.corpus {
@@ -108,6 +112,9 @@ impl Args {
         let symbols: Vec<_> =
             targets.iter().zip(debug_infos).map(|(target, debug_info)| symbols(target, debug_info)).collect();
         let store = self.store.open_or_create()?;
+        for ((name, path), target) in names.iter().zip(&self.targets).zip(&targets) {
+            self.names.claim(&store, name, path, target)?;
+        }
         targets.iter_mut().for_each(|target| target.keep_code(&CodeCache::new(&store)));
         let ending = Ending::by_signals()?;
         let workers = Workers::new(jobs, ending.abort())?;
@@ -191,24 +198,15 @@ fn inputs_of(dir: &Path, settings: &Settings) -> Result<Vec<Vec<u8>>, Fault> {
     Ok(read_dir(dir, settings).blame_user()?.into_iter().map(|(_, bytes)| bytes).collect())
 }
 
-/// The targets' names; two targets of one name would share a corpus.
-fn names(paths: &[PathBuf]) -> Result<Vec<String>, Fault> {
-    let names: Vec<_> = paths.iter().map(|path| target_name(path)).collect();
-    let mut seen = BTreeSet::new();
-    for name in &names {
-        if !seen.insert(name) {
-            return Err(anyhow::anyhow!("two targets are called `{name}`: they would share a corpus")).blame_user();
-        }
-    }
-    Ok(names)
-}
-
 /// Inputs that the user keeps in the repository that the store is in: `seeds/<name>/` and `regressions/<name>/`.
 fn repository_seeds(store: &Store, name: &str, settings: &Settings) -> Result<Vec<Vec<u8>>, Fault> {
     let mut seeds = Vec::new();
     let repository = store.root().parent().unwrap_or(Path::new("."));
-    for folder in ["seeds", "regressions"] {
-        let dir = repository.join(folder).join(name);
+    let names = folders(store, name)?;
+    for below in
+        ["seeds", "regressions"].iter().flat_map(|folder| names.iter().map(|name| Path::new(folder).join(name)))
+    {
+        let dir = repository.join(below);
         if dir.is_dir() {
             seeds.extend(inputs_of(&dir, settings)?);
         }

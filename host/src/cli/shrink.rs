@@ -7,11 +7,12 @@ use super::ending::Ending;
 use super::exit::{Exit, Fault, UserError, Verdict};
 use super::findings::{self, new_record};
 use super::input;
+use super::naming::NameArgs;
 use super::output;
 use super::session::symbols;
 use super::shrinking::{Shrinking, signature_of};
 use super::store_args::StoreArgs;
-use super::target_args::{TargetArgs, compile, target_name};
+use super::target_args::{TargetArgs, compile};
 use super::write::{lines, say, say_json, shown};
 use crate::engine::Workers;
 use crate::engine::shrink::{Certificate, Limits, PassCount, ShrinkReport, ShrunkInput};
@@ -46,6 +47,8 @@ pub(super) struct Args {
     flags: TargetArgs,
     #[command(flatten)]
     debug_info: DebugInfoArgs,
+    #[command(flatten)]
+    names: NameArgs,
     #[command(flatten)]
     store: StoreArgs,
 }
@@ -129,7 +132,10 @@ impl Args {
             Some(store) => {
                 let first = match finding {
                     Some(finding) => finding,
-                    None => first_record(&store, &name, &target, &symbols, &execution, &signature, &input)?,
+                    None => {
+                        self.names.claim(&store, &name, Path::new(&self.what[0]), &target)?;
+                        first_record(&store, &name, &target, &symbols, &execution, &signature, &input)?
+                    }
                 };
                 let id = shrinking.store(&store, &first, &input, &shrunk.input)?;
                 shrinking.store_slips(&store, &first, &shrunk.slips)?;
@@ -187,10 +193,14 @@ impl Args {
         }
         let input = inputs.remove(0).1;
         input::check_len(typed, &input, &candidate.settings)?;
+        let name = self.names.names(&[module.to_owned()], self.flags.entry())?.remove(0);
+        if self.output.is_none() {
+            self.names.check(&self.store, [(&*name, module, &candidate)])?;
+        }
         let debug_info = self.debug_info.find(candidate.bytes(), Some(module))?;
         let target = compile(module, candidate, &self.store.code(), &mut compiling::live())?;
         let symbols = symbols(&target, debug_info);
-        Ok(Subject { target: Arc::new(target), symbols, name: target_name(module), input, finding: None })
+        Ok(Subject { target: Arc::new(target), symbols, name, input, finding: None })
     }
 }
 

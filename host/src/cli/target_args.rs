@@ -3,6 +3,7 @@
 use super::compiling;
 use super::exit::{Fault, UserError};
 use super::input::read_at_most;
+use super::naming::default_name;
 use super::write::shown;
 use crate::report::Reporter;
 use crate::report::text::size;
@@ -107,6 +108,11 @@ impl TargetArgs {
         })
     }
 
+    /// The entry that was chosen.
+    pub(super) fn entry(&self) -> Option<&str> {
+        self.entry.as_deref()
+    }
+
     /// Reads the module at `path`, and finds out whether it can be a target.
     pub(super) fn candidate(&self, path: &Path) -> Result<Candidate, Fault> {
         candidate(path, self.settings()?)
@@ -129,7 +135,7 @@ pub(super) fn compile(
     code: &CodeCache,
     reporter: &mut dyn Reporter,
 ) -> Result<Target, Fault> {
-    compiling::compile(&target_name(path), candidate, code, reporter)?
+    compiling::compile(&default_name(path, candidate.settings.entry.as_deref()), candidate, code, reporter)?
         .with_context(|| format!("failed to load target `{}`", shown(path)))
         .blame_user()
 }
@@ -145,11 +151,6 @@ pub(super) fn in_file(mut error: anyhow::Error, path: &Path) -> anyhow::Error {
 /// Reads a module's file.
 pub(super) fn read_module(path: &Path) -> Result<Vec<u8>> {
     read_at_most(path, MODULE_BYTES_MAX, "")
-}
-
-/// The name of the target at `path`: its file's stem.
-pub(super) fn target_name(path: &Path) -> String {
-    path.file_stem().map_or_else(|| "target".to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
 
 #[cfg(test)]

@@ -105,7 +105,7 @@ impl StoreError {
                 Some(format!("delete `{}`, or run or import the same again: that writes it anew", path.display()))
             }
             Self::Missing { .. } => Some("`fuzzbox ls` lists what is there; `--store DIR` names another store".into()),
-            Self::TargetName { .. } => Some("rename the module's file".into()),
+            Self::TargetName { .. } => Some("--name NAME gives it another".into()),
             Self::TooLarge { .. } | Self::Prefix { .. } => None,
         }
     }

@@ -5,6 +5,7 @@
 //!   format                         `fuzzbox store 1`
 //!   objects/ab/cdef...             modules, inputs and values, read only; a file's blake3 is its name
 //!   targets/<name>/corpus          `<input id> <module id>` per line: worth keeping, and since which module
+//!   targets/<name>/origin.json     path of the module, and the entry that was named
 //!   targets/<name>/modules         `<module id> <object id>` per line: what was fuzzed, and the file it came from
 //!   targets/<name>/findings/<id>/  input, finding.json, README.md with the line that reproduces it
 //!   cache/<kind>/ab/cdef...        results and compiled code; may be deleted at any time
@@ -28,6 +29,7 @@ mod finding;
 mod id;
 mod import;
 mod object;
+mod origin;
 mod record;
 mod resolve;
 mod scratch;
@@ -40,6 +42,7 @@ pub use export::Exported;
 pub use finding::{Drawn, FindingRecord, Former, StoredValue};
 pub use id::{FindingId, InputId, ModuleId, ObjectId};
 pub use import::{Imported, Skipped, import_dir};
+pub use origin::Origin;
 pub use resolve::Match;
 pub use target::TargetSummary;
 

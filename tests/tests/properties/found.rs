@@ -26,7 +26,7 @@ fn is_found(name: &str, property: &str, execs: u64, smallest: &[Choice]) -> Resu
         let findings = done["findings"].as_array().context("a list")?;
         assert_eq!((run.code, findings.len()), (1, 1), "{name}, seed {seed}: {done}");
         let id = findings[0]["id"].as_str().context("an id")?;
-        let input = fuzzbox.read(&format!("targets/{name}/findings/{id}/input"));
+        let input = fuzzbox.read(&format!("targets/{name}%3A{entry}/findings/{id}/input"));
         assert_eq!(decode(&input), smallest, "{name}, seed {seed}");
         assert_eq!(input, encode(smallest));
         most = most.max(done["execs"].as_u64().context("a number")?);

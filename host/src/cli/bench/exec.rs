@@ -3,6 +3,7 @@
 use super::super::compiling;
 use super::super::exit::{Exit, Fault, UserError, Verdict};
 use super::super::input::read_dir;
+use super::super::naming::default_name;
 use super::super::store_args::StoreArgs;
 use super::super::target_args::{TargetArgs, compile, duration};
 use super::super::write::{lines, say_json, shown};
@@ -133,7 +134,7 @@ impl Args {
             })
         });
         Ok(Table {
-            target: super::super::target_args::target_name(&self.target),
+            target: default_name(&self.target, self.flags.entry()),
             inputs: subject.inputs.len(),
             rows: rows.collect::<Result<_>>()?,
         })
