@@ -174,6 +174,7 @@ impl Running<'_> {
         job: impl FnOnce(&mut Self, &mut Outlet<'_>) -> Result<()>,
     ) -> Result<(), Fault> {
         let (queue, began, session) = (Queue::default(), Instant::now(), self.session);
+        self.view.stats.resume(now_s());
         session.ending.limit(session.limits.time.map(|time| began + time.saturating_sub(self.view.spent)));
         let result = std::thread::scope(|scope| {
             let (testcases, receiver) = queue.ends();
@@ -213,9 +214,13 @@ struct View<'a> {
 impl<'a> View<'a> {
     fn new(session: &'a Session<'a>) -> Result<Self> {
         let dir = session.store.target_dir(&session.name)?;
+        let known = session.store.findings(Some(&session.name))?;
+        let known = known.into_iter().map(|finding| (finding.kind == "hang", finding.signature)).collect();
         let about = report::Campaign {
             target: session.name.clone(),
-            start_time_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs()),
+            start_time_s: now_s(),
+            known,
+            peak_rss_mb,
             pid: std::process::id(),
             command_line: std::env::args().collect::<Vec<_>>().join(" "),
         };
@@ -438,6 +443,18 @@ impl<'a> View<'a> {
 pub(super) fn symbols(target: &Target, debug_info: debug_info::Found) -> Symbols {
     let names = |index| target.edges.function_name(index).map(ToOwned::to_owned);
     debug_info.apply(Symbols::new(&target.bytes, names))
+}
+
+/// Seconds since 1970.
+fn now_s() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+}
+
+/// Memory that this process had at most until now, in MiB; `None` where the kernel doesn't say.
+fn peak_rss_mb() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? >> 10)
 }
 
 fn per_sec(execs: u64, elapsed: Duration) -> f64 {

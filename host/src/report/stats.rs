@@ -10,19 +10,32 @@
 //! | corpus_found | corpus entries beyond the first inputs |
 //! | saved_crashes | findings that are not hangs |
 //! | bitmap_cvg | edges reached of all edges |
+//!
+//! What it doesn't know at all (how many testcases are favoured, how long the slowest takes) is left out. As with AFL++ a
+//! campaign that is resumed counts on, and `plot_data` goes on. A second process at the same target has a folder of its own,
+//! `<name>~2`, as AFL++'s instances have.
 
 use super::json::json_line;
 use super::sparse::Sparse;
 use super::{Done, Event, Finding, NewEdge, Reporter, Status};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Between two lines of `plot_data`, and two versions of `fuzzer_stats`: as in AFL++.
 const UPDATE_MS: u64 = 5000;
 /// `events.jsonl` ends here but for the last event; a campaign writes a few MB.
 const EVENTS_BYTES_MAX: usize = 64 << 20;
+
+/// A longer `fuzzer_stats` is none of ours.
+const STATS_BYTES_MAX: u64 = 64 << 10;
+/// Processes that fuzz one target at the same time, at most.
+const PROCESSES_MAX: u32 = 256;
+/// A link is not followed, and a pipe not waited for.
+const OPEN_FLAGS: i32 = libc::O_NOFOLLOW | libc::O_NONBLOCK;
 
 const PLOT_COLUMNS: &str = "# relative_time, cycles_done, cur_item, corpus_count, pending_total, pending_favs, \
                             map_size, saved_crashes, saved_hangs, max_depth, execs_per_sec, total_execs, edges_found, \
@@ -35,6 +48,10 @@ pub struct Campaign {
     pub target: String,
     /// When the campaign began, in seconds since 1970. Times in the files are this plus the events' elapsed time.
     pub start_time_s: u64,
+    /// Findings that were known then: whether they are hangs, and their signatures.
+    pub known: BTreeSet<(bool, String)>,
+    /// Memory that this process had at most until now, in MiB, if that is known.
+    pub peak_rss_mb: fn() -> Option<u64>,
     /// Id of this process.
     pub pid: u32,
     /// What was typed.
@@ -52,11 +69,53 @@ pub struct StatsFiles {
     statuses: Sparse,
     next_update_ms: u64,
     state: State,
+    /// What earlier campaigns of this target left.
+    past: Past,
+}
+
+/// What `fuzzer_stats` of an earlier campaign says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Past {
+    run_time_s: u64,
+    execs: u64,
+    rounds: u64,
+    rounds_wo_finds: u64,
+    time_wo_finds_s: u64,
+    execs_since_crash: u64,
+    corpus_found: u64,
+    last_find_s: u64,
+    last_crash_s: u64,
+    last_hang_s: u64,
+}
+
+impl Past {
+    /// Reads what [`State::stats`] wrote. What isn't there or is no number is 0.
+    fn parse(stats: &str) -> Self {
+        let value = |key: &str| {
+            let mut values = stats.lines().filter_map(|line| line.split_once(':'));
+            let value = values.find(|(name, _)| name.trim() == key);
+            value.and_then(|(_, value)| value.trim().parse().ok()).unwrap_or(0)
+        };
+        Self {
+            run_time_s: value("run_time"),
+            execs: value("execs_done"),
+            rounds: value("cycles_done"),
+            rounds_wo_finds: value("cycles_wo_finds"),
+            time_wo_finds_s: value("time_wo_finds"),
+            execs_since_crash: value("execs_since_crash"),
+            corpus_found: value("corpus_found"),
+            last_find_s: value("last_find"),
+            last_crash_s: value("last_crash"),
+            last_hang_s: value("last_hang"),
+        }
+    }
 }
 
 /// What is known so far, in this room's terms.
 #[derive(Clone, Debug, Default)]
 struct State {
+    /// When it would have begun without a pause, in seconds since 1970.
+    start_time_s: u64,
     elapsed_ms: u64,
     execs: u64,
     execs_per_sec: f64,
@@ -65,8 +124,8 @@ struct State {
     corpus: u64,
     first_inputs: u64,
     rounds: u64,
-    crashes: u64,
-    hangs: u64,
+    /// Whether they are hangs, and their signatures.
+    failures: BTreeSet<(bool, String)>,
     last_find: Option<Moment>,
     last_crash: Option<Moment>,
     last_hang: Option<Moment>,
@@ -77,39 +136,59 @@ struct State {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Moment {
+    /// Seconds since 1970.
+    time_s: u64,
     elapsed_ms: u64,
     execs: u64,
     rounds: u64,
 }
 
 impl StatsFiles {
-    /// Starts the files in `dir`, which exists; those of the campaign before are replaced.
+    /// Starts the files in `dir`, which exists, or goes on with them.
     ///
     /// # Errors
     ///
     /// Fails if a file can't be written; the error names it.
-    pub fn create(dir: &Path, campaign: Campaign) -> io::Result<Self> {
-        remove_leftovers(dir);
-        let mut plot = start_file(&dir.join("plot_data"))?;
-        writeln!(plot, "{PLOT_COLUMNS}").map_err(|error| naming(&dir.join("plot_data"), error))?;
+    pub fn create(dir: &Path, mut campaign: Campaign) -> io::Result<Self> {
+        let (dir, mut plot) = own(dir)?;
+        remove_leftovers(&dir);
+        let failed = |error| naming(&dir.join("plot_data"), error);
+        let begin = match last_byte(&mut plot).map_err(failed)? {
+            None => format!("{PLOT_COLUMNS}\n"),
+            Some(b'\n') => String::new(),
+            // A power failure tore the last line.
+            Some(_) => "\n".to_owned(),
+        };
+        plot.write_all(begin.as_bytes()).map_err(failed)?;
         let events = start_file(&dir.join("events.jsonl"))?;
+        let state = State {
+            start_time_s: campaign.start_time_s,
+            failures: std::mem::take(&mut campaign.known),
+            ..State::default()
+        };
         Ok(Self {
-            dir: dir.to_owned(),
+            past: Past::parse(&read_stats(&dir.join("fuzzer_stats"))),
+            dir,
             campaign,
             plot,
             events,
             events_left: EVENTS_BYTES_MAX,
             statuses: Sparse::default(),
             next_update_ms: 0,
-            state: State::default(),
+            state,
         })
+    }
+
+    /// Goes on after a pause, at `now_s` seconds since 1970.
+    pub fn resume(&mut self, now_s: u64) {
+        self.state.start_time_s = now_s.saturating_sub(self.state.elapsed_ms / 1000);
     }
 
     fn update(&mut self) -> io::Result<()> {
         let path = self.dir.join("plot_data");
-        self.plot.write_all(self.state.plot_line().as_bytes()).map_err(|error| naming(&path, error))?;
+        self.plot.write_all(self.state.plot_line(&self.past).as_bytes()).map_err(|error| naming(&path, error))?;
         let path = self.dir.join("fuzzer_stats");
-        replace(&path, self.campaign.pid, self.state.stats(&self.campaign).as_bytes())
+        replace(&path, self.campaign.pid, self.state.stats(&self.campaign, &self.past).as_bytes())
             .map_err(|error| naming(&path, error))
     }
 
@@ -179,7 +258,8 @@ impl Reporter for StatsFiles {
 
 impl State {
     fn now(&self) -> Moment {
-        Moment { elapsed_ms: self.elapsed_ms, execs: self.execs, rounds: self.rounds }
+        let time_s = self.start_time_s.saturating_add(self.elapsed_ms / 1000);
+        Moment { time_s, elapsed_ms: self.elapsed_ms, execs: self.execs, rounds: self.rounds }
     }
 
     fn new_edge(&mut self, new: &NewEdge) {
@@ -189,12 +269,12 @@ impl State {
     }
 
     fn finding(&mut self, finding: &Finding) {
-        if finding.kind == "hang" {
-            self.hangs += 1;
-            self.last_hang = Some(self.now());
-        } else {
-            self.crashes += 1;
-            self.last_crash = Some(self.now());
+        let now = self.now();
+        let is_hang = finding.kind == "hang";
+        let last = if is_hang { &mut self.last_hang } else { &mut self.last_crash };
+        // What an earlier campaign found is found again by its input.
+        if self.failures.insert((is_hang, finding.signature.clone())) {
+            *last = Some(now);
         }
     }
 
@@ -230,48 +310,77 @@ impl State {
         if self.edges_total == 0 { 0.0 } else { self.edges as f64 * 100.0 / self.edges_total as f64 }
     }
 
-    fn plot_line(&self) -> String {
+    fn hangs(&self) -> usize {
+        self.failures.iter().filter(|(is_hang, _)| *is_hang).count()
+    }
+
+    fn crashes(&self) -> usize {
+        self.failures.len() - self.hangs()
+    }
+
+    /// Seconds that all campaigns took until now.
+    fn run_time_s(&self, past: &Past) -> u64 {
+        past.run_time_s.saturating_add(self.elapsed_ms / 1000)
+    }
+
+    fn execs_per_sec(&self, past: &Past) -> f64 {
+        if past.execs == 0 {
+            return finite(self.execs_per_sec);
+        }
+        let seconds = past.run_time_s as f64 + self.elapsed_ms as f64 / 1000.0;
+        finite((past.execs as f64 + self.execs as f64) / seconds.max(1.0))
+    }
+
+    fn plot_line(&self, past: &Past) -> String {
         format!(
             "{}, {}, 0, {}, 0, 0, {:.2}%, {}, {}, 0, {:.2}, {}, {}, {}, 0\n",
-            self.elapsed_ms / 1000,
-            self.rounds,
+            self.run_time_s(past),
+            past.rounds.saturating_add(self.rounds),
             self.corpus,
             self.edges_percent(),
-            self.crashes,
-            self.hangs,
+            self.crashes(),
+            self.hangs(),
             finite(self.execs_per_sec),
-            self.execs,
+            past.execs.saturating_add(self.execs),
             self.edges,
-            self.crashes,
+            self.crashes(),
         )
     }
 
-    fn stats(&self, campaign: &Campaign) -> String {
-        let time =
-            |moment: Option<Moment>| moment.map_or(0, |at| campaign.start_time_s.saturating_add(at.elapsed_ms / 1000));
-        let find = self.last_find.unwrap_or_default();
-        let crash = self.last_crash.unwrap_or_default();
-        let run_time = self.elapsed_ms / 1000;
+    fn stats(&self, campaign: &Campaign, past: &Past) -> String {
+        let time = |moment: Option<Moment>, before: u64| moment.map_or(before, |at| at.time_s).to_string();
+        let since = |now: u64, then: Option<u64>, before: u64| match then {
+            Some(then) => now.saturating_sub(then),
+            None => now.saturating_add(before),
+        };
+        let rounds_wo_finds = since(self.rounds, self.last_find.map(|find| find.rounds), past.rounds_wo_finds);
+        let time_wo_finds_ms = since(
+            self.elapsed_ms,
+            self.last_find.map(|find| find.elapsed_ms),
+            past.time_wo_finds_s.saturating_mul(1000),
+        );
+        let execs_since_crash = since(self.execs, self.last_crash.map(|crash| crash.execs), past.execs_since_crash);
+        let run_time = self.run_time_s(past);
+        let found = past.corpus_found.saturating_add(self.corpus.saturating_sub(self.first_inputs));
         let zero = || "0".to_owned();
-        let lines: [(&str, String); 49] = [
-            ("start_time", campaign.start_time_s.to_string()),
-            ("last_update", time(Some(self.now())).to_string()),
+        let lines: [(&str, String); 47] = [
+            ("start_time", self.start_time_s.saturating_sub(past.run_time_s).to_string()),
+            ("last_update", time(Some(self.now()), 0)),
             ("run_time", run_time.to_string()),
             ("fuzzer_pid", campaign.pid.to_string()),
-            ("cycles_done", self.rounds.to_string()),
-            ("cycles_wo_finds", self.rounds.saturating_sub(find.rounds).to_string()),
-            ("time_wo_finds", (self.elapsed_ms.saturating_sub(find.elapsed_ms) / 1000).to_string()),
+            ("cycles_done", past.rounds.saturating_add(self.rounds).to_string()),
+            ("cycles_wo_finds", rounds_wo_finds.to_string()),
+            ("time_wo_finds", (time_wo_finds_ms / 1000).to_string()),
             ("fuzz_time", run_time.to_string()),
             ("calibration_time", zero()),
             ("cmplog_time", zero()),
             ("sync_time", zero()),
             ("trim_time", zero()),
-            ("execs_done", self.execs.to_string()),
-            ("execs_per_sec", format!("{:.2}", finite(self.execs_per_sec))),
+            ("execs_done", past.execs.saturating_add(self.execs).to_string()),
+            ("execs_per_sec", format!("{:.2}", self.execs_per_sec(past))),
             ("execs_ps_last_min", format!("{:.2}", finite(self.execs_per_sec_last_minute))),
             ("corpus_count", self.corpus.to_string()),
-            ("corpus_favored", zero()),
-            ("corpus_found", self.corpus.saturating_sub(self.first_inputs).to_string()),
+            ("corpus_found", found.to_string()),
             ("corpus_imported", zero()),
             ("corpus_variable", zero()),
             ("max_depth", zero()),
@@ -280,16 +389,15 @@ impl State {
             ("pending_total", zero()),
             ("stability", "100.00%".to_owned()),
             ("bitmap_cvg", format!("{:.2}%", self.edges_percent())),
-            ("saved_crashes", self.crashes.to_string()),
-            ("saved_hangs", self.hangs.to_string()),
-            ("total_tmout", self.hangs.to_string()),
-            ("last_find", time(self.last_find).to_string()),
-            ("last_crash", time(self.last_crash).to_string()),
-            ("last_hang", time(self.last_hang).to_string()),
-            ("execs_since_crash", self.execs.saturating_sub(crash.execs).to_string()),
+            ("saved_crashes", self.crashes().to_string()),
+            ("saved_hangs", self.hangs().to_string()),
+            ("total_tmout", self.hangs().to_string()),
+            ("last_find", time(self.last_find, past.last_find_s)),
+            ("last_crash", time(self.last_crash, past.last_crash_s)),
+            ("last_hang", time(self.last_hang, past.last_hang_s)),
+            ("execs_since_crash", execs_since_crash.to_string()),
             ("exec_timeout", zero()),
-            ("slowest_exec_ms", zero()),
-            ("peak_rss_mb", zero()),
+            ("peak_rss_mb", (campaign.peak_rss_mb)().unwrap_or(0).to_string()),
             ("cpu_affinity", "-1".to_owned()),
             ("edges_found", self.edges.to_string()),
             ("total_edges", self.edges_total.to_string()),
@@ -309,6 +417,55 @@ impl State {
             text
         })
     }
+}
+
+/// The folder of this process, which nobody else writes to as long as it has the file: its `plot_data`.
+fn own(dir: &Path) -> io::Result<(PathBuf, File)> {
+    for number in 1..=PROCESSES_MAX {
+        let mut name = dir.file_name().unwrap_or_default().to_owned();
+        if number > 1 {
+            name.push(format!("~{number}"));
+        }
+        let dir = dir.with_file_name(name);
+        let failed = |error| naming(&dir.join("plot_data"), error);
+        fs::create_dir_all(&dir).map_err(failed)?;
+        let mut options = File::options();
+        let plot = options.read(true).append(true).create(true).custom_flags(OPEN_FLAGS).open(dir.join("plot_data"));
+        let plot = plot.map_err(failed)?;
+        if !plot.metadata().map_err(failed)?.is_file() {
+            return Err(failed(io::Error::other("it is not a file")));
+        }
+        match plot.try_lock() {
+            Err(TryLockError::WouldBlock) => {}
+            // Where there are no locks there is nobody to tell.
+            Ok(()) | Err(TryLockError::Error(_)) => return Ok((dir, plot)),
+        }
+    }
+    Err(io::Error::other(format!("{PROCESSES_MAX} processes fuzz this target already")))
+}
+
+/// `fuzzer_stats` of an earlier campaign; nothing if it can't be read. Somebody may have put anything there.
+fn read_stats(path: &Path) -> String {
+    let read = || {
+        let file = File::options().read(true).custom_flags(OPEN_FLAGS).open(path)?;
+        let mut bytes = Vec::new();
+        if file.metadata()?.is_file() {
+            file.take(STATS_BYTES_MAX).read_to_end(&mut bytes)?;
+        }
+        io::Result::Ok(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    read().unwrap_or_default()
+}
+
+/// The last byte of a file; `None` if it is empty.
+fn last_byte(file: &mut File) -> io::Result<Option<u8>> {
+    if file.metadata()?.len() == 0 {
+        return Ok(None);
+    }
+    let mut byte = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut byte)?;
+    Ok(Some(byte[0]))
 }
 
 fn finite(n: f64) -> f64 {

@@ -1,9 +1,10 @@
 //! One campaign as each reporter shows it, compared with the files beside this one. `BLESS=1 cargo test` rewrites them.
 
 use super::*;
-use crate::store::{FindingId, InputId, ModuleId};
+use crate::store::{FindingId, InputId, ModuleId, Store};
 use indicatif::ProgressDrawTarget;
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
 use std::rc::Rc;
@@ -253,6 +254,8 @@ fn stats_files_are_those_of_afl() {
     let campaign_of = |target: &str| Campaign {
         target: target.to_owned(),
         start_time_s: 1_700_000_000,
+        known: [(false, "unreachable: known".to_owned())].into(),
+        peak_rss_mb: || Some(42),
         pid: 4711,
         command_line: "fuzzbox run json.wasm\n--execs 1200000".to_owned(),
     };
@@ -275,11 +278,74 @@ fn stats_files_are_those_of_afl() {
     assert_eq!(std::fs::read(other.join("events.jsonl")).unwrap(), b"", "events of another target are ignored");
 }
 
+/// A line of `fuzzer_stats`.
+fn stat(stats: &str, key: &str) -> String {
+    let line = stats.lines().find(|line| line.split(':').next().is_some_and(|name| name.trim() == key));
+    line.and_then(|line| line.split_once(':')).unwrap_or_else(|| panic!("no {key} in {stats}")).1.trim().to_owned()
+}
+
+#[test]
+fn a_resumed_campaign_counts_on_and_two_at_once_count_apart() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open_or_create(dir.path()).unwrap();
+    let folder = store.target_dir("json").unwrap();
+    std::fs::create_dir_all(&folder).unwrap();
+    let start = |start_time_s, known: BTreeSet<(bool, String)>| {
+        let campaign = Campaign {
+            target: "json".to_owned(),
+            start_time_s,
+            known,
+            peak_rss_mb: || None,
+            pid: 1,
+            command_line: String::new(),
+        };
+        StatsFiles::create(&folder, campaign).unwrap()
+    };
+    let read = |folder: &Path, name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+    let mut first = start(1_000_000, BTreeSet::new());
+    campaign().iter().for_each(|event| first.report(event).unwrap());
+    drop(first);
+    let plotted = read(&folder, "plot_data");
+    let known: BTreeSet<_> =
+        [crash(), hang(), drawn()].map(|finding| (finding.kind == "hang", finding.signature)).into();
+    let mut second = start(2_000_000, known.clone());
+    let mut other = start(2_000_000, known);
+    campaign().iter().for_each(|event| second.report(event).unwrap());
+    campaign()[..4].iter().for_each(|event| other.report(event).unwrap());
+
+    let stats = read(&folder, "fuzzer_stats");
+    let of = |key| stat(&stats, key);
+    assert_eq!([of("execs_done"), of("run_time"), of("cycles_done")], ["2408448", "54", "558"]);
+    assert_eq!([of("start_time"), of("last_update")], ["1999973", "2000027"]);
+    assert_eq!([of("saved_crashes"), of("saved_hangs")], ["2", "1"], "those of the first are found again");
+    let lines = read(&folder, "plot_data");
+    assert!(lines.starts_with(&plotted) && lines.matches("relative_time").count() == 1, "{lines}");
+    let times: Vec<u64> = lines.lines().skip(1).map(|line| line.split(',').next().unwrap().parse().unwrap()).collect();
+    assert!(times.len() > 4 && times.is_sorted() && times.last() == Some(&54), "{times:?}");
+
+    let of_other = folder.with_file_name("json~2");
+    assert_eq!(stat(&read(&of_other, "fuzzer_stats"), "execs_done"), "21000");
+    let names: Vec<_> = store.targets().unwrap().into_iter().map(|target| target.name).collect();
+    assert_eq!(names, ["json"], "the folder of a second process is no target");
+    std::fs::write(folder.join("fuzzer_stats"), "execs_done : 18446744073709551615\nrun_time : -1\nx\n\0").unwrap();
+    drop(second);
+    let mut absurd = start(5, BTreeSet::new());
+    campaign().iter().for_each(|event| absurd.report(event).unwrap());
+    assert_eq!(stat(&read(&folder, "fuzzer_stats"), "execs_done"), u64::MAX.to_string());
+}
+
 #[test]
 fn stats_files_that_cannot_be_written_are_named() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir(dir.path().join("events.jsonl")).unwrap();
-    let campaign = Campaign { target: "json".to_owned(), start_time_s: 0, pid: 1, command_line: String::new() };
+    let campaign = Campaign {
+        target: "json".to_owned(),
+        start_time_s: 0,
+        known: BTreeSet::new(),
+        peak_rss_mb: || None,
+        pid: 1,
+        command_line: String::new(),
+    };
     let error = StatsFiles::create(dir.path(), campaign).unwrap_err().to_string();
     assert!(error.starts_with("failed to write `") && error.contains("events.jsonl"), "{error}");
 }
