@@ -29,7 +29,10 @@ fn files_that_are_no_target_are_refused_and_leave_nothing() {
     let cases: Vec<(&str, Vec<u8>, &[&str])> = vec![
         ("empty.wasm", vec![], &["`empty.wasm`", "empty"]),
         ("text.wasm", b"hello, world\n".to_vec(), &["`text.wasm`", "neither"]),
-        ("broken.wat", b"(module (func)".to_vec(), &["`broken.wat`"]),
+        ("broken.wat", b"(module (func)".to_vec(), &["`broken.wat`", "--> broken.wat:1:15"]),
+        ("native.wasm", b"\x7fELF\x02\x01\x01\0".to_vec(), &["`native.wasm`", "(ELF)", "help: compile it to wasm"]),
+        ("library.a", b"!<arch>\nparse.o/".to_vec(), &["`library.a`", "a library of object files", "help: link it"]),
+        ("object.o", wat(r#"(func) (@custom "linking" "\02")"#), &["`object.o`", "section `linking`", "help: link it"]),
         ("truncated.wasm", valid[..valid.len() / 2].to_vec(), &["`truncated.wasm`", "offset"]),
         ("header.wasm", valid[..6].to_vec(), &["`header.wasm`"]),
         ("component.wasm", component, &["`component.wasm`", "component"]),
@@ -109,6 +112,10 @@ fn flags_out_of_range_are_refused() {
         &["--memory-max", "1TiB"],
         &["--input-bytes-max", "1GiB"],
         &["--time", "soon"],
+        &["--time", "5"],
+        &["--time", "0s"],
+        &["--quiet", "--verbose"],
+        &["--quiet", "--reporter=json"],
         &["--memory-max", "much"],
         &["--entry", "absent"],
         &["--dict", "absent.dict"],
@@ -200,4 +207,18 @@ fn a_full_disk_is_said_and_leaves_a_valid_store() {
     let ls = fuzzbox.run("ls", &[], &[&store[..], &["--json"]].concat());
     assert_eq!(ls.code, 0, "{ls:?}");
     assert!(ls.json_lines()[0]["corpus"].as_u64().unwrap() > 0 && ls.stderr.is_empty(), "{ls:?}");
+}
+
+#[test]
+fn what_was_meant_is_said_where_a_name_is_mistyped() {
+    let fuzzbox = Fuzzbox::new();
+    let text = r#"(module (func $json_loads (param i32)) (func (export "json_dump") (param i32)) (func (export "") (param i32)))"#;
+    fs::write(fuzzbox.dir().join("a.wat"), text).unwrap();
+    let entry = |entry: &str| fuzzbox.run("run", &["a.wat"], &["--entry", entry]);
+    refused(&entry("json_dumb"), 2, &["`json_dumb`", "help: did you mean --entry json_dump?"]);
+    refused(&entry("json_loads"), 2, &["is in the module but not exported", "-Wl,--export=json_loads"]);
+    let other = entry("something_else");
+    refused(&other, 2, &["its exports are json_dump(i32), \"\"(i32)"]);
+    assert!(!other.stderr.contains("help: "), "{other:?}");
+    refused(&fuzzbox.run("rnu", &["a.wat"], &[]), 2, &["a similar subcommand exists: 'run'"]);
 }

@@ -250,3 +250,67 @@ fn a_small_stack_of_the_first_thread_is_enough() {
         assert!((0..=1).contains(&ran.code) && ran.stderr.is_empty(), "{arguments:?}: {ran:?}");
     }
 }
+
+#[test]
+fn an_input_is_shown_with_who_has_it() {
+    let fuzzbox = Fuzzbox::new();
+    let bug = example("first-bug");
+    let run = ["--execs", "300000", "--seed", "1", "--jobs", "1", "--reporter", "json"];
+    let lines = fuzzbox.run("run", &[&bug], &run).json_lines();
+    let finding = &lines.last().unwrap()["findings"][0];
+    let (id, input) = (finding["id"].as_str().unwrap(), finding["input"].as_str().unwrap());
+    let shown = fuzzbox.run("show", &[&input[..10]], &[]);
+    assert_eq!(shown.code, 0, "{shown:?}");
+    let words =
+        [format!("input {input}\n"), "(10 bytes)".to_owned(), format!("shows finding {} of first-bug", &id[..8])];
+    assert!(words.iter().all(|word| shown.stdout.contains(word)), "{shown:?}");
+    let json = fuzzbox.run("show", &[input], &["--json"]).json_lines();
+    assert_eq!((json[0]["bytes"].as_u64(), &json[0]["findings"][0]), (Some(10), &finding["id"]));
+    let raw = fuzzbox.command(&["show", "--raw", input]).output().unwrap().stdout;
+    assert_eq!(blake3::hash(&raw).to_hex().as_str(), input);
+    let of_finding = fuzzbox.run("show", &[&id[..10]], &[]);
+    assert!(of_finding.stdout.starts_with(&format!("finding {id} of first-bug\n")), "{of_finding:?}");
+
+    fuzzbox.run("export", &["out"], &[]);
+    let kept = fs::read_dir(fuzzbox.dir().join("out")).unwrap().next().unwrap().unwrap().file_name();
+    let shown = fuzzbox.run("show", &[kept.to_str().unwrap()], &[]);
+    assert!(shown.code == 0 && shown.stdout.contains("\nin the corpus of first-bug\n"), "{shown:?}");
+}
+
+#[test]
+fn what_becomes_of_imported_files_is_told_by_kind() {
+    let (fuzzbox, bug) = (Fuzzbox::new(), example("first-bug"));
+    let dir = fuzzbox.dir();
+    let files: [(&str, &[u8]); 6] = [
+        ("default/queue/id:000000,orig:a", b"SPR"),
+        ("default/queue/id:000001,src:0", b"SPR"),
+        ("default/crashes/id:000000,sig:06", b"SPR\x800\00000"),
+        ("default/crashes/README.txt", b"no input"),
+        ("default/fuzzer_stats", b"no input"),
+        ("default/hangs/id:000000", b"S"),
+    ];
+    for (path, bytes) in files {
+        let path = dir.join("out").join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+    fs::write(dir.join("out/default/queue/id:000002"), [0; 100]).unwrap();
+    let flags = ["--for", &bug, "--reporter", "json", "--input-bytes-max", "64"];
+    let import = || fuzzbox.run("import", &["out"], &flags);
+    let first = import();
+    assert_eq!(first.code, 1, "{first:?}");
+    assert!(first.stderr.contains("warning: skipped `out/default/queue/id:000002`"), "{first:?}");
+    let imported = |ran: &Ran| ran.json_lines().into_iter().find(|line| line["event"] == "imported").unwrap();
+    let counts = |files: &serde_json::Value| {
+        ["new", "known", "failing", "rejected", "unreadable"].map(|key| files[key].as_u64().unwrap())
+    };
+    let of = imported(&first);
+    assert_eq!(counts(&of["kinds"]["crashes"]), [0, 0, 1, 0, 0]);
+    let [new, known, ..] = counts(&of["kinds"]["queue"]);
+    assert_eq!((new + known, of["kinds"]["queue"]["unreadable"].as_u64()), (2, Some(1)));
+    assert!(known >= 1, "of two equal files one is new at most");
+    assert_eq!(counts(&of).iter().sum::<u64>(), 5);
+    assert_eq!(first.json_lines().last().unwrap()["stopped"], "all inputs executed");
+    let again = imported(&import());
+    assert_eq!(counts(&again), [0, 3, 1, 0, 1]);
+}

@@ -16,9 +16,11 @@ pub(super) fn parse(arguments: Vec<OsString>) -> Result<Result<Verb, Exit>, Faul
         tell(&hint);
         return Ok(Err(Exit::Usage));
     }
+    // What was typed may be a file's name, which may be anything; errors quote it.
+    let quoted: Vec<_> = arguments.iter().map(|argument| printable(&argument.to_string_lossy())).collect();
     let error = match Cli::try_parse_from(arguments) {
         Ok(cli) => return Ok(Ok(cli.verb)),
-        Err(error) => suggest_verb(error),
+        Err(error) => suggest_verb(Cli::try_parse_from(quoted).err().unwrap_or(error)),
     };
     let text = error.render();
     if !error.use_stderr() {
@@ -27,7 +29,6 @@ pub(super) fn parse(arguments: Vec<OsString>) -> Result<Result<Verb, Exit>, Faul
         Out.write_all(text.as_bytes())?;
         return Ok(Err(Exit::Clean));
     }
-    // What was typed may be a file's name, which may be anything.
     let plain = text.to_string();
     if plain.lines().all(|line| printable(line) == line) {
         drop(error.print())
