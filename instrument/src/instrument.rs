@@ -64,6 +64,10 @@ pub struct Options {
     pub trace_bytes: u32,
     /// What becomes of imports of the [guest protocol](crate::protocol).
     pub draws: Draws,
+    /// Functions that record what they are given where they are entered, by their names: [`called`](crate::called()) reads that.
+    pub arguments: Option<fn(&str) -> bool>,
+    /// A function that the host wants to call, by its name: the first that fits. See [`Injected::callable`].
+    pub callable: Option<fn(&str) -> bool>,
     /// How often each edge was taken in the past, by its number: places where counting is cheap are chosen by it.
     pub profile: Option<Arc<[u64]>>,
 }
@@ -124,6 +128,8 @@ impl Options {
             spans: false,
             trace_bytes: TRACE_BYTES,
             draws: Draws::Imported,
+            arguments: None,
+            callable: None,
             profile: None,
         }
     }
@@ -185,6 +191,8 @@ pub struct Injected {
     /// Where the area of the choice stream is, if the module speaks the guest protocol and its imports were replaced: a range of bytes.
     /// [`layout::stream`](crate::layout::stream) says what is in it; there are records if it has room for them.
     pub stream: Option<Range<u32>>,
+    /// The function that [`Options::callable`] means, if there is one: its index, and the name under which it is exported.
+    pub callable: Option<(u32, String)>,
     /// The functions of the protocol that the module imports, each with the name under which what replaces it is exported: for
     /// who calls the import otherwise than by a call in the module's code, which is not replaced.
     pub protocol_exports: Vec<(&'static str, String)>,

@@ -10,6 +10,8 @@
 //! says where, and [`trace`](crate::trace) what is in it. The host clears [`TRACE_CELLS`] before each execution; the
 //! trace itself can stay as it is.
 //!
+//! Between the zeros at [`ZERO`] and the poll, [`CALLED`] and the slots at [`CALLED_START`] say what some functions were given.
+//!
 //! The page of the machine that starts at [`POLL`] can be taken away by a watchdog.
 
 pub mod stream;
@@ -70,6 +72,23 @@ pub const CALLS: u32 = 32;
 
 /// Eight bytes that nobody writes.
 pub const ZERO: u32 = 40;
+
+/// How many functions were entered that record what they are given, a `u32` that wraps: those that
+/// [`Options::arguments`](crate::Options::arguments) names. [`called`](crate::called()) reads them.
+pub const CALLED: u32 = 48;
+
+/// The first of the slots that hold what they were given; the last one entered is in the slot of its number modulo [`CALLED_SLOTS`]: its index,
+/// the number of its parameters that are there, both `u32`, and these, 8 bytes each.
+pub const CALLED_START: u32 = 1024;
+
+/// How many slots there are, a power of two.
+pub const CALLED_SLOTS: u32 = 16;
+
+/// The size of a slot, a power of two.
+pub const CALLED_SLOT_BYTES: u32 = 64;
+
+/// How many parameters a slot has room for.
+pub const CALLED_PARAMS: u32 = 7;
 
 /// The most bytes that a trace can take: 1 GiB.
 pub const TRACE_BYTES_MAX: u32 = 1 << 30;

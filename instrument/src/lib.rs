@@ -28,6 +28,7 @@
 //! What this crate does not do: it runs nothing, and knows no engine. It refuses by name what it can't rewrite.
 
 mod added;
+mod called;
 mod cfg;
 mod claims;
 mod code;
@@ -54,6 +55,7 @@ mod throws;
 pub mod trace;
 mod types;
 
+pub use called::{Called, called};
 pub use cfg::{Block, BlockKind, Cfg, Cfgs, ControlDependence, DominatorTree, Flow, FlowKind, Loops};
 pub use component::{ComponentModule, InstrumentedComponent, component_features, instrument_component};
 pub use counters::{CounterMap, Counters, CountsBuffer, FunctionCounters, Left};

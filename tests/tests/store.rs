@@ -30,6 +30,7 @@ fn record(signature: &str, input: &[u8]) -> FindingRecord {
         engine: "0.1.0".into(),
         former: Vec::new(),
         drawn: None,
+        said: None,
     }
 }
 

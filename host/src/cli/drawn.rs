@@ -1,7 +1,7 @@
-//! What targets draw: for people, and for the store.
+//! What targets draw and say: for people, and for the store.
 
-use crate::report::{Decoded, Symbols};
-use crate::sandbox::{Executor, Observation, Outcome, Target};
+use crate::report::{Decoded, Said, Symbols};
+use crate::sandbox::{Executor, Outcome, Target};
 use crate::store::{Drawn, Store, StoredValue};
 use crate::stream::{Told, Trace, decode};
 use anyhow::{Context, Result};
@@ -13,20 +13,25 @@ pub(super) struct Execution {
     pub(super) outcome: Outcome,
     pub(super) trace: Trace,
     pub(super) told: Told,
+    /// What the target said, if it said something.
+    pub(super) said: Option<Said>,
     /// How it ends when the guest is told that its reports are read, if that is otherwise: it must not be.
     pub(super) reporting: Option<Outcome>,
 }
 
 impl Execution {
-    /// What an observation shows.
-    fn of(outcome: Outcome, observation: Observation<'_>) -> Self {
-        Self { outcome, trace: observation.draws(), told: observation.told(), reporting: None }
+    /// What the last execution shows, which ended with `outcome`. Nothing else is to be asked about it afterwards.
+    pub(super) fn of(outcome: Outcome, executor: &mut Executor) -> Result<Self> {
+        let observation = executor.observation();
+        let (trace, told) = (observation.draws(), observation.told());
+        let said = Said::new(&executor.said(&outcome)?);
+        Ok(Self { outcome, trace, told, said, reporting: None })
     }
 
     /// Executes an input.
     pub(super) fn new(executor: &mut Executor, input: &[u8]) -> Result<Self> {
         let outcome = executor.run(input)?;
-        Ok(Self::of(outcome, executor.observation()))
+        Self::of(outcome, executor)
     }
 
     /// Executes an input, then again with the guest being told that what it reports is read: the outcome is that of the first, all else is what
@@ -34,16 +39,16 @@ impl Execution {
     pub(super) fn reported(executor: &mut Executor, input: &[u8]) -> Result<Self> {
         let outcome = executor.run(input)?;
         if !executor.target().takes_choices() {
-            return Ok(Self::of(outcome, executor.observation()));
+            return Self::of(outcome, executor);
         }
         let reporting = executor.run_reporting(input)?;
         let reporting = (reporting != outcome).then_some(reporting);
-        Ok(Self { reporting, ..Self::of(outcome, executor.observation()) })
+        Ok(Self { reporting, ..Self::of(outcome, executor)? })
     }
 
     /// One of which nothing but the outcome is known.
     pub(super) fn unseen(outcome: Outcome) -> Self {
-        Self { outcome, trace: Trace::default(), told: Told::default(), reporting: None }
+        Self { outcome, trace: Trace::default(), told: Told::default(), said: None, reporting: None }
     }
 
     /// What the target drew, for people; `None` if it doesn't draw. `free` are the ranges of choices that don't matter.

@@ -70,5 +70,6 @@ pub(super) fn new_record(
         engine: concat!("fuzzbox ", env!("CARGO_PKG_VERSION")).to_owned(),
         former: Vec::new(),
         drawn: execution.stored(store, target)?,
+        said: execution.said.clone(),
     })
 }

@@ -4,6 +4,7 @@ use super::exit::{Exit, Verdict};
 use super::output;
 use super::store_args::StoreArgs;
 use super::write::{say, say_json, warning};
+use crate::report::Headline;
 use crate::report::text::counted;
 use crate::store::{FindingRecord, Origin};
 use serde::Serialize;
@@ -59,7 +60,11 @@ fn print(line: &Line) -> std::io::Result<()> {
     for finding in &line.findings {
         let id = finding.id.to_string();
         let bytes = counted(finding.input_bytes, "byte");
-        say!("  {} {} ({bytes})", &id[..8], output::failure(&finding.kind, &finding.signature));
+        let headline = Headline::new(&finding.frames, finding.said.as_ref());
+        // Of the function, the signature tells.
+        let source = headline.and_then(|headline| headline.source);
+        let source = source.map_or_else(String::new, |source| format!(" at {source}"));
+        say!("  {} {}{source} ({bytes})", &id[..8], output::failure(&finding.kind, &finding.signature));
     }
     Ok(())
 }

@@ -3,7 +3,8 @@
 use super::exit::{Fault, UserError};
 use super::write::{NamedFile, Out, shown};
 use crate::report::{
-    ColorChoice, Decoded, Json, Lines, Quiet, Reporter, Reporters, ResolvedFrame, Terminal, TerminalOptions, is_dumb,
+    ColorChoice, Decoded, Json, Lines, Quiet, Reporter, Reporters, ResolvedFrame, Said, Terminal, TerminalOptions,
+    is_dumb,
 };
 use anyhow::Context;
 use clap::ValueEnum;
@@ -91,14 +92,22 @@ fn width() -> Option<u16> {
     terminal_size::terminal_size().map(|(width, _)| width.0)
 }
 
-/// A call stack, innermost call first, a line for each: `#0 function file:line`.
+/// A call stack, innermost call first, a line for each: `#0 function file:line`. Calls of libraries are marked, if there are others.
 pub(super) fn frames(frames: &[ResolvedFrame]) -> Vec<String> {
-    frames.iter().enumerate().map(|(number, frame)| format!("  #{number} {}", frame.place())).collect()
+    let has_own = frames.iter().any(|frame| !frame.is_library());
+    let mark = |frame: &ResolvedFrame| if has_own && frame.is_library() { "  [library]" } else { "" };
+    let line = |(number, frame): (usize, &ResolvedFrame)| format!("  #{number} {}{}", frame.place(), mark(frame));
+    frames.iter().enumerate().map(line).collect()
 }
 
 /// What a target drew; nothing if it drew nothing.
 pub(super) fn drawn(decoded: Option<&Decoded>) -> Vec<String> {
     decoded.map_or_else(Vec::new, |decoded| decoded.lines(usize::MAX))
+}
+
+/// What a target said; nothing if it said nothing but what `drawn` shows.
+pub(super) fn said(said: Option<&Said>, drawn: Option<&Decoded>) -> Vec<String> {
+    said.map_or_else(Vec::new, |said| said.lines(drawn))
 }
 
 /// A failure in one line. The signature of a hang says itself what it is.

@@ -10,7 +10,7 @@ use super::session::symbols;
 use super::store_args::StoreArgs;
 use super::target_args::{TargetArgs, compile};
 use super::write::{self, say, say_json};
-use crate::report::{self, Decoded, Symbols};
+use crate::report::{self, Decoded, Said, Symbols};
 use crate::sandbox::Executor;
 use anyhow::Result;
 use serde::Serialize;
@@ -57,6 +57,9 @@ struct Line {
     /// What the target drew, if it draws.
     #[serde(skip_serializing_if = "Option::is_none")]
     drawn: Option<Decoded>,
+    /// What the target said, if it said something.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    said: Option<Said>,
 }
 
 impl Args {
@@ -86,7 +89,10 @@ impl Args {
             } else {
                 say!("{}", text(&line));
                 // Of many inputs, those that don't fail are of no interest.
-                let drawn = line.drawn.as_ref().filter(|_| only_one || line.signature.is_some());
+                let is_shown = only_one || line.signature.is_some();
+                let drawn = line.drawn.as_ref().filter(|_| is_shown);
+                let said = line.said.as_ref().filter(|_| is_shown);
+                write::lines(&output::said(said, drawn))?;
                 write::lines(&output::drawn(drawn))?;
             }
         }
@@ -95,8 +101,7 @@ impl Args {
 }
 
 fn execute(executor: &mut Executor, symbols: &Symbols, name: String, bytes: &[u8]) -> Result<Line> {
-    let execution = Execution::new(executor, bytes)?;
-    let outcome = &execution.outcome;
+    let outcome = executor.run(bytes)?;
     let observation = executor.observation();
     let mut counts = Vec::new();
     observation.edges(|edge, count| counts.push((edge, count)));
@@ -105,16 +110,20 @@ fn execute(executor: &mut Executor, symbols: &Symbols, name: String, bytes: &[u8
     for (edge, count) in &counts {
         hasher.update(&edge.to_le_bytes()).update(&count.to_le_bytes());
     }
+    let (exit_code, fuel) = (observation.exit_code(), observation.fuel());
+    let execution = Execution::of(outcome, executor)?;
+    let outcome = &execution.outcome;
     Ok(Line {
         name,
         input: crate::store::InputId::of(bytes),
         outcome: outcome.name().to_owned(),
         signature: outcome.trap().map(|trap| report::signature(outcome.name(), trap, symbols)),
-        exit_code: observation.exit_code(),
+        exit_code,
         edges: counts.len() as u64,
         edges_hash: hasher.finalize().to_hex().to_string(),
-        fuel: observation.fuel(),
+        fuel,
         drawn: execution.decoded(executor.target(), symbols, &[]),
+        said: execution.said,
     })
 }
 

@@ -10,7 +10,7 @@ use super::session::symbols;
 use super::store_args::StoreArgs;
 use super::target_args::{candidate, compile};
 use super::write::{lines, say, say_json};
-use crate::report::{self, Decoded, ResolvedFrame, Symbols};
+use crate::report::{self, Decoded, ResolvedFrame, Said, Symbols};
 use crate::sandbox::CodeCache;
 use crate::store::{FindingId, FindingRecord, InputId};
 use anyhow::{Context, anyhow};
@@ -63,6 +63,9 @@ struct Report {
     /// What the guest drew, if it draws.
     #[serde(skip_serializing_if = "Option::is_none")]
     drawn: Option<Decoded>,
+    /// What the guest said, if it said something.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    said: Option<Said>,
 }
 
 impl Args {
@@ -147,6 +150,7 @@ impl Report {
             tried,
             frames,
             drawn: execution.decoded(target, symbols, &[]),
+            said: execution.said.clone(),
         }
     }
 
@@ -161,6 +165,7 @@ impl Report {
             }
             None => say!("{}: it does not fail", self.outcome),
         }
+        lines(&output::said(self.said.as_ref(), self.drawn.as_ref()))?;
         lines(&output::drawn(self.drawn.as_ref()))?;
         let way = match self.by {
             _ if !on_another_build => "",

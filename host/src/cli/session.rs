@@ -10,7 +10,7 @@ use super::shrinking::{Shrinking, limits_in_campaign, signature_of};
 use super::write::{shown, warning};
 use crate::engine::{Campaign, Dictionary, Failure, Found, Mutator, Round, Testcase, Workers};
 use crate::report::{self, AdviceFacts, Advisor, Event, Given, Reporter, StatsFiles, Symbols};
-use crate::sandbox::{Outcome, Target};
+use crate::sandbox::{Frame, Outcome, Target};
 use crate::store::{FindingId, FindingRecord, Store};
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
@@ -23,6 +23,8 @@ const STATUS_EVERY: Duration = Duration::from_millis(500);
 const WRITE_EVERY: Duration = Duration::from_millis(200);
 /// Functions of which nothing was reached that the final table names.
 const NOT_REACHED_MAX: usize = 5;
+/// Functions whose file is looked up for that.
+const LOOKED_UP_MAX: usize = 200;
 
 /// When to stop.
 #[derive(Clone, Copy, Debug, Default)]
@@ -308,7 +310,7 @@ impl<'a> View<'a> {
     fn failure(&mut self, out: &mut Outlet<'_>, failure: &Failure) -> Result<()> {
         let Session { name, target, store, seed, workers, shrink, .. } = self.session;
         let shrinking = Shrinking { target, symbols: &self.session.symbols, workers };
-        let execution = if target.takes_choices() { shrinking.execute(&failure.input)? } else { None };
+        let execution = shrinking.execute(&failure.input)?;
         let execution = execution.unwrap_or_else(|| Execution::unseen(failure.outcome.clone()));
         let record = FindingRecord {
             found_at_execs: failure.execs,
@@ -353,9 +355,11 @@ impl<'a> View<'a> {
             signature: record.signature,
             input: record.input,
             input_bytes: record.input_bytes,
+            at: report::Headline::new(&record.frames, record.said.as_ref()).map(|headline| headline.place()),
             frames: record.frames,
             preview: drawn.as_ref().map_or(bytes, report::Decoded::preview),
             drawn,
+            said: record.said,
         })
     }
 
@@ -396,6 +400,7 @@ impl<'a> View<'a> {
 
     fn done(&self, campaign: &Campaign, stopped: String) -> report::Done {
         let status = self.status(campaign, self.spent);
+        let (not_reached, nameless_not_reached) = self.not_reached(campaign);
         report::Done {
             target: status.target,
             module: self.session.target.id,
@@ -412,13 +417,14 @@ impl<'a> View<'a> {
             seed: self.session.seed,
             rounds: status.rounds,
             corpus_hash: campaign.corpus().hash().to_hex().to_string(),
-            not_reached: self.not_reached(campaign),
+            not_reached,
+            nameless_not_reached,
             stopped,
         }
     }
 
-    /// The functions with the most edges of which none was reached.
-    fn not_reached(&self, campaign: &Campaign) -> Vec<String> {
+    /// The user's functions with the most edges of which none was reached, and how many there are without a name.
+    fn not_reached(&self, campaign: &Campaign) -> (Vec<String>, u64) {
         let mut edges: BTreeMap<u32, (usize, bool)> = BTreeMap::new();
         for (index, edge) in (0..).zip(&self.session.target.edges.edges) {
             let (count, reached) = edges.entry(edge.function).or_default();
@@ -431,11 +437,24 @@ impl<'a> View<'a> {
             .map(|(function, (count, _))| (count, function))
             .collect();
         unreached.sort_by_key(|&(count, function)| (std::cmp::Reverse(count), function));
-        unreached
-            .into_iter()
-            .take(NOT_REACHED_MAX)
-            .map(|(_, function)| self.session.symbols.name(function).into_owned())
-            .collect()
+        let has_name = |function| self.session.target.edges.function_name(function).is_some();
+        let (named, nameless): (Vec<_>, Vec<_>) = unreached.into_iter().partition(|&(_, function)| has_name(function));
+        let by_name = |&function: &u32| !report::is_library(&self.session.symbols.name(function), None);
+        let named: Vec<_> =
+            named.into_iter().map(|(_, function)| function).filter(by_name).take(LOOKED_UP_MAX).collect();
+        // Files say more than names. They are looked up together, because that takes as long as for one.
+        let edges = &self.session.target.edges.edges;
+        let first = |&function: &u32| {
+            let offset =
+                edges.get(edges.partition_point(|edge| edge.function < function)).map_or(0, |edge| edge.offset);
+            Frame { function, offset }
+        };
+        let sources = self.session.symbols.sources(&named.iter().map(first).collect::<Vec<_>>());
+        let is_own = |source: &Option<report::Source>| {
+            source.as_ref().is_none_or(|source| !report::is_library("", Some(&source.file)))
+        };
+        let own = named.iter().zip(&sources).filter(|(_, source)| is_own(source)).take(NOT_REACHED_MAX);
+        (own.map(|(&function, _)| self.session.symbols.name(function).into_owned()).collect(), nameless.len() as u64)
     }
 }
 

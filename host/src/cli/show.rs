@@ -213,6 +213,7 @@ fn print(found: &Match, finding: Option<&Finding<'_>>, bytes: &[u8]) -> std::io:
     }
     say!("{}", report::preview(bytes, report::PREVIEW_COLUMNS));
     if let Some(Finding { record, decoded }) = finding {
+        lines(&output::said(record.said.as_ref(), decoded.as_ref()))?;
         lines(&output::drawn(decoded.as_ref()))?;
         say!("fuzzbox repro {}", &record.id.to_string()[..8]);
     }

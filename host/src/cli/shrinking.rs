@@ -63,10 +63,14 @@ impl Shrinking<'_> {
         if id == first.input {
             return Ok(first.id);
         }
-        let (frames, drawn) = match self.execute(input)? {
-            Some(execution) => (self.frames(first, &execution.outcome), execution.stored(store, self.target)?),
-            // The user did not want to wait: the calls are about those of the larger one. The value is none of its.
-            None => (first.frames.clone(), first.drawn.as_ref().map(|_| Drawn::default())),
+        let (frames, drawn, said) = match self.execute(input)? {
+            Some(execution) => {
+                let drawn = execution.stored(store, self.target)?;
+                (self.frames(first, &execution.outcome), drawn, execution.said)
+            }
+            // The user did not want to wait: the calls are about those of the larger one. The value is none of its, and what it says
+            // may be of the input.
+            None => (first.frames.clone(), first.drawn.as_ref().map(|_| Drawn::default()), None),
         };
         let former = Former { id: first.id, input: first.input, input_bytes: larger.len() as u64 };
         let record = FindingRecord {
@@ -75,6 +79,7 @@ impl Shrinking<'_> {
             input_bytes: input.len() as u64,
             frames,
             drawn,
+            said,
             former: first.former.iter().cloned().chain([former]).collect(),
             ..first.clone()
         };
@@ -111,6 +116,7 @@ impl Shrinking<'_> {
                 frames: self.frames(first, outcome),
                 former: Vec::new(),
                 drawn: execution.stored(store, self.target)?,
+                said: execution.said,
                 ..first.clone()
             };
             stored.push(store.add_finding(&record, input).context("failed to store a finding")?);

@@ -1,7 +1,7 @@
 //! The one stream of events that every reporter consumes.
 
 use super::text::{counted, grouped};
-use super::{Decoded, is_failure_machinery, simplify};
+use super::{Decoded, Headline, Said, simplify};
 use crate::sandbox::Frame;
 use crate::store::{FindingId, InputId, ModuleId};
 use serde::Serialize;
@@ -173,6 +173,9 @@ pub struct Finding {
     pub input_bytes: u64,
     /// The guest's calls, innermost first.
     pub frames: Vec<ResolvedFrame>,
+    /// The call to look at first, in words: `parse_value at src/json.c:57:9`. See [`Headline`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
     /// What the input begins with and how long it is, or what was drawn from it, for a person to see in one line: see
     /// [`preview`](super::preview) and [`Decoded::preview`].
     #[serde(skip_serializing)]
@@ -180,13 +183,20 @@ pub struct Finding {
     /// What the target drew from the input, if it draws.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drawn: Option<Decoded>,
+    /// What the target said, if it said something.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub said: Option<Said>,
 }
 
 impl Finding {
-    /// The innermost frame that says why the target failed rather than how: not `abort`, not the inside of a panic.
-    pub fn top_frame(&self) -> Option<&ResolvedFrame> {
-        let says_why = |frame: &&ResolvedFrame| !is_failure_machinery(&simplify(&frame.function));
-        self.frames.iter().find(says_why).or(self.frames.first())
+    /// The lines that say most of what the target said.
+    pub fn said(&self) -> Vec<String> {
+        self.said.as_ref().map_or_else(Vec::new, |said| said.summary(self.drawn.as_ref()))
+    }
+
+    /// The call that says most of where the target failed: the innermost of the user's own.
+    pub fn headline(&self) -> Option<Headline> {
+        Headline::new(&self.frames, self.said.as_ref())
     }
 
     /// Kind and signature, without saying twice what the signature of a hang begins with: `crash: unreachable: f+0x1c`,
@@ -230,6 +240,14 @@ pub struct Advice {
     pub message: String,
 }
 
+impl Done {
+    /// What was not reached, in words; names as they are. Without names, how many functions there are.
+    pub fn nameless(&self) -> Option<String> {
+        let is_told = self.not_reached.is_empty() && self.nameless_not_reached > 0;
+        is_told.then(|| format!("{} without a name", counted(self.nameless_not_reached, "function")))
+    }
+}
+
 /// How the campaign of one target ended.
 #[derive(Clone, Debug, Serialize)]
 pub struct Done {
@@ -263,9 +281,12 @@ pub struct Done {
     pub rounds: u64,
     /// blake3 over the sorted input ids of the corpus, hex.
     pub corpus_hash: String,
-    /// Names of the largest functions of which no edge was reached, for the table's "not reached" line.
+    /// Names of the user's largest functions of which no edge was reached, for the table's "not reached" line.
     #[serde(skip_serializing)]
     pub not_reached: Vec<String>,
+    /// How many functions without a name were not reached.
+    #[serde(skip_serializing)]
+    pub nameless_not_reached: u64,
     /// Why it ended: `--execs 1000 reached`, `interrupted`, ...
     pub stopped: String,
 }

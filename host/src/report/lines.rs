@@ -54,6 +54,9 @@ impl<W: Write> Lines<W> {
             let names: Vec<String> = done.not_reached.iter().map(|name| printable(&simplify(name))).collect();
             self.line(&done.target, &format!("not reached: {}", names.join(", ")))?;
         }
+        if let Some(nameless) = done.nameless() {
+            self.line(&done.target, &format!("not reached: {nameless}"))?;
+        }
         Ok(())
     }
 }
@@ -125,9 +128,14 @@ impl<W: Write> Reporter for Lines<W> {
 
 /// A finding in one line: what, why, where, with which input, and how to see it again.
 pub(super) fn finding_line(finding: &Finding) -> String {
-    let place = finding.top_frame().map_or_else(String::new, |frame| format!(" in {}", frame.place()));
+    let place = finding.headline().map_or_else(String::new, |headline| {
+        let inside = headline.inside().map_or_else(String::new, |inside| format!(" ({inside})"));
+        format!(" in {}{inside}", headline.place())
+    });
+    let said = finding.said();
+    let said = if said.is_empty() { String::new() } else { format!(": says \"{}\"", said.join(" / ")) };
     format!(
-        "{}{}: input {}: {}",
+        "{}{}{said}: input {}: {}",
         printable(&finding.title()),
         printable(&place),
         printable(&finding.preview),

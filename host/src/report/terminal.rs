@@ -20,7 +20,7 @@ use super::lines::{repro, short_id};
 use super::text::{
     columns, count, counted, cut, cut_front, duration, grouped, megabytes, percent, printable, rate, wrap,
 };
-use super::{Advice, Compiling, Done, Event, Finding, NotStarted, Reporter, Start, Status, simplify};
+use super::{Advice, Compiling, Done, Event, Finding, Headline, NotStarted, Reporter, Start, Status, simplify};
 use anstyle::Style;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::BTreeMap;
@@ -34,6 +34,8 @@ const COLUMNS_MAX: usize = 120;
 const DRAWN_LINES_MAX: usize = 8;
 /// Columns that a target's name has in a row of the table, at least, if it needs them.
 const TARGET_COLUMNS_MIN: usize = 12;
+/// Lines of what a finding's target said.
+const SAID_LINES_MAX: usize = 4;
 /// Narrower ones are treated as this.
 const COLUMNS_MIN: usize = 40;
 
@@ -135,7 +137,10 @@ impl<W: Write> Terminal<W> {
 
     fn finding(&self, finding: &Finding) -> String {
         let id = short_id(&finding.id);
-        let place = self.place(finding, self.room().saturating_sub(id.len() + 1));
+        let headline = finding.headline();
+        let place = self.place(headline.as_ref(), self.room().saturating_sub(id.len() + 1));
+        let inside =
+            headline.and_then(|headline| headline.inside()).map(|inside| Self::indented(&cut(&inside, self.room())));
         let label = match finding.kind.as_str() {
             "crash" => "Crash",
             "hang" => "Hang",
@@ -148,20 +153,24 @@ impl<W: Write> Terminal<W> {
             None => vec![format!("input {}", finding.preview)],
         };
         let input = input.iter().map(|line| Self::indented(&cut(&printable(line), self.room())));
+        let said = finding.said().into_iter().flat_map(|line| wrap(&format!("says {line}"), self.room()));
+        let said = said.take(SAID_LINES_MAX).map(|line| Self::indented(&cut(&line, self.room())));
         self.labelled(BAD, label, &format!("{id} {place}"))
+            + &inside.unwrap_or_default()
             + &Self::indented(&signature)
+            + &said.collect::<String>()
             + &input.collect::<String>()
             + &Self::indented(&self.paint.paint(STRONG, &repro(finding)))
     }
 
     /// Where the target failed: the function gives way before the line does, and the path's end stays longest.
-    fn place(&self, finding: &Finding, room: usize) -> String {
-        let Some(frame) = finding.top_frame() else { return String::new() };
-        let function = printable(&simplify(&frame.function));
-        let Some(source) = frame.source() else { return cut(&function, room) };
+    fn place(&self, headline: Option<&Headline>, room: usize) -> String {
+        let Some(headline) = headline else { return String::new() };
+        let function = printable(&headline.function);
+        let Some(source) = &headline.source else { return cut(&function, room) };
         const AT: &str = " at ";
         let room = room.saturating_sub(AT.len());
-        let source = cut_front(&printable(&source), (room / 2).max(room.saturating_sub(columns(&function))));
+        let source = cut_front(&printable(source), (room / 2).max(room.saturating_sub(columns(&function))));
         let function = cut(&function, room.saturating_sub(columns(&source)));
         format!("{}{AT}{source}", self.paint.paint(STRONG, &function))
     }
@@ -186,6 +195,9 @@ impl<W: Write> Terminal<W> {
         }
         if !done.not_reached.is_empty() {
             text.push_str(&format!("  not reached: {}\n", self.names(&done.not_reached, "  not reached: ".len())));
+        }
+        if let Some(nameless) = done.nameless() {
+            text.push_str(&format!("  not reached: {nameless}\n"));
         }
         text
     }

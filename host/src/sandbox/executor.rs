@@ -13,6 +13,7 @@ use super::observation::Observation;
 use super::outcome::{Outcome, Trap, TrapKind};
 use super::past::Past;
 use super::prepare::{initialiser_failed, prepare};
+use super::said::Said;
 use super::settings::Settings;
 use super::snapshot::{Snapshot, region};
 use super::stack::with_room;
@@ -20,6 +21,7 @@ use super::target::Target;
 use super::trap;
 use super::variant::Variant;
 use super::wasi::{Wasi, WasiConfig};
+use super::words::Failed;
 use crate::stream::given::Given;
 use crate::stream::{Closing, Rule};
 use anyhow::{Context, Result, bail, ensure};
@@ -60,6 +62,9 @@ struct Kept {
     closing: Arc<Closing>,
     /// What the guest said that its failure is.
     class: Option<Arc<str>>,
+    instance: Instance,
+    /// The guest was called after an execution, in a way that can't be undone.
+    spent: bool,
 }
 
 /// How an input is executed.
@@ -268,6 +273,16 @@ impl Executor {
         Observation { target: &self.target, injected, host: store.data(), cut: *cut, lost: *lost }
     }
 
+    /// What the guest said in the last execution, which ended with `outcome`, for people. What else that execution showed is to be asked
+    /// before: the guest may be called for it, to make a text of its message.
+    ///
+    /// # Errors
+    ///
+    /// If the host fails; never for what the guest does.
+    pub fn said(&mut self, outcome: &Outcome) -> Result<Said> {
+        with_room(self.target.variant.stack_bytes(), || Ok(self.instance.said(&self.target, outcome)))
+    }
+
     /// A hash over the guest's state as the last execution left it: contents and sizes of its memories, values of its mutable
     /// globals, sizes of its tables.
     pub fn state_hash(&mut self) -> blake3::Hash {
@@ -320,7 +335,19 @@ impl Kept {
         let snapshot = Snapshot::take(target, &mut store, &instance, &injected, gate)?;
         store.data_mut().wasi.snapshot();
         let (given, closing) = (Given::default(), Arc::default());
-        Ok(Self { store, call, injected, snapshot, cut: false, lost: false, given, closing, class: None })
+        Ok(Self {
+            store,
+            call,
+            injected,
+            snapshot,
+            cut: false,
+            lost: false,
+            given,
+            closing,
+            class: None,
+            instance,
+            spent: false,
+        })
     }
 
     /// Lets call sites close with this.
@@ -348,6 +375,7 @@ impl Kept {
     fn run(&mut self, target: &Target, gate: &Gate, input: &[u8]) -> Result<Outcome> {
         self.class = None;
         self.store.data_mut().frames.clear();
+        self.store.data_mut().given = None;
         self.snapshot.fault().clear();
         if target.variant.has_fuel() {
             self.injected.set_fuel(target.settings.fuel_max);
@@ -374,6 +402,17 @@ impl Kept {
         let failed = outcome.trap().is_some() && target.variant.frames_max().is_none();
         self.cut = failed || self.store.data().frames.cut;
         Ok(if interrupted { Outcome::Interrupted } else { outcome })
+    }
+
+    /// What the guest said, on its streams and to what ended it.
+    fn said(&mut self, target: &Target, outcome: &Outcome) -> Said {
+        let said = Said::written(&self.store.data().wasi);
+        let Self { store, instance, injected, snapshot, spent, lost, .. } = self;
+        let (Some(trap), Some(memory), false) = (outcome.trap(), snapshot.memory(), *lost) else { return said };
+        let mut failed = Failed { target, store, instance, injected, memory, spent: *spent };
+        let message = if *spent { None } else { failed.message(trap) };
+        *spent |= failed.spent;
+        Said { message, ..said }
     }
 
     /// What the end of a call means.
@@ -410,7 +449,11 @@ impl Kept {
 
     /// Goes back to the snapshot; `false` if that is not possible.
     fn restore(&mut self, throws: bool) -> Result<bool> {
-        if self.lost || self.injected.flag(layout::FLAG_TABLE_GROW) || self.injected.flag(layout::FLAG_SEGMENT_DROP) {
+        if self.lost
+            || self.spent
+            || self.injected.flag(layout::FLAG_TABLE_GROW)
+            || self.injected.flag(layout::FLAG_SEGMENT_DROP)
+        {
             return Ok(false);
         }
         if throws {

@@ -2,6 +2,7 @@
 
 use super::trap::Frames;
 use super::wasi::{Wasi, WasiConfig};
+use super::words::Given;
 use wasmtime::{Memory, ResourceLimiter};
 
 /// A table can't have more elements than this; each costs a pointer.
@@ -17,6 +18,8 @@ pub(super) struct Host {
     pub(super) frames: Frames,
     /// The guest called `fuzzbox_v1.snapshot_here`.
     pub(super) asked_for_snapshot: bool,
+    /// What the guest gave to an import that ended the execution.
+    pub(super) given: Option<Given>,
 }
 
 impl Host {
@@ -27,7 +30,7 @@ impl Host {
 
     /// The state of an instance that was not made yet.
     pub(super) fn new(wasi: Wasi, limits: Limits) -> Self {
-        Self { wasi, memory: None, limits, frames: Frames::default(), asked_for_snapshot: false }
+        Self { wasi, memory: None, limits, frames: Frames::default(), asked_for_snapshot: false, given: None }
     }
 }
 

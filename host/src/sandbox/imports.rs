@@ -5,6 +5,7 @@ use super::interface::{Import, Interface, Shortened};
 use super::settings::Stub;
 use super::trap;
 use super::wasi;
+use super::words::{self, Given};
 use anyhow::{Context, Result, anyhow, bail};
 use fuzzbox_instrument::{ComponentImport, protocol};
 use std::collections::BTreeSet;
@@ -65,7 +66,7 @@ impl Imports {
         protocol: &[(&'static str, String)],
     ) -> Result<Self> {
         let types = module.imports().map(|import| import.ty());
-        let mut linker = provided(module.engine(), lowered.iter().zip(types), frames)?;
+        let mut linker = provided(module.engine(), lowered.iter().zip(types), frames, missing.0)?;
         pass_on(module, &mut linker, protocol).map_err(anyhow::Error::from)?;
         match missing {
             (Some(stub), missing) if !missing.is_empty() => Ok(Self::Stubbed(linker, stub, missing.clone())),
@@ -87,11 +88,12 @@ impl Imports {
 }
 
 /// Everything that we provide: WASI preview 1, `fuzzbox_v1`, and of what a component imports (`lowered`, with types) WASI
-/// preview 2.
+/// preview 2. What AssemblyScript imports, too, unless what else is missing is stubbed: whoever asked for stubs has them for this.
 fn provided<'a>(
     engine: &Engine,
     lowered: impl Iterator<Item = (&'a ComponentImport, ExternType)>,
     frames: bool,
+    stub: Option<Stub>,
 ) -> Result<Linker<Host>> {
     let mut linker = Linker::new(engine);
     let leaving = move |caller: &mut Caller<'_, Host>| {
@@ -110,18 +112,25 @@ fn provided<'a>(
             .map_err(anyhow::Error::from)
             .context("failed to link WASI preview 2")?;
     }
+    if stub.is_none() {
+        words::define_assemblyscript(&mut linker, leaving).map_err(anyhow::Error::from)?;
+    }
     Ok(linker)
 }
 
 /// Who provides the imports of a module: by import, in the module's order, whether anybody does. A function that we have with another
 /// type is not provided: other hosts extended WASI's sockets under the same names. `lowered` says what a component's are.
-pub(super) fn are_provided(interface: &Interface, lowered: &[ComponentImport]) -> Result<Vec<bool>> {
+pub(super) fn are_provided(
+    interface: &Interface,
+    lowered: &[ComponentImport],
+    stub: Option<Stub>,
+) -> Result<Vec<bool>> {
     let engine = Engine::default();
     let typed = lowered.iter().zip(&interface.imports).filter_map(|(lowered, import)| {
         let ty = function_type(&engine, interface, import)?;
         Some((lowered, ExternType::Func(ty)))
     });
-    let linker = provided(&engine, typed, false)?;
+    let linker = provided(&engine, typed, false, stub)?;
     let mut store = Store::new(&engine, Host::nothing());
     let mut is_provided = |import: &Import| {
         // What the rewriter replaces; if the type is another it says so.
@@ -160,7 +169,7 @@ fn function_type(engine: &Engine, interface: &Interface, import: &Import) -> Opt
 ///
 /// If there are some and they are not to be stubbed, with a list of them; or if one can't be stubbed.
 pub(super) fn missing(interface: &Interface, lowered: &[ComponentImport], stub: Option<Stub>) -> Result<Missing> {
-    let provided = are_provided(interface, lowered)?;
+    let provided = are_provided(interface, lowered, stub)?;
     let mut names = Missing::new();
     let mut listed = Vec::new();
     for (import, _) in interface.imports.iter().zip(provided).filter(|(_, provided)| !provided) {
@@ -249,7 +258,7 @@ fn define_stubs(
         }
         let what = format!("{module_name}.{name}");
         let item: Extern = match import.ty() {
-            ExternType::Func(ty) => stub_function(store, ty, what, stub).into(),
+            ExternType::Func(ty) => stub_function(store, ty, (module_name, name), stub).into(),
             ExternType::Memory(ty) => stub_memory(store, &ty)?.into(),
             ExternType::Tag(ty) => wasmtime::Tag::new(&mut *store, &ty)?.into(),
             ExternType::Global(ty) => {
@@ -297,16 +306,33 @@ fn write_leb128(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.push(number as u8);
 }
 
-fn stub_function(store: &mut Store<Host>, ty: FuncType, name: String, stub: Stub) -> wasmtime::Func {
+/// What is known to take a message keeps that.
+fn stub_function(store: &mut Store<Host>, ty: FuncType, name: (&str, &str), stub: Stub) -> wasmtime::Func {
+    let (module, name) = (name.0.to_owned(), name.1.to_owned());
     let zeros: Option<Vec<Val>> = ty.results().map(|ty| zero(&ty)).collect();
-    wasmtime::Func::new(store, ty, move |_, _, results| match (stub, &zeros) {
-        (Stub::Zero, Some(zeros)) => {
-            results.clone_from_slice(zeros);
-            Ok(())
+    wasmtime::Func::new(store, ty, move |mut caller, params, results| {
+        let given = Given::to_import(&module, &name, params.iter().map(bits));
+        if given.is_some() {
+            caller.data_mut().given = given;
         }
-        // A result that has no zero (a reference that is never null) can't be made up.
-        _ => Err(wasmtime::Error::from(StubCalled { name: name.clone() })),
+        match (stub, &zeros) {
+            (Stub::Zero, Some(zeros)) => {
+                results.clone_from_slice(zeros);
+                Ok(())
+            }
+            // A result that has no zero (a reference that is never null) can't be made up.
+            _ => Err(wasmtime::Error::from(StubCalled { name: format!("{module}.{name}") })),
+        }
     })
+}
+
+/// An integer's bits.
+fn bits(value: &Val) -> Option<u64> {
+    match value {
+        Val::I32(value) => Some(u64::from(value.cast_unsigned())),
+        Val::I64(value) => Some(value.cast_unsigned()),
+        _ => None,
+    }
 }
 
 fn zero(ty: &wasmtime::ValType) -> Option<Val> {

@@ -101,6 +101,12 @@ impl Injected {
         unsafe { self.region.write(CELLS.start as usize, &[0; (CELLS.end - CELLS.start) as usize]) };
     }
 
+    /// Forgets the calls that were live when an execution ended.
+    pub(super) fn forget_calls(&self) {
+        // SAFETY: no guest runs.
+        unsafe { self.region.write(layout::CALLS as usize, &[0; 4]) };
+    }
+
     /// Sets the fuel for what runs next, in units.
     pub(super) fn set_fuel(&self, fuel: u64) {
         let fuel = i64::try_from(fuel).expect("limits on fuel are far below 2^63") - INIT_FUEL_MAX.cast_signed();

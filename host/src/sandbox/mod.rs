@@ -22,6 +22,7 @@
 //! | `memory`, `signals`, `fault` | linear memories that know which pages were written; where the guest trapped |
 //! | `summary` | what `inspect` shows |
 //! | `outcome`, `trap` | how an execution ended |
+//! | `said`, `words` | what the guest said meanwhile, for people |
 
 #![allow(unsafe_code, reason = "linear memories and the fault handler are made here, and nowhere else")]
 
@@ -49,6 +50,7 @@ mod parameter;
 mod past;
 mod prepare;
 mod reference;
+mod said;
 mod settings;
 mod signals;
 mod snapshot;
@@ -60,6 +62,7 @@ mod trap;
 mod variant;
 pub mod wasi;
 mod watchdog;
+mod words;
 
 pub use candidate::Candidate;
 pub use code::CodeCache;
@@ -74,6 +77,7 @@ pub use outcome::{Frame, Outcome, Trap, TrapKind};
 pub use parameter::{Number, Parameter};
 pub use past::Past;
 pub use reference::link_reference;
+pub use said::{Message, Said, Written};
 pub use settings::{EntryArgs, Settings, Stub};
 pub use summary::Summary;
 pub use target::{THREAD_STACK_BYTES, Target, assemble};

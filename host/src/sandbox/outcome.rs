@@ -86,6 +86,8 @@ pub enum TrapKind {
     OutOfFuel,
     /// A bulk operator or a host function went past the end of the input. (Other accesses there are `MemoryOutOfBounds`.)
     InputOverrun,
+    /// The guest called `env.abort`, as AssemblyScript does.
+    Abort,
     /// A component passed a handle that it does not have.
     UnknownHandle,
     /// The guest said so (`fuzzbox_v1.fail`).
@@ -120,6 +122,7 @@ impl TrapKind {
             Self::Exit => "exit",
             Self::OutOfFuel => "out-of-fuel",
             Self::InputOverrun => "input-overrun",
+            Self::Abort => "abort",
             Self::UnknownHandle => "unknown-handle",
             Self::Failed => "failed",
             Self::BadDraw => "bad-draw",

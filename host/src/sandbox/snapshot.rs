@@ -110,6 +110,12 @@ impl Snapshot {
         Ok(true)
     }
 
+    /// The guest's first memory, if it has one.
+    pub(super) fn memory(&self) -> Option<&Region> {
+        let (_, guest) = self.memories.split_last()?;
+        guest.first().map(|saved| &*saved.region)
+    }
+
     /// Where the guest was when it last trapped.
     pub(super) fn fault(&self) -> &FaultRecord {
         &self.fault

@@ -6,6 +6,7 @@ use super::imports::StubCalled;
 use super::outcome::{Frame, Outcome, Trap, TrapKind};
 use super::wasi::p2::UnknownHandle;
 use super::wasi::{Exhausted, Exit};
+use super::words::Aborted;
 use anyhow::{Context as _, Result};
 use fuzzbox_instrument::layout::stream;
 use fuzzbox_instrument::{Left, OffsetMap};
@@ -156,6 +157,9 @@ pub(super) fn replace_unreachable(store: &mut Store<Host>, instance: &Instance, 
 fn kind(error: &wasmtime::Error) -> Option<TrapKind> {
     if error.is::<StubCalled>() {
         return Some(TrapKind::StubbedImport);
+    }
+    if error.is::<Aborted>() {
+        return Some(TrapKind::Abort);
     }
     if error.is::<UnknownHandle>() {
         return Some(TrapKind::UnknownHandle);

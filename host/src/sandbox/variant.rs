@@ -3,6 +3,7 @@
 use super::outcome::Trap;
 use super::past::Past;
 use super::target::INIT_FUEL_MAX;
+use super::words;
 use fuzzbox_instrument::{EdgeSet, Options};
 use std::num::NonZeroUsize;
 
@@ -49,6 +50,8 @@ impl Variant {
                 options.fuel = Some(INIT_FUEL_MAX.cast_signed());
                 options.calls = Some(CALLS_MAX as u32);
                 options.low_stores = true;
+                options.arguments = Some(words::takes_message);
+                options.callable = Some(words::formats);
                 options
             }
             Self::Full => Options::full(),

@@ -7,7 +7,7 @@
 use super::corpus::check_input;
 use super::scratch::{Durability, Scratch};
 use super::{FindingId, INPUT_BYTES_MAX, InputId, ModuleId, ObjectId, Store, StoreError, file, seal};
-use crate::report::ResolvedFrame;
+use crate::report::{Headline, ResolvedFrame, Said};
 use crate::stream::{Taste, decode, shortlex};
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
@@ -55,6 +55,9 @@ pub struct FindingRecord {
     /// What there is beside the input if that is a choice stream; `None` if it is plain bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drawn: Option<Drawn>,
+    /// What the target said when it failed; `None` in records of before that was kept, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said: Option<Said>,
 }
 
 /// What a target that draws its input leaves with a finding.
@@ -282,6 +285,14 @@ fn readme(finding: &FindingRecord) -> String {
         &id[..8],
         plain(&finding.signature)
     );
+    if let Some(headline) = Headline::new(&finding.frames, finding.said.as_ref()) {
+        text.push_str(&format!("It failed in\n\n    {}\n\n", plain(&headline.place())));
+    }
+    if let Some(said) = &finding.said {
+        text.push_str("It says:\n\n");
+        said.lines(None).iter().for_each(|line| text.push_str(&format!("    {line}\n")));
+        text.push('\n');
+    }
     text.push_str("Calls, innermost first:\n\n");
     for (number, frame) in finding.frames.iter().enumerate() {
         let place = match (&frame.file, frame.line) {
@@ -289,7 +300,8 @@ fn readme(finding: &FindingRecord) -> String {
             (Some(file), None) => plain(file),
             (None, _) => format!("func[{}]+{:#x}", frame.index, frame.offset),
         };
-        text.push_str(&format!("    #{number} {} at {place}\n", plain(&frame.function)));
+        let mark = if frame.is_library() { "  [library]" } else { "" };
+        text.push_str(&format!("    #{number} {} at {place}{mark}\n", plain(&frame.function)));
     }
     if finding.frames.is_empty() {
         text.push_str("    (unknown)\n");

@@ -4,6 +4,7 @@
 //! leaves the operands on the stack as they are, so probes don't know of each other. Adding an instrumentation is adding
 //! a file here, a line in [`Probes::new`] and a switch in [`Options`].
 
+mod arguments;
 mod calls;
 mod comparers;
 mod compares;
@@ -110,6 +111,8 @@ impl Probes {
         if options.interrupts {
             probes.push(Box::new(polls::Polls));
         }
+        let arguments = options.arguments.and_then(|wanted| arguments::Arguments::new(survey, function, wanted));
+        probes.extend(arguments.map(|arguments| Box::new(arguments) as Box<dyn Probe>));
         if let Some(start) = options.fuel {
             probes.push(Box::new(fuel::Fuel::new(start)));
         }

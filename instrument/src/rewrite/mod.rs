@@ -105,8 +105,13 @@ impl Injected {
         });
         let stream = stream.transpose()?;
         let exports = added.protocol.iter().flat_map(|protocol| protocol.exports(&survey.protocol));
+        let callable = options.callable.and_then(|is_callable| {
+            let is = |name: &Option<String>| name.as_deref().is_some_and(is_callable);
+            (0..).zip(&survey.names).find(|(_, name)| is(name)).map(|(index, _)| index)
+        });
         Ok(Injected {
             memory_export: name("injected"),
+            callable: callable.map(|index| (index, name("callable"))),
             pages: stream.as_ref().map_or(pages, end),
             stream,
             protocol_exports: exports.map(|(import, _)| (import, name(&format!("v1:{import}")))).collect(),
@@ -166,6 +171,9 @@ fn added_exports(survey: &Survey<'_>, added: &Added, injected: &Injected, state:
     }
     if let (Some(traps), Some(name)) = (added.traps, &injected.trap_table_export) {
         section.export(name, ExportKind::Table, traps.table);
+    }
+    if let Some((index, name)) = &injected.callable {
+        section.export(name, ExportKind::Func, *index);
     }
     let functions = added.protocol.iter().flat_map(|protocol| protocol.exports(&survey.protocol));
     for ((_, name), (_, function)) in injected.protocol_exports.iter().zip(functions) {

@@ -27,6 +27,19 @@ pub fn clang() -> Result<&'static str> {
     provide().map(|()| CLANG)
 }
 
+/// Makes sure that the libraries of C++ are there, beside what C needs.
+///
+/// # Errors
+///
+/// If they aren't there and can't be installed.
+pub fn cxx() -> Result<()> {
+    const PACKAGES: &[&str] = &["libc++-22-dev-wasm32", "libc++abi-22-dev-wasm32"];
+    provide()?;
+    let answer = tool::run(Command::new(CLANG).args(TARGET).arg("-print-file-name=libc++abi.a"))?;
+    let is_there = Path::new(String::from_utf8_lossy(&answer.stdout).trim()).is_file();
+    if is_there { Ok(()) } else { tool::install("libc++abi.a for wasm32", PACKAGES) }
+}
+
 /// Makes sure that compiler, linker, C library and compiler support are there; installs them if that is possible.
 pub(super) fn provide() -> Result<()> {
     let Some(missing) = missing()? else { return Ok(()) };

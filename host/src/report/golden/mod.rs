@@ -35,8 +35,13 @@ fn crash() -> Finding {
             frame("parse_array", 4, 1200, Some(("src/json.c", 91, 12))),
             frame("LLVMFuzzerTestOneInput", 2, 900, Some(("fuzz.c", 7, 3))),
         ],
+        at: Some("parse_value at src/json.c:57:9".to_owned()),
         preview: preview(input, PREVIEW_COLUMNS),
         drawn: None,
+        said: Some(Said {
+            stderr: "reading\nparse: fatal error: \u{1b}[2Jtoo deep, and a message that is rather long for a line of a terminal\n".to_owned(),
+            ..Said::default()
+        }),
     }
 }
 
@@ -55,8 +60,10 @@ fn drawn() -> Finding {
         input: InputId::of(&input),
         input_bytes: input.len() as u64,
         frames: vec![frame("fbx_sorted", 3, 1043, None)],
+        at: Some("fbx_sorted".to_owned()),
         preview: drawn.preview(),
         drawn: Some(drawn),
+        said: None,
     }
 }
 
@@ -75,8 +82,10 @@ fn hang() -> Finding {
             frame(name, 3, 1043, Some(("a/rather/long/path/to/a/header/that/is/somewhere/map.h", 1057, 19))),
             frame("\u{1b}[2Jevil\n", 4, 1200, None),
         ],
+        at: None,
         preview: preview(&input, PREVIEW_COLUMNS),
         drawn: None,
+        said: None,
     }
 }
 
@@ -163,6 +172,7 @@ fn campaign() -> Vec<Event> {
             ]
             .map(str::to_owned)
             .to_vec(),
+            nameless_not_reached: 3,
             stopped: "--execs 1200000 reached".to_owned(),
         }),
     ]

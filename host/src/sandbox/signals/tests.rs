@@ -89,7 +89,7 @@ impl Guest {
         self.injected.set_fuel(1_000_000);
         self.gate.enter();
         let result = function.call(&mut self.store, params).map_err(|error| *error.downcast_ref::<Trap>().unwrap());
-        assert!(!self.gate.leave(self.injected.region()).unwrap());
+        assert!(!self.gate.leave(Some(self.injected.region())).unwrap());
         result
     }
 

@@ -6,6 +6,7 @@
 //! files.rs     fd_*: reading, writing and the rest of what descriptors do
 //! paths.rs     path_* and fd_readdir
 //! poll.rs      poll_oneoff
+//! output.rs    the end of what is written to the standard streams
 //! guest.rs     the guest's memory with checked accesses        abi.rs   numbers and layouts
 //! fd.rs        the descriptor table                            clock.rs virtual time, randomness
 //! p2/         preview 2, for components
@@ -30,6 +31,7 @@ mod files;
 mod fs;
 mod guest;
 mod link;
+mod output;
 pub(super) mod p2;
 mod path;
 mod paths;
@@ -39,10 +41,12 @@ mod tests;
 mod tree;
 
 pub use link::{MODULE, functions, link};
+pub use output::TAIL_BYTES;
 
 use clock::{Clock, Random};
 use fd::{Fd, Fds};
 use fs::Fs;
+use output::Tail;
 use std::fmt;
 use tree::Orphan;
 
@@ -55,7 +59,8 @@ pub struct WasiConfig {
     pub env: Vec<(Vec<u8>, Vec<u8>)>,
     /// Files with their contents, by absolute path. Directories on the way are made.
     pub files: Vec<(String, Vec<u8>)>,
-    /// Bytes of standard output and standard error kept together. The guest can write more, which is counted and dropped.
+    /// Bytes of standard output and standard error kept together. The guest can write more, which is counted and dropped, but for the
+    /// last [`TAIL_BYTES`] of each.
     pub output_bytes_max: usize,
     /// Bytes that all files, names and inodes may take (`nospc` beyond). [`WasiConfig::files`] count, but always fit.
     pub fs_bytes_max: usize,
@@ -112,6 +117,8 @@ struct Small {
     /// Preview 2's.
     handles: p2::Handles,
     output_dropped: u64,
+    /// What was written last, of that; standard output, then standard error.
+    tails: [Tail; 2],
 }
 
 impl Small {
@@ -121,6 +128,7 @@ impl Small {
         self.random = other.random.clone();
         self.handles.restore(&other.handles);
         self.output_dropped = other.output_dropped;
+        self.tails.iter_mut().zip(&other.tails).for_each(|(tail, other)| tail.restore(other));
     }
 }
 
@@ -173,7 +181,7 @@ impl Wasi {
         fs.snapshot();
         let fds = Fds::new(Fs::ROOT, config.open_files_max);
         let (random, handles) = (Random::new(), p2::Handles::default());
-        let small = Small { fds, clock, random, handles, output_dropped: 0 };
+        let small = Small { fds, clock, random, handles, output_dropped: 0, tails: Default::default() };
         Self {
             args: Strings::new(config.args),
             env: Strings::new(config.env.into_iter().map(|(name, value)| [&name[..], b"=", &value[..]].concat())),
@@ -235,6 +243,16 @@ impl Wasi {
         &self.stderr
     }
 
+    /// The last [`TAIL_BYTES`] that were written to descriptor 1, and whether that is not all.
+    pub fn stdout_tail(&self) -> (Vec<u8>, bool) {
+        self.small.tails[Output::Stdout as usize].after(&self.stdout)
+    }
+
+    /// The last [`TAIL_BYTES`] that were written to descriptor 2, and whether that is not all.
+    pub fn stderr_tail(&self) -> (Vec<u8>, bool) {
+        self.small.tails[Output::Stderr as usize].after(&self.stderr)
+    }
+
     /// Bytes of output that went over the limit.
     pub fn output_dropped(&self) -> u64 {
         self.small.output_dropped
@@ -276,7 +294,13 @@ impl Wasi {
         }
     }
 
-    /// Keeps what fits of the output and counts the rest.
+    /// Writes to descriptor 2 for a function of the host that is not WASI's, which is work as any call's.
+    pub(super) fn say(&mut self, text: &str) -> wasmtime::Result<()> {
+        self.output(Output::Stderr, text.as_bytes());
+        Ok(self.charge(text.len() as u64)?)
+    }
+
+    /// Keeps what fits of the output, and counts the rest, of which it keeps the end.
     fn output(&mut self, to: Output, bytes: &[u8]) {
         let room = self.output_bytes_max.saturating_sub(self.stdout.len() + self.stderr.len());
         let (kept, dropped) = bytes.split_at(bytes.len().min(room));
@@ -284,7 +308,10 @@ impl Wasi {
             Output::Stdout => self.stdout.extend_from_slice(kept),
             Output::Stderr => self.stderr.extend_from_slice(kept),
         }
-        self.small.output_dropped += dropped.len() as u64;
+        if !dropped.is_empty() {
+            self.small.output_dropped += dropped.len() as u64;
+            self.small.tails[to as usize].push(dropped);
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use super::abi::{Errno, Result, fdflags, oflags, rights};
 use super::clock::Random;
 use super::fs::{Body, Fs, Ino, Inode};
 use super::guest::{Call, Guest};
+use super::output::TAIL_BYTES;
 use super::{Small, Wasi, WasiConfig};
 
 const MEMORY_BYTES: usize = 1 << 16;
@@ -253,6 +254,34 @@ fn output_beyond_the_limit_is_counted_and_dropped() {
     assert_eq!(program.wasi.output_dropped(), 8);
     program.wasi.reset(b"");
     assert_eq!((program.wasi.stdout(), program.wasi.output_dropped()), (&b""[..], 0));
+}
+
+#[test]
+fn the_end_of_each_stream_is_kept_however_much_is_written() {
+    let config = || WasiConfig { output_bytes_max: 1000, ..WasiConfig::default() };
+    let (mut program, mut fresh) = (Program::new(config()), Program::new(config()));
+    for (pieces, length) in
+        [(1, 10), (1, 999), (3, 400), (1, 4096), (2, 4096), (1, 40_000), (30, 999), (5000, 7), (1, 10)]
+    {
+        let written: Vec<u8> = (0..pieces * length).map(|n: u32| (n % 251) as u8).collect();
+        for program in [&mut program, &mut fresh] {
+            for piece in written.chunks(length as usize) {
+                program.write(1, piece).unwrap();
+            }
+            program.write(2, b"end").unwrap();
+        }
+        let last = written[written.len().saturating_sub(TAIL_BYTES)..].to_vec();
+        assert_eq!(program.wasi.stdout_tail(), (last, written.len() > TAIL_BYTES), "{pieces} of {length}");
+        assert_eq!(program.wasi.stderr_tail(), (b"end".to_vec(), false), "{pieces} of {length}");
+        assert_eq!(program.wasi.stdout_tail(), fresh.wasi.stdout_tail());
+        program.wasi.reset(b"");
+        fresh = Program::new(config());
+    }
+    program.write(1, &[7; 5000]).unwrap();
+    program.wasi.snapshot();
+    program.write(1, &[8; 5000]).unwrap();
+    program.wasi.reset(b"");
+    assert_eq!(program.wasi.stdout_tail(), (vec![7; TAIL_BYTES], true), "what the initialiser wrote stays");
 }
 
 #[test]

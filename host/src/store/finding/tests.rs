@@ -31,6 +31,7 @@ fn record(signature: &str, input: &[u8]) -> FindingRecord {
         engine: "0.1.0".into(),
         former: Vec::new(),
         drawn: None,
+        said: Some(Said { stderr: "got\u{1b}[2J\n".into(), ..Said::default() }),
     }
 }
 
@@ -46,6 +47,7 @@ fn a_finding_is_read_back_as_it_was_written() {
     let readme =
         fs::read_to_string(store.root().join(format!("targets/a%20b/findings/{}/README.md", finding.id))).unwrap();
     assert!(readme.contains(&format!("\n    fuzzbox repro {}\n", &finding.id.to_string()[..8])), "{readme}");
+    assert!(readme.contains("\nIt says:\n\n    stderr\n      got\\u{1b}[2J\n"), "{readme}");
     assert!(readme.contains("\n    #0 parse`\\n#\\u{1b}[31m at a.c:12\n"), "{readme}");
 }
 

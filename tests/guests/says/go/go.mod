@@ -1,0 +1,3 @@
+module example/says
+
+go 1.24

@@ -1,0 +1,5 @@
+//! A library that panics for its caller.
+
+pub fn number(text: &str) -> u32 {
+    text.parse().unwrap()
+}
