@@ -54,7 +54,7 @@ impl Fuzzbox {
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(binary());
         command.current_dir(self.dir.path()).args(arguments).stdin(Stdio::null());
-        command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
+        command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").env("XDG_CACHE_HOME", self.user_cache());
         command
     }
 
@@ -81,6 +81,11 @@ impl Fuzzbox {
     /// The store's directory.
     pub fn store(&self) -> PathBuf {
         self.dir.path().join(".fuzzbox")
+    }
+
+    /// What commands take for the user's cache directory.
+    pub fn user_cache(&self) -> PathBuf {
+        self.dir.path().join(".user-cache")
     }
 
     /// A file of the store.

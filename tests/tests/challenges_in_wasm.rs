@@ -8,7 +8,6 @@ use fuzzbox::engine::Workers;
 use fuzzbox::engine::shrink::{Failing, Limits, ShrunkInput};
 use fuzzbox::report::{Symbols, signature};
 use fuzzbox::sandbox::{CodeCache, Executor, Outcome, Settings, THREAD_STACK_BYTES, Target};
-use fuzzbox::store::Store;
 use fuzzbox::stream::{Choice, Rule, Tail, decode, encode};
 use fuzzbox_tests::{guest, workspace};
 use rand_core::Rng as _;
@@ -117,7 +116,7 @@ fn every_challenge_is_shrunk_to_its_optimum_with_any_number_of_threads() {
 fn check_all() {
     let seeds = std::env::var("FUZZBOX_CHALLENGE_SEEDS").map_or(SEEDS, |seeds| seeds.parse().unwrap());
     let folder = tempfile::tempdir().unwrap();
-    let code = CodeCache::new(&Store::open_or_create(&folder.path().join("store")).unwrap());
+    let code = CodeCache::in_dir(folder.path());
     let mut table = String::from(HEADER);
     for (title, module, name) in guests() {
         let challenge = OPTIMA.iter().find(|challenge| challenge.name == name).unwrap();

@@ -6,6 +6,7 @@ use fuzzbox_instrument::{Cfgs, EdgeMap, Options};
 use fuzzbox_tests::command::{Fuzzbox, Ran, example};
 use serde_json::{Value, json};
 use std::borrow::Cow;
+use std::path::Path;
 use wasm_encoder::{CustomSection, Encode, Module, RawSection};
 use wasmparser::{Parser, Payload};
 
@@ -194,10 +195,21 @@ fn a_module_does_not_choose_what_is_read_outside_of_its_directory() {
         assert_eq!((&ran.json_lines()[0]["lines"], &*ran.stderr), (&json!("DWARF in `outside.wasm`"), ""));
     }
     // What is no file, endless, huge, or the module itself gives one warning; what is of the network gives none.
-    std::os::unix::fs::symlink("cycle.wasm", fuzzbox.dir().join("cycle.wasm")).unwrap();
+    // A link may lead to anything, of whatever name: also to what would be right.
+    let (elsewhere, link) = (tempfile::tempdir().unwrap(), |to: &Path, name| {
+        std::os::unix::fs::symlink(to, fuzzbox.dir().join(name)).unwrap();
+    });
+    std::fs::write(elsewhere.path().join("outside.wasm"), read("first-bug")).unwrap();
+    link(&elsewhere.path().join("outside.wasm"), "link.wasm");
+    link(elsewhere.path(), "linked");
+    link(Path::new("/dev/zero"), "zero.wasm");
+    link(Path::new("cycle.wasm"), "cycle.wasm");
     std::fs::File::create(fuzzbox.dir().join("huge.wasm")).unwrap().set_len(1 << 40).unwrap();
     for (url, warning) in [
-        ("in", "not a regular file"),
+        ("in", "it is a directory"),
+        ("link.wasm", "it is reached by a symbolic link; --debug-info reads it all the same"),
+        ("linked/outside.wasm", "it is reached by a symbolic link; --debug-info reads it all the same"),
+        ("zero.wasm", "it is reached by a symbolic link; --debug-info reads it all the same"),
         ("guest.wasm", "a wasm file without DWARF"),
         ("https://example.org/a.wasm", ""),
         ("guest.wasm/x", "failed to read"),

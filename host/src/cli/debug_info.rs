@@ -1,11 +1,13 @@
 //! Which debug information lines are looked up in: what `--debug-info` names, else what the module says.
 
 use super::exit::{Fault, UserError};
-use super::target_args::read_module;
+use super::target_args::{MODULE_BYTES_MAX, read_module};
 use super::write::{shown, warning};
+use crate::report::text::size;
 use crate::report::{self, DebugInfo, Fit, Pointer, Symbols};
-use anyhow::{Context, Result, ensure};
-use std::io::ErrorKind;
+use crate::store::dir::IS_LINK;
+use crate::store::{Dir, StoreError};
+use anyhow::{Context, Result, anyhow};
 use std::path::{Path, PathBuf};
 
 /// Flags of verbs that show file and line.
@@ -99,11 +101,10 @@ fn follow(pointer: &Pointer, module: &[u8], path: Option<&Path>) -> Result<(Debu
         Pointer::File(below) => {
             let shown = shown(below);
             let Some(path) = path else { return Err(format!("`{shown}` is not in the store")) };
-            let file = path.parent().unwrap_or(Path::new("")).join(below);
-            match read(&file) {
-                Err(error) if is_missing(&error) => Err(format!("`{shown}` is not there")),
+            match read(path.parent().unwrap_or(Path::new("")), below) {
+                Ok(None) => Err(format!("`{shown}` is not there")),
                 Err(error) => Err(warn(format!("failed to read `{shown}`: {error:#}"))),
-                Ok(info) => match info.fits(module) {
+                Ok(Some(info)) => match info.fits(module) {
                     Fit::Other => {
                         Err(warn(format!("`{shown}` is of another build; --debug-info uses it all the same")))
                     }
@@ -120,14 +121,20 @@ fn follow(pointer: &Pointer, module: &[u8], path: Option<&Path>) -> Result<(Debu
     }
 }
 
-/// Reads a file that a module named. A pipe or a device would never end.
-fn read(path: &Path) -> Result<DebugInfo> {
-    ensure!(std::fs::metadata(path)?.is_file(), "it is not a regular file");
-    DebugInfo::parse(&read_module(path)?)
-}
-
-fn is_missing(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == ErrorKind::NotFound)
+/// Reads a file that a module named, below the directory that the module is in; `None` if there is none. Links are not followed:
+/// they may lead to anything. A pipe or a device would never end.
+fn read(dir: &Path, below: &Path) -> Result<Option<DebugInfo>> {
+    let bytes =
+        Dir::open(dir)?.read(below, MODULE_BYTES_MAX).map_err(|error| match error.downcast::<StoreError>() {
+            Ok(StoreError::Damaged { why, .. }) if why == IS_LINK => {
+                anyhow!("it is reached by a symbolic link; --debug-info reads it all the same")
+            }
+            Ok(StoreError::Damaged { why, .. }) => anyhow!(why),
+            Ok(StoreError::TooLarge { bytes_max, .. }) => anyhow!("it is larger than {}", size(bytes_max)),
+            Ok(error) => error.into(),
+            Err(error) => error,
+        })?;
+    bytes.map(|bytes| DebugInfo::parse(&bytes)).transpose()
 }
 
 fn warn_unknown(path: &Path) {

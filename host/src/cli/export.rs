@@ -26,7 +26,7 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn run(self) -> Verdict {
         let store = self.store.open_existing()?;
-        let names: Vec<_> = store.targets()?.into_iter().map(|target| target.name).collect();
+        let names = store.target_names()?;
         let name = match (&self.target, &*names) {
             (Some(name), names) if names.contains(name) => name.clone(),
             (None, [name]) => name.clone(),

@@ -12,15 +12,19 @@ use anyhow::{Context, Result, anyhow};
 /// The finding that `hash` means: its own id, or its input's. `instead` says what to type if it is none.
 pub(super) fn find(store: &Store, hash: &str, instead: &str) -> Result<FindingRecord, Fault> {
     match one_match(store, hash)? {
-        Match::Finding { target, id } => Ok(store.finding(&target, id)?),
+        Match::Finding { target, id, .. } => Ok(store.finding(&target, id)?),
         other => Err(anyhow!("`{hash}` is not a finding, it is {other}\nhelp: {instead}")).blame_user(),
     }
 }
 
 /// The settings of the executions in which a finding fails.
 pub(super) fn settings(record: &FindingRecord) -> Result<Settings> {
-    serde_json::from_value(record.settings.clone())
-        .with_context(|| format!("failed to read the settings of finding {}", record.id))
+    let read = || -> Result<Settings> {
+        let settings: Settings = serde_json::from_value(record.settings.clone())?;
+        settings.check_limits()?;
+        Ok(settings)
+    };
+    read().with_context(|| format!("failed to read the settings of finding {}", record.id))
 }
 
 /// The module that a finding was found in, not compiled yet.
@@ -30,14 +34,14 @@ pub(super) fn candidate(store: &Store, record: &FindingRecord) -> Result<Candida
 }
 
 /// Compiles the module that a finding was found in.
-pub(super) fn compile(store: &Store, record: &FindingRecord, candidate: Candidate) -> Result<Target, Fault> {
-    let target = compiling::compile(&record.target, candidate, &CodeCache::new(store), &mut compiling::live())?;
+pub(super) fn compile(record: &FindingRecord, candidate: Candidate) -> Result<Target, Fault> {
+    let target = compiling::compile(&record.target, candidate, &CodeCache::of_user(), &mut compiling::live())?;
     Ok(target.context("failed to load the finding's module")?)
 }
 
 /// The module that a finding was found in.
 pub(super) fn load(store: &Store, record: &FindingRecord) -> Result<Target> {
-    Target::compiled(candidate(store, record)?, &CodeCache::new(store)).context("failed to load the finding's module")
+    Target::compiled(candidate(store, record)?, &CodeCache::of_user()).context("failed to load the finding's module")
 }
 
 /// The record of a failure, as if no campaign had found it.

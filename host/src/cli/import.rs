@@ -51,11 +51,10 @@ impl Args {
         self.names.check(&self.store, [(&*name, &*self.target, &candidate)])?;
         let debug_info = self.debug_info.find(candidate.bytes(), Some(&self.target))?;
         let mut reporter = self.output.reporter()?;
-        let mut target = compile(&self.target, candidate, &self.store.code(), &mut *reporter)?;
+        let target = compile(&self.target, candidate, &CodeCache::of_user(), &mut *reporter)?;
         let symbols = symbols(&target, debug_info);
         let store = self.store.open_or_create()?;
         self.names.claim(&store, &name, &self.target, &target)?;
-        target.keep_code(&CodeCache::new(&store));
         let ending = Ending::by_signals()?;
         let workers = Workers::new(1, ending.abort())?;
         let session = Session {

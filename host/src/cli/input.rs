@@ -4,7 +4,7 @@ use super::exit::{Fault, UserError};
 use super::write::{shown, warning};
 use crate::report::text::{printable, size};
 use crate::sandbox::Settings;
-use crate::store::{Imported, Match, Store};
+use crate::store::{Imported, Match, Store, StoreError, import_dir, import_found_dir};
 use anyhow::{Context, Result, anyhow, ensure};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -32,8 +32,7 @@ pub(super) fn read(
     }
     let store = store()?;
     let object = match &one_match(&store, typed)? {
-        Match::Finding { target, id } => store.finding(target, *id)?.input.into(),
-        Match::Input { id, .. } => (*id).into(),
+        Match::Finding { input, .. } | Match::Input { id: input, .. } => (*input).into(),
         Match::Module { object, .. } | Match::Object(object) => *object,
     };
     Ok(vec![(typed.to_owned(), store.get(object)?)])
@@ -75,17 +74,33 @@ pub(super) fn read_dir(dir: &Path, settings: &Settings) -> Result<Vec<(PathBuf, 
 
 /// As [`read_dir`], with what was left out.
 pub(super) fn import(dir: &Path, settings: &Settings) -> Result<Imported> {
-    let imported = crate::store::import_dir(dir, settings.input_bytes_max.into())
-        .with_context(|| format!("failed to read inputs from `{}`", shown(dir)))?;
+    tell_skipped(dir, import_dir(dir, settings.input_bytes_max.into()))
+}
+
+/// As [`read_dir`] for a directory that nobody named: no link in it is followed.
+pub(super) fn read_found_dir(dir: &Path, settings: &Settings) -> Result<Vec<(PathBuf, Vec<u8>)>> {
+    Ok(tell_skipped(dir, import_found_dir(dir, settings.input_bytes_max.into()))?.inputs)
+}
+
+fn tell_skipped(dir: &Path, imported: Result<Imported>) -> Result<Imported> {
+    let imported = imported.with_context(|| format!("failed to read inputs from `{}`", shown(dir)))?;
     for skipped in imported.skipped.iter().filter(|skipped| !skipped.expected) {
         warning!("skipped `{}`: {}", shown(&skipped.path), skipped.why);
     }
     Ok(imported)
 }
 
+/// All things in the store that `prefix` can mean.
+pub(super) fn resolve(store: &Store, prefix: &str) -> Result<Vec<Match>, Fault> {
+    match store.resolve(prefix) {
+        Err(error) if matches!(error.downcast_ref(), Some(StoreError::Prefix { .. })) => Err(error).blame_user(),
+        matches => Ok(matches?),
+    }
+}
+
 /// The one thing in the store that `prefix` means.
 pub(super) fn one_match(store: &Store, prefix: &str) -> Result<Match, Fault> {
-    let mut matches = store.resolve(prefix).blame_user()?;
+    let mut matches = resolve(store, prefix)?;
     match matches.len() {
         0 => Err(anyhow!("nothing in the store `{}` has a hash that begins with `{prefix}`", shown(store.root())))
             .blame_user(),

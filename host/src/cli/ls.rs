@@ -6,7 +6,8 @@ use super::store_args::StoreArgs;
 use super::write::{say, say_json, warning};
 use crate::report::Headline;
 use crate::report::text::counted;
-use crate::store::{FindingRecord, Origin};
+use crate::store::{FindingRecord, Origin, Store};
+use anyhow::Result;
 use serde::Serialize;
 
 /// Flags of `ls`.
@@ -33,24 +34,38 @@ struct Line {
 impl Args {
     pub(super) fn run(self) -> Verdict {
         let store = self.store.open_existing()?;
-        for target in store.targets()? {
-            let findings = store.findings(Some(&target.name))?;
-            let line = Line {
-                corpus: store.corpus(&target.name)?.len(),
-                origin: store.origin(&target.name)?,
-                target: target.name,
-                findings,
+        let mut problem = None;
+        for name in store.target_names()? {
+            // One that can't be read hides no other.
+            let line = match Line::new(&store, &name) {
+                Ok(line) => line,
+                Err(error) if problem.is_none() => {
+                    problem = Some(error.context(format!("failed to list target `{}`", name.escape_debug())));
+                    continue;
+                }
+                Err(error) => {
+                    warning!("failed to list target `{}`: {error:#}", name.escape_debug());
+                    continue;
+                }
             };
-            for error in store.damaged(Some(&line.target))? {
-                warning!("{error:#}");
-            }
             if self.json {
                 say_json(&line)?;
             } else {
                 print(&line)?;
             }
         }
-        Ok(Exit::Clean)
+        problem.map_or(Ok(Exit::Clean), |problem| Err(problem.into()))
+    }
+}
+
+impl Line {
+    /// Reads one target; says what of its findings can't be read.
+    fn new(store: &Store, target: &str) -> Result<Self> {
+        let (findings, corpus) = (store.findings(Some(target))?, store.corpus(target)?.len());
+        for error in store.damaged(Some(target))? {
+            warning!("{error:#}");
+        }
+        Ok(Self { target: target.to_owned(), origin: store.origin(target)?, corpus, findings })
     }
 }
 

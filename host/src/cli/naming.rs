@@ -172,7 +172,7 @@ fn between(from: &Path, to: &Path) -> PathBuf {
 
 /// The directory names under which a repository may have a target's inputs: its own in the store, and the name as it is if that is one.
 pub(super) fn folders(store: &Store, name: &str) -> Result<Vec<PathBuf>> {
-    let folder = store.target_dir(name)?;
+    let folder = store.target_folder(name)?.path("");
     let encoded = PathBuf::from(folder.file_name().context("a target has a folder")?);
     let is_one =
         matches!(Path::new(name).components().collect::<Vec<_>>()[..], [Component::Normal(only)] if only == name);

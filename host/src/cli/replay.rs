@@ -11,7 +11,7 @@ use super::store_args::StoreArgs;
 use super::target_args::{TargetArgs, compile};
 use super::write::{self, say, say_json};
 use crate::report::{self, Decoded, Said, Symbols};
-use crate::sandbox::Executor;
+use crate::sandbox::{CodeCache, Executor};
 use anyhow::Result;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -75,7 +75,7 @@ impl Args {
         for (name, bytes) in &inputs {
             input::check_len(name, bytes, &candidate.settings)?;
         }
-        let target = Arc::new(compile(&self.target, candidate, &self.store.code(), &mut compiling::live())?);
+        let target = Arc::new(compile(&self.target, candidate, &CodeCache::of_user(), &mut compiling::live())?);
         // Signatures have names only.
         let symbols = symbols(&target, Found::default());
         let mut executor = Executor::new(&target)?;

@@ -80,8 +80,8 @@ impl Args {
         };
         let debug_info = self.debug_info.find(candidate.bytes(), self.on.as_deref())?;
         let target = match &self.on {
-            Some(path) => compile(path, candidate, &CodeCache::new(&store), &mut compiling::live())?,
-            None => findings::compile(&store, &record, candidate)?,
+            Some(path) => compile(path, candidate, &CodeCache::of_user(), &mut compiling::live())?,
+            None => findings::compile(&record, candidate)?,
         };
         let target = Arc::new(target);
         // A stored module has lost the files beside it; the finding has what they said.

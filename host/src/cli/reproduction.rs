@@ -102,7 +102,7 @@ impl Reproduction<'_> {
         let Settings { input_bytes_max, .. } = self.target.settings;
         let input_bytes_max = input_bytes_max.max(u32::try_from(value.len())?);
         let settings = Settings { entry: Some(check), input_bytes_max, ..self.target.settings.clone() };
-        let target = Target::load_cached(&self.target.file, settings, &CodeCache::new(self.store))?;
+        let target = Target::load_cached(&self.target.file, settings, &CodeCache::of_user())?;
         self.attempt(Way::Value, &Arc::new(target), value).map(Some)
     }
 

@@ -3,18 +3,18 @@
 use super::debug_info::{DebugInfoArgs, Found};
 use super::ending::Ending;
 use super::exit::{Exit, Fault, UserError, Verdict};
-use super::input::{read_at_most, read_dir};
+use super::input::{read_at_most, read_dir, read_found_dir};
 use super::naming::{NameArgs, folders};
 use super::output::Output;
 use super::session::{Limits, Session, symbols};
 use super::store_args::StoreArgs;
 use super::target_args::{TargetArgs, compile, duration};
 use super::turns::{take_turns, turn};
-use super::write::shown;
+use super::write::{shown, warning};
 use crate::engine::{Dictionary, Workers};
 use crate::report::Given;
 use crate::sandbox::{Candidate, CodeCache, Settings};
-use crate::store::Store;
+use crate::store::{Dir, Store};
 use anyhow::Context;
 use clap::ValueEnum;
 use std::path::{Path, PathBuf};
@@ -93,7 +93,7 @@ impl Args {
         let jobs = jobs(self.jobs)?;
         let dictionary = self.dictionary()?;
         // Everything that can be refused is refused before anything is written.
-        let code = self.store.code();
+        let code = CodeCache::of_user();
         let names = self.names.names(&self.targets, self.target.entry())?;
         let candidates: Vec<_> =
             self.targets.iter().map(|path| self.target.candidate(path)).collect::<Result<_, _>>()?;
@@ -115,7 +115,6 @@ impl Args {
         for ((name, path), target) in names.iter().zip(&self.targets).zip(&targets) {
             self.names.claim(&store, name, path, target)?;
         }
-        targets.iter_mut().for_each(|target| target.keep_code(&CodeCache::new(&store)));
         let ending = Ending::by_signals()?;
         let workers = Workers::new(jobs, ending.abort())?;
         let seed = self.seed.unwrap_or_else(random_seed);
@@ -206,9 +205,14 @@ fn repository_seeds(store: &Store, name: &str, settings: &Settings) -> Result<Ve
     for below in
         ["seeds", "regressions"].iter().flat_map(|folder| names.iter().map(|name| Path::new(folder).join(name)))
     {
-        let dir = repository.join(below);
-        if dir.is_dir() {
-            seeds.extend(inputs_of(&dir, settings)?);
+        match Dir::open(repository)?.dir(&below) {
+            Ok(None) => {}
+            Ok(Some(dir)) => {
+                let inputs = read_found_dir(dir.path(), settings).blame_user()?;
+                seeds.extend(inputs.into_iter().map(|(_, bytes)| bytes));
+            }
+            // Nobody named it, so it may be anything.
+            Err(error) => warning!("skipped `{}`: {error:#}", shown(&repository.join(below))),
         }
     }
     Ok(seeds)

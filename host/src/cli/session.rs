@@ -7,7 +7,7 @@ use super::exit::Fault;
 use super::findings::new_record;
 use super::queue::{self, Queue};
 use super::shrinking::{Shrinking, limits_in_campaign, signature_of};
-use super::write::{shown, warning};
+use super::write::warning;
 use crate::engine::{Campaign, Dictionary, Failure, Found, Mutator, Round, Testcase, Workers};
 use crate::report::{self, AdviceFacts, Advisor, Event, Given, Reporter, StatsFiles, Symbols};
 use crate::sandbox::{Frame, Outcome, Target};
@@ -215,7 +215,7 @@ struct View<'a> {
 
 impl<'a> View<'a> {
     fn new(session: &'a Session<'a>) -> Result<Self> {
-        let dir = session.store.target_dir(&session.name)?;
+        let folder = session.store.target_folder(&session.name)?;
         let known = session.store.findings(Some(&session.name))?;
         let known = known.into_iter().map(|finding| (finding.kind == "hang", finding.signature)).collect();
         let about = report::Campaign {
@@ -226,10 +226,9 @@ impl<'a> View<'a> {
             pid: std::process::id(),
             command_line: std::env::args().collect::<Vec<_>>().join(" "),
         };
-        std::fs::create_dir_all(&dir).with_context(|| format!("failed to create `{}`", shown(&dir)))?;
         Ok(Self {
             session,
-            stats: StatsFiles::create(&dir, about).context("failed to write statistics")?,
+            stats: StatsFiles::create(folder, about)?,
             advisor: Advisor::new(),
             findings: BTreeMap::new(),
             spent: Duration::ZERO,
@@ -274,6 +273,10 @@ impl<'a> View<'a> {
             .collect();
         self.tell(out.reporter, &new_edges)?;
         for failure in &round.failures {
+            // A round may have several; who wants the first one wants one.
+            if self.session.limits.stop_on_first && !self.findings.is_empty() {
+                break;
+            }
             self.failure(out, failure)?;
         }
         let elapsed = self.elapsed(out);
@@ -308,7 +311,7 @@ impl<'a> View<'a> {
 
     /// Stores a failure and what is seen while it is shrunk, and tells it.
     fn failure(&mut self, out: &mut Outlet<'_>, failure: &Failure) -> Result<()> {
-        let Session { name, target, store, seed, workers, shrink, .. } = self.session;
+        let Session { name, target, store, seed, workers, shrink, limits, .. } = self.session;
         let shrinking = Shrinking { target, symbols: &self.session.symbols, workers };
         let execution = shrinking.execute(&failure.input)?;
         let execution = execution.unwrap_or_else(|| Execution::unseen(failure.outcome.clone()));
@@ -321,10 +324,12 @@ impl<'a> View<'a> {
         let mut others = Vec::new();
         // What an earlier campaign found and left smaller was shrunk by that.
         if *shrink && kept == record.id {
-            let limits = limits_in_campaign(&failure.outcome);
-            if let Some(shrunk) = shrinking.shrink(&failure.input, &failure.signature, limits)? {
+            let executions = limits_in_campaign(&failure.outcome);
+            if let Some(shrunk) = shrinking.shrink(&failure.input, &failure.signature, executions)? {
                 kept = shrinking.store(store, &record, &failure.input, &shrunk.input)?;
-                others = shrinking.store_slips(store, &record, &shrunk.slips)?;
+                if !limits.stop_on_first {
+                    others = shrinking.store_slips(store, &record, &shrunk.slips)?;
+                }
             }
         }
         for id in std::iter::once(kept).chain(others) {

@@ -2,9 +2,9 @@
 
 use super::debug_info::{DebugInfoArgs, Found};
 use super::drawn::Execution;
-use super::exit::{Exit, Fault, UserError, Verdict};
+use super::exit::{Exit, Fault, Verdict};
 use super::findings;
-use super::input::one_match;
+use super::input::{one_match, resolve};
 use super::output;
 use super::session::symbols;
 use super::store_args::StoreArgs;
@@ -55,12 +55,12 @@ impl Args {
         }
         let found = one_match(&store, &self.hash)?;
         let (finding, object) = match &found {
-            Match::Finding { target, id } => {
+            Match::Finding { target, id, input } => {
                 let mut record = store.finding(target, *id)?;
                 if self.debug_info.is_given() {
                     self.resolve_again(&store, &mut record)?;
                 }
-                let object = record.input.into();
+                let object = if self.raw { *input } else { record.input }.into();
                 (Some(record), object)
             }
             Match::Input { id, .. } => (None, (*id).into()),
@@ -88,15 +88,12 @@ impl Args {
         let prefix = self.hash.to_ascii_lowercase();
         let begins = |id: String| id.starts_with(&prefix);
         let mut inputs = BTreeSet::new();
-        for found in store.resolve(&self.hash).blame_user()? {
+        for found in resolve(store, &self.hash)? {
             match found {
                 Match::Input { id, .. } => drop(inputs.insert(id)),
-                Match::Finding { target, id } if !begins(id.to_string()) => {
-                    let record = store.finding(&target, id)?;
-                    if !begins(record.input.to_string()) {
-                        return Ok(None);
-                    }
-                    inputs.insert(record.input);
+                // If it isn't the input's either, it is that of a finding whose place this one took.
+                Match::Finding { id, input, .. } if !begins(id.to_string()) && begins(input.to_string()) => {
+                    inputs.insert(input);
                 }
                 _ => return Ok(None),
             }
@@ -111,15 +108,14 @@ impl Args {
             Out.write_all(&bytes)?;
             return Ok(Exit::Clean);
         }
-        let mut targets = Vec::new();
-        for target in store.targets()? {
-            if store.corpus(&target.name)?.iter().any(|entry| entry.input == id) {
-                targets.push(target.name);
-            }
-        }
+        let names = store.target_names()?;
+        // A target that can't be read hides no other.
+        let keeps = |name: &String| store.corpus(name).is_ok_and(|corpus| corpus.iter().any(|entry| entry.input == id));
+        let targets: Vec<_> = names.iter().filter(|name| keeps(name)).cloned().collect();
         let has_it =
             |record: &FindingRecord| record.input == id || record.former.iter().any(|former| former.input == id);
-        let findings: Vec<_> = store.findings(None)?.into_iter().filter(has_it).collect();
+        let findings: Vec<_> =
+            names.iter().flat_map(|name| store.findings(Some(name)).unwrap_or_default()).filter(has_it).collect();
         let size = bytes.len() as u64;
         if self.json {
             let ids: Vec<_> = findings.iter().map(|record| record.id).collect();
@@ -205,7 +201,7 @@ fn print(found: &Match, finding: Option<&Finding<'_>>, bytes: &[u8]) -> std::io:
         say!("input  {}", finding.input);
         say!("settings {}", finding.settings);
         for former in &finding.former {
-            say!("shrunk from input {} ({} bytes)", former.input, former.input_bytes);
+            say!("formerly input {} ({} bytes)", former.input, former.input_bytes);
         }
         if let Some(value) = finding.drawn.as_ref().and_then(|drawn| drawn.value.as_ref()) {
             say!("value  {}", value.object);

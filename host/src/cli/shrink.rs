@@ -17,7 +17,7 @@ use super::write::{lines, say, say_json, shown};
 use crate::engine::Workers;
 use crate::engine::shrink::{Certificate, Limits, PassCount, ShrinkReport, ShrunkInput};
 use crate::report::{self, Decoded, Symbols};
-use crate::sandbox::{Outcome, Target};
+use crate::sandbox::{CodeCache, Outcome, Target};
 use crate::store::{FindingId, FindingRecord, InputId, Store};
 use anyhow::{Context, anyhow};
 use serde::Serialize;
@@ -179,7 +179,7 @@ impl Args {
         let input = store.finding_input(&record).context("failed to read the finding's input")?;
         let candidate = findings::candidate(&store, &record)?;
         let debug_info = self.debug_info.find(candidate.bytes(), None)?;
-        let target = findings::compile(&store, &record, candidate)?;
+        let target = findings::compile(&record, candidate)?;
         let symbols = symbols(&target, debug_info);
         Ok(Subject { target: Arc::new(target), symbols, name: record.target.clone(), input, finding: Some(record) })
     }
@@ -198,7 +198,7 @@ impl Args {
             self.names.check(&self.store, [(&*name, module, &candidate)])?;
         }
         let debug_info = self.debug_info.find(candidate.bytes(), Some(module))?;
-        let target = compile(module, candidate, &self.store.code(), &mut compiling::live())?;
+        let target = compile(module, candidate, &CodeCache::of_user(), &mut compiling::live())?;
         let symbols = symbols(&target, debug_info);
         Ok(Subject { target: Arc::new(target), symbols, name, input, finding: None })
     }

@@ -1,8 +1,7 @@
 //! Where the store is.
 
 use super::exit::{Fault, UserError};
-use super::write::shown;
-use crate::sandbox::CodeCache;
+use super::write::{shown, tell};
 use crate::store::Store;
 use anyhow::Context;
 use clap::Args;
@@ -16,37 +15,39 @@ pub(super) struct StoreArgs {
 }
 
 impl StoreArgs {
-    /// Opens the store, and makes it if there is none.
+    /// Opens the store, and makes it if there is none. One that was found elsewhere than here is told.
     pub(super) fn open_or_create(&self) -> Result<Store, Fault> {
-        let dir = match &self.store {
-            Some(dir) => dir.clone(),
-            None => {
-                let here = std::env::current_dir().context("failed to find the current directory")?;
-                Store::find(&here).unwrap_or_else(|| here.join(".fuzzbox"))
+        if let Some(dir) = &self.store {
+            return Ok(Store::open_or_create(dir)?);
+        }
+        let here = here()?;
+        match Store::find(&here).blame_user()? {
+            Some(found) => {
+                if found.path().parent() != Some(&here) {
+                    tell(&format!("note: the store is `{}`", shown(found.path())));
+                }
+                Ok(found.open_or_create()?)
             }
-        };
-        Ok(Store::open_or_create(&dir)?)
+            None => Ok(Store::open_or_create(&here.join(".fuzzbox"))?),
+        }
     }
 
     /// Opens the store; it is the user's error if there is none.
     pub(super) fn open_existing(&self) -> Result<Store, Fault> {
-        let dir = match &self.store {
-            Some(dir) => dir.clone(),
-            None => {
-                let here = std::env::current_dir().context("failed to find the current directory")?;
-                Store::find(&here)
-                    .context("there is no store (.fuzzbox) in this directory or above it\nhelp: name it with --store, or make one with `fuzzbox run`")
-                    .blame_user()?
-            }
+        let Some(dir) = &self.store else {
+            let found = Store::find(&here()?).blame_user()?;
+            let found = found
+                .context("there is no store (.fuzzbox) in this directory or above it\nhelp: name it with --store, or make one with `fuzzbox run`")
+                .blame_user()?;
+            return Ok(found.open_existing()?);
         };
         if !dir.exists() {
-            return Err(anyhow::anyhow!("there is no store at `{}`", shown(&dir))).blame_user();
+            return Err(anyhow::anyhow!("there is no store at `{}`", shown(dir))).blame_user();
         }
-        Ok(Store::open_existing(&dir)?)
+        Ok(Store::open_existing(dir)?)
     }
+}
 
-    /// Compiled code in the store, if there is one.
-    pub(super) fn code(&self) -> CodeCache {
-        self.open_existing().map_or_else(|_| CodeCache::default(), |store| CodeCache::new(&store))
-    }
+fn here() -> Result<PathBuf, Fault> {
+    Ok(std::env::current_dir().context("failed to find the current directory")?)
 }

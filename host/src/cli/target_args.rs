@@ -14,7 +14,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// A larger module is refused, in bytes.
-const MODULE_BYTES_MAX: u64 = 512 << 20;
+pub(super) const MODULE_BYTES_MAX: u64 = 512 << 20;
 
 /// What can change an outcome. Everything here becomes [`Settings`] and is stored with each finding.
 #[derive(Clone, Debug, Args)]

@@ -18,12 +18,12 @@
 use super::json::json_line;
 use super::sparse::Sparse;
 use super::{Done, Event, Finding, NewEdge, Reporter, Status};
+use crate::store::TargetFolder;
+use anyhow::{Context, bail};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::fs::{self, File, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
 
 /// Between two lines of `plot_data`, and two versions of `fuzzer_stats`: as in AFL++.
 const UPDATE_MS: u64 = 5000;
@@ -34,8 +34,6 @@ const EVENTS_BYTES_MAX: usize = 64 << 20;
 const STATS_BYTES_MAX: u64 = 64 << 10;
 /// Processes that fuzz one target at the same time, at most.
 const PROCESSES_MAX: u32 = 256;
-/// A link is not followed, and a pipe not waited for.
-const OPEN_FLAGS: i32 = libc::O_NOFOLLOW | libc::O_NONBLOCK;
 
 const PLOT_COLUMNS: &str = "# relative_time, cycles_done, cur_item, corpus_count, pending_total, pending_favs, \
                             map_size, saved_crashes, saved_hangs, max_depth, execs_per_sec, total_execs, edges_found, \
@@ -61,7 +59,7 @@ pub struct Campaign {
 /// Writes the files of one target's latest campaign into a directory.
 #[derive(Debug)]
 pub struct StatsFiles {
-    dir: PathBuf,
+    folder: TargetFolder,
     campaign: Campaign,
     plot: File,
     events: File,
@@ -144,31 +142,32 @@ struct Moment {
 }
 
 impl StatsFiles {
-    /// Starts the files in `dir`, which exists, or goes on with them.
+    /// Starts the files in `folder`, or goes on with them.
     ///
     /// # Errors
     ///
     /// Fails if a file can't be written; the error names it.
-    pub fn create(dir: &Path, mut campaign: Campaign) -> io::Result<Self> {
-        let (dir, mut plot) = own(dir)?;
-        remove_leftovers(&dir);
-        let failed = |error| naming(&dir.join("plot_data"), error);
-        let begin = match last_byte(&mut plot).map_err(failed)? {
+    pub fn create(folder: TargetFolder, mut campaign: Campaign) -> anyhow::Result<Self> {
+        let (folder, mut plot) = own(&folder)?;
+        let failed = || format!("failed to write `{}`", folder.path("plot_data").display());
+        let begin = match last_byte(&mut plot).with_context(failed)? {
             None => format!("{PLOT_COLUMNS}\n"),
             Some(b'\n') => String::new(),
             // A power failure tore the last line.
             Some(_) => "\n".to_owned(),
         };
-        plot.write_all(begin.as_bytes()).map_err(failed)?;
-        let events = start_file(&dir.join("events.jsonl"))?;
+        // It is written later; what stands in its way is known now.
+        folder.check("fuzzer_stats")?;
+        plot.write_all(begin.as_bytes()).with_context(failed)?;
+        let events = folder.start("events.jsonl")?;
         let state = State {
             start_time_s: campaign.start_time_s,
             failures: std::mem::take(&mut campaign.known),
             ..State::default()
         };
         Ok(Self {
-            past: Past::parse(&read_stats(&dir.join("fuzzer_stats"))),
-            dir,
+            past: Past::parse(&read_stats(&folder)),
+            folder,
             campaign,
             plot,
             events,
@@ -185,11 +184,14 @@ impl StatsFiles {
     }
 
     fn update(&mut self) -> io::Result<()> {
-        let path = self.dir.join("plot_data");
-        self.plot.write_all(self.state.plot_line(&self.past).as_bytes()).map_err(|error| naming(&path, error))?;
-        let path = self.dir.join("fuzzer_stats");
-        replace(&path, self.campaign.pid, self.state.stats(&self.campaign, &self.past).as_bytes())
-            .map_err(|error| naming(&path, error))
+        let written = self.plot.write_all(self.state.plot_line(&self.past).as_bytes());
+        written.map_err(|error| self.naming("plot_data", error))?;
+        let replaced = self.folder.replace("fuzzer_stats", self.state.stats(&self.campaign, &self.past).as_bytes());
+        replaced.map_err(|error| io::Error::other(format!("{error:#}")))
+    }
+
+    fn naming(&self, name: &str, error: io::Error) -> io::Error {
+        io::Error::new(error.kind(), format!("failed to write `{}`: {error}", self.folder.path(name).display()))
     }
 
     /// Takes note of an event, and appends what `events.jsonl` gets of it to `lines`.
@@ -250,7 +252,7 @@ impl Reporter for StatsFiles {
         let noted = events.iter().try_for_each(|event| self.note(event, &mut lines));
         if !lines.is_empty() {
             let written = self.events.write_all(&lines);
-            written.map_err(|error| naming(&self.dir.join("events.jsonl"), error))?;
+            written.map_err(|error| self.naming("events.jsonl", error))?;
         }
         noted
     }
@@ -420,41 +422,23 @@ impl State {
 }
 
 /// The folder of this process, which nobody else writes to as long as it has the file: its `plot_data`.
-fn own(dir: &Path) -> io::Result<(PathBuf, File)> {
+fn own(folder: &TargetFolder) -> anyhow::Result<(TargetFolder, File)> {
     for number in 1..=PROCESSES_MAX {
-        let mut name = dir.file_name().unwrap_or_default().to_owned();
-        if number > 1 {
-            name.push(format!("~{number}"));
-        }
-        let dir = dir.with_file_name(name);
-        let failed = |error| naming(&dir.join("plot_data"), error);
-        fs::create_dir_all(&dir).map_err(failed)?;
-        let mut options = File::options();
-        let plot = options.read(true).append(true).create(true).custom_flags(OPEN_FLAGS).open(dir.join("plot_data"));
-        let plot = plot.map_err(failed)?;
-        if !plot.metadata().map_err(failed)?.is_file() {
-            return Err(failed(io::Error::other("it is not a file")));
-        }
+        let folder = folder.of_process(number);
+        let plot = folder.open_to_append("plot_data")?;
         match plot.try_lock() {
             Err(TryLockError::WouldBlock) => {}
             // Where there are no locks there is nobody to tell.
-            Ok(()) | Err(TryLockError::Error(_)) => return Ok((dir, plot)),
+            Ok(()) | Err(TryLockError::Error(_)) => return Ok((folder, plot)),
         }
     }
-    Err(io::Error::other(format!("{PROCESSES_MAX} processes fuzz this target already")))
+    bail!("{PROCESSES_MAX} processes fuzz this target already")
 }
 
 /// `fuzzer_stats` of an earlier campaign; nothing if it can't be read. Somebody may have put anything there.
-fn read_stats(path: &Path) -> String {
-    let read = || {
-        let file = File::options().read(true).custom_flags(OPEN_FLAGS).open(path)?;
-        let mut bytes = Vec::new();
-        if file.metadata()?.is_file() {
-            file.take(STATS_BYTES_MAX).read_to_end(&mut bytes)?;
-        }
-        io::Result::Ok(String::from_utf8_lossy(&bytes).into_owned())
-    };
-    read().unwrap_or_default()
+fn read_stats(folder: &TargetFolder) -> String {
+    let bytes = folder.read("fuzzer_stats", STATS_BYTES_MAX).ok().flatten().unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// The last byte of a file; `None` if it is empty.
@@ -474,44 +458,4 @@ fn finite(n: f64) -> f64 {
 
 fn one_line(text: &str) -> String {
     text.replace(char::is_control, " ")
-}
-
-fn start_file(path: &Path) -> io::Result<File> {
-    File::options()
-        .create(true)
-        .write(true)
-        .truncate(true)
-        .open(path)
-        .and_then(|_| File::options().append(true).open(path))
-        .map_err(|error| naming(path, error))
-}
-
-/// Replaces a file by one with the given content, or leaves it as it was: readers never see half of it.
-fn replace(path: &Path, pid: u32, content: &[u8]) -> io::Result<()> {
-    let temporary = path.with_file_name(format!("{TEMPORARY}{pid}"));
-    let written = fs::write(&temporary, content).and_then(|()| fs::rename(&temporary, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&temporary);
-    }
-    written
-}
-
-/// Name of an unfinished `fuzzer_stats`; the writing process' id follows.
-const TEMPORARY: &str = ".fuzzer_stats.tmp-";
-
-/// Removes unfinished files of processes that were killed. Nothing depends on it, so that it fails is no error.
-fn remove_leftovers(dir: &Path) {
-    let proc = Path::new("/proc");
-    let Ok(entries) = fs::read_dir(dir) else { return };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let pid = name.to_str().and_then(|name| name.strip_prefix(TEMPORARY)).and_then(|pid| pid.parse::<u32>().ok());
-        if pid.is_some_and(|pid| proc.join("self").exists() && !proc.join(pid.to_string()).exists()) {
-            let _ = fs::remove_file(entry.path());
-        }
-    }
-}
-
-fn naming(path: &Path, error: io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("failed to write `{}`: {error}", path.display()))
 }

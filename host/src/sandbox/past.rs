@@ -66,17 +66,17 @@ impl Past {
     }
 
     fn load(cache: &CodeCache, key: &[u8; 32]) -> Option<Self> {
-        let bytes = cache.store()?.cache_get(KIND, key)?;
+        let bytes = cache.cache()?.get(KIND, key)?;
         let (counts, []) = bytes.as_chunks::<4>() else { return None };
         Some(Self { counts: counts.iter().map(|&count| u32::from_le_bytes(count).into()).collect() })
     }
 
     fn keep(&self, cache: &CodeCache, key: &[u8; 32]) {
-        let Some(store) = cache.store() else { return };
+        let Some(cache) = cache.cache() else { return };
         let counts = self.counts.iter().map(|&count| u32::try_from(count).unwrap_or(u32::MAX));
         let bytes: Vec<u8> = counts.flat_map(u32::to_le_bytes).collect();
         // Without it the next process compiles once more, and that is all.
-        let _: Result<()> = store.cache_put(KIND, key, &bytes).and_then(|()| store.cache_trim(KIND, BYTES_MAX));
+        let _: Result<()> = cache.put(KIND, key, &bytes).and_then(|()| cache.trim(KIND, BYTES_MAX));
     }
 
     /// By edge, for the rewriter; `None` if nothing is known.

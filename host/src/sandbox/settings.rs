@@ -109,6 +109,23 @@ pub enum Stub {
 }
 
 impl Settings {
+    /// Checks limits that came from elsewhere than the command line, which says more of what is wrong.
+    ///
+    /// # Errors
+    ///
+    /// Names the first that is larger than it can be.
+    pub fn check_limits(&self) -> anyhow::Result<()> {
+        for (name, value, max) in [
+            ("fuel_max", self.fuel_max, Self::FUEL_MAX),
+            ("input_bytes_max", self.input_bytes_max.into(), Self::INPUT_BYTES_MAX.into()),
+            ("memory_bytes_max", self.memory_bytes_max, Self::MEMORY_BYTES_MAX),
+            ("grow_heap_bytes", self.grow_heap_bytes.into(), Self::GROW_HEAP_BYTES_MAX.into()),
+        ] {
+            anyhow::ensure!(value <= max, "`{name}` is {value}, the limit is {max}");
+        }
+        Ok(())
+    }
+
     /// The largest fuel limit: counters have 32 bits and no edge is counted twice for one unit of fuel.
     pub const FUEL_MAX: u64 = u32::MAX as u64;
     /// The largest limit on input length, in bytes.

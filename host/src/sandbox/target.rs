@@ -166,15 +166,6 @@ impl Target {
         self.origin.cached
     }
 
-    /// Makes up for a cache that wasn't there when the target was loaded: keeps the machine code in `cache`, and from now
-    /// on that of variants that are made. Does nothing if the target has a cache.
-    pub fn keep_code(&mut self, cache: &CodeCache) {
-        if self.cache.store().is_none() {
-            cache.keep(&self.module, self.origin);
-            self.cache = cache.clone();
-        }
-    }
-
     /// Whether a function was entered before the first input: by the start function or an initialiser. What these
     /// execute is no part of any execution. Known once an executor was made.
     pub fn is_initialiser(&self, function: u32) -> bool {

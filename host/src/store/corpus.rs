@@ -2,10 +2,12 @@
 
 use super::record::{self, Pair};
 use super::scratch::Durability;
+use super::target::target_path;
 use super::{INPUT_BYTES_MAX, InputId, ModuleId, ObjectId, Store, StoreError};
 use anyhow::{Result, ensure};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 /// An input that is worth keeping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -47,7 +49,7 @@ impl Store {
     /// Fails if the list can't be read.
     pub fn corpus(&self, target: &str) -> Result<Vec<CorpusEntry>> {
         let mut entries = BTreeMap::new();
-        for (input, module) in record::read(&self.target_dir(target)?.join("corpus"))? {
+        for (input, module) in record::read(self.dir(), &target_path(target)?.join("corpus"))? {
             entries.entry(InputId(input)).or_insert(ModuleId(module));
         }
         Ok(entries.into_iter().map(|(input, module)| CorpusEntry { input, module }).collect())
@@ -61,6 +63,8 @@ impl Store {
     /// Fails if the list can't be read.
     pub fn load_corpus(&self, target: &str, input_bytes_max: u64) -> Result<LoadedCorpus> {
         let mut loaded = LoadedCorpus::default();
+        // What is wrong with all of them is no reason to forget them.
+        self.dir().dir(Path::new("objects"))?;
         for entry in self.corpus(target)? {
             match self.get_input(entry.input) {
                 Ok(bytes) if bytes.len() as u64 > input_bytes_max => loaded.too_long += 1,
@@ -81,7 +85,7 @@ impl Store {
     /// Fails if an input is longer than [`INPUT_BYTES_MAX`], if an id is not that of its bytes, or if the disk is full:
     /// then what was added before stays, and the list has whole lines only.
     pub fn add_to_corpus(&self, target: &str, module: ModuleId, inputs: &[(InputId, &[u8])]) -> Result<()> {
-        let list = self.target_dir(target)?.join("corpus");
+        let list = target_path(target)?.join("corpus");
         // Young campaigns find thousands, and a sync for each would take as long as finding them. What a power failure
         // damages is told by its hash, left out, and found again.
         let put = |(id, bytes): &(InputId, &[u8])| {
@@ -101,9 +105,9 @@ impl Store {
     ///
     /// Fails if the list can't be read or written; then it stays as it was.
     pub fn remove_from_corpus(&self, target: &str, inputs: &BTreeSet<InputId>) -> Result<()> {
-        let list = self.target_dir(target)?.join("corpus");
+        let list = target_path(target)?.join("corpus");
         let exclusive = self.exclusive()?;
-        let pairs = record::read(&list)?;
+        let pairs = record::read(self.dir(), &list)?;
         let kept: Vec<Pair> = pairs.iter().copied().filter(|pair| !inputs.contains(&InputId(pair.0))).collect();
         if kept.len() == pairs.len() {
             return Ok(());
@@ -117,7 +121,7 @@ impl Store {
     ///
     /// Fails if the file is larger than [`super::OBJECT_BYTES_MAX`] or can't be written.
     pub fn add_module(&self, target: &str, module: ModuleId, file: &[u8]) -> Result<ObjectId> {
-        let list = self.target_dir(target)?.join("modules");
+        let list = target_path(target)?.join("modules");
         let object = self.put(file)?;
         self.extend(&list, [(module.0, object.0)], |pair| *pair)?;
         Ok(object)
@@ -130,7 +134,7 @@ impl Store {
     /// Fails if the list can't be read.
     pub fn modules(&self, target: &str) -> Result<Vec<ModuleEntry>> {
         let mut seen = BTreeSet::new();
-        let pairs = record::read(&self.target_dir(target)?.join("modules"))?;
+        let pairs = record::read(self.dir(), &target_path(target)?.join("modules"))?;
         let once = pairs.into_iter().filter(|pair| seen.insert(*pair));
         Ok(once.map(|(module, object)| ModuleEntry { module: ModuleId(module), object: ObjectId(object) }).collect())
     }
@@ -138,19 +142,19 @@ impl Store {
     /// Appends those of `pairs` whose `key` is not in the list yet.
     fn extend<K: Ord>(
         &self,
-        list: &std::path::Path,
+        list: &Path,
         pairs: impl IntoIterator<Item = Pair>,
         key: impl Fn(&Pair) -> K,
     ) -> Result<()> {
-        let _exclusive = self.exclusive()?;
+        let exclusive = self.exclusive()?;
         let pairs: Vec<Pair> = pairs.into_iter().collect();
         let mut missing: BTreeSet<K> = pairs.iter().map(&key).collect();
         // The list is much longer than what is appended at once.
-        for pair in record::read(list)? {
+        for pair in record::read(self.dir(), list)? {
             missing.remove(&key(&pair));
         }
         let new: Vec<Pair> = pairs.into_iter().filter(|pair| missing.remove(&key(pair))).collect();
-        if new.is_empty() { Ok(()) } else { record::append(list, &new) }
+        if new.is_empty() { Ok(()) } else { record::append(self.dir(), &exclusive.scratch, list, &new) }
     }
 }
 

@@ -21,6 +21,13 @@ pub enum StoreError {
         /// What tells so, in words.
         why: String,
     },
+    /// Found by looking upwards, and not to be used without being asked.
+    Stray {
+        /// The directory or link.
+        path: PathBuf,
+        /// What tells so, in words that follow its path.
+        why: &'static str,
+    },
     /// Written by a later version of fuzzbox.
     Future {
         /// The file that says so.
@@ -74,6 +81,7 @@ impl fmt::Display for StoreError {
         match self {
             Self::Absent { path } => write!(f, "there is no store at `{}`", path.display()),
             Self::Foreign { path, why } => write!(f, "`{}` is not a fuzzbox store: {why}", path.display()),
+            Self::Stray { path, why } => write!(f, "the store `{}` {why}", path.display()),
             Self::Future { path, version, version_max } => write!(
                 f,
                 "`{}` was written by a newer fuzzbox (version {version}, this one reads up to {version_max})",
@@ -100,6 +108,7 @@ impl StoreError {
         match self {
             Self::Absent { .. } => Some("`fuzzbox run` creates one; `--store DIR` names another".into()),
             Self::Foreign { .. } => Some("name a new or empty directory with `--store DIR`".into()),
+            Self::Stray { path, .. } => Some(format!("`--store {}` uses it all the same", path.display())),
             Self::Future { .. } => Some("update fuzzbox, or name another store with `--store DIR`".into()),
             Self::Damaged { path, .. } => {
                 Some(format!("delete `{}`, or run or import the same again: that writes it anew", path.display()))

@@ -1,7 +1,9 @@
 //! A corpus as a directory that other fuzzers read: a file is an input.
 
-use super::{InputId, Store, file};
+use super::dir::{Dir, Kind};
+use super::{InputId, Store};
 use anyhow::{Context, Result};
+use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 
@@ -27,11 +29,11 @@ impl Store {
     /// Fails if a list can't be read or a file can't be written.
     pub fn export(&self, target: &str, dir: &Path, findings: bool) -> Result<Exported> {
         let mut exported = Exported::default();
-        create_dir(dir)?;
+        let dir = create(dir)?;
         for entry in self.corpus(target)? {
             match self.get_input(entry.input) {
                 Ok(bytes) => {
-                    write(dir, entry.input, &bytes)?;
+                    write(&dir, entry.input, &bytes)?;
                     exported.inputs += 1;
                 }
                 Err(error) => exported.damaged.push(error),
@@ -42,8 +44,7 @@ impl Store {
         }
         let (good, damaged) = self.scan_findings(target)?;
         exported.damaged.extend(damaged);
-        let crashes = dir.join("crashes");
-        create_dir(&crashes)?;
+        let crashes = dir.make_dir(Path::new("crashes"))?;
         let mut seen = std::collections::BTreeSet::new();
         for finding in good.iter().filter(|finding| seen.insert(finding.input)) {
             match self.finding_input(finding) {
@@ -58,22 +59,30 @@ impl Store {
     }
 }
 
-fn create_dir(dir: &Path) -> Result<()> {
-    fs::create_dir_all(dir).with_context(|| format!("failed to create `{}`", dir.display()))
+/// Opens a directory that a person named, and makes it if it isn't there. From there on no link is followed.
+fn create(dir: &Path) -> Result<Dir> {
+    let made = fs::create_dir_all(dir).and_then(|()| Dir::open(dir));
+    made.with_context(|| format!("failed to create `{}`", dir.display()))
 }
 
 /// Writes one input through a temporary file, so that whoever reads the directory meanwhile sees whole inputs.
-fn write(dir: &Path, id: InputId, bytes: &[u8]) -> Result<()> {
-    let path = dir.join(id.to_string());
-    if fs::symlink_metadata(&path).is_ok_and(|there| there.is_file() && there.len() == bytes.len() as u64) {
+fn write(dir: &Dir, id: InputId, bytes: &[u8]) -> Result<()> {
+    let name = id.to_string();
+    let path = dir.path().join(&name);
+    let is_there = dir.kind(OsStr::new(&name))? == Some(Kind::File)
+        && dir
+            .open_file(Path::new(&name))?
+            .is_some_and(|file| file.metadata().is_ok_and(|there| there.len() == bytes.len() as u64));
+    if is_there {
         return Ok(());
     }
-    let temporary = dir.join(format!(".{id}.{}", std::process::id()));
+    let temporary = format!(".{id}.{}", std::process::id());
+    let temporary = OsStr::new(&temporary);
     // Left by a process of the same number that was killed.
-    drop(fs::remove_file(&temporary));
-    file::write_new(&temporary, bytes, 0o644, false)
-        .and_then(|()| fs::rename(&temporary, &path))
-        .inspect_err(|_| drop(fs::remove_file(&temporary)))
+    drop(dir.remove_file(temporary));
+    dir.write_new(temporary, bytes, 0o644, false)
+        .and_then(|()| dir.rename(temporary, dir, OsStr::new(&name)))
+        .inspect_err(|_| drop(dir.remove_file(temporary)))
         .with_context(|| format!("failed to write `{}`", path.display()))
 }
 

@@ -5,14 +5,16 @@
 //! as one that found only the best.
 
 use super::corpus::check_input;
+use super::dir::Kind;
 use super::scratch::{Durability, Scratch};
-use super::{FindingId, INPUT_BYTES_MAX, InputId, ModuleId, ObjectId, Store, StoreError, file, seal};
+use super::target::target_path;
+use super::{FindingId, INPUT_BYTES_MAX, InputId, ModuleId, ObjectId, Store, StoreError, seal};
 use crate::report::{Headline, ResolvedFrame, Said};
 use crate::stream::{Taste, decode, shortlex};
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
-use std::fs;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Largest `finding.json`.
@@ -49,7 +51,8 @@ pub struct FindingRecord {
     pub seed: u64,
     /// Version of the fuzzbox that found it.
     pub engine: String,
-    /// Findings that this one was shrunk from, the first one first. Their inputs are objects.
+    /// Findings whose place this one took: those that it was shrunk from, the first one first, and others of the same bug. Their ids
+    /// and their inputs' lead here. Their inputs are objects.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub former: Vec<Former>,
     /// What there is beside the input if that is a choice stream; `None` if it is plain bytes.
@@ -107,35 +110,39 @@ impl Store {
         ensure!(finding.v == FindingRecord::VERSION, "version {} of findings can't be written", finding.v);
         ensure!(finding.input_bytes == input.len() as u64, "finding {} has another input's length", finding.id);
         check_input(finding.input, input)?;
-        let dir = self.findings_dir(&finding.target)?;
-        let record = seal::seal(finding)?;
-        let bytes = record.len() as u64;
-        if bytes > RECORD_BYTES_MAX {
-            let what = format!("the record of finding {}", finding.id);
-            return Err(StoreError::TooLarge { what, bytes, bytes_max: RECORD_BYTES_MAX }.into());
-        }
+        let dir = findings_path(&finding.target)?;
+        // Before anything is written.
+        sealed(finding)?;
         self.put_as(finding.input.into(), input, Durability::Content)?;
 
         let exclusive = self.exclusive()?;
         let rivals = self.rivals(finding)?;
         // Records of before there was this mark are among them.
-        let draws = finding.drawn.is_some() || rivals.iter().any(|rival| rival.draws);
-        let readable = rivals.iter().filter_map(|rival| Some((rival.id, rival.input.as_deref()?)));
+        let draws = finding.drawn.is_some() || rivals.iter().any(|rival| rival.record.drawn.is_some());
+        let readable = rivals.iter().filter_map(|rival| Some((rival.record.id, rival.input.as_deref()?)));
         // Ids last: two equal inputs differ in settings, and each process must choose the same.
         let best = readable.min_by(|a, b| compare(draws, a.1, b.1).then(a.0.cmp(&b.0)));
-        let kept = match best {
-            Some((id, there)) if compare(draws, there, input).is_le() => id,
-            _ => {
-                let readme = readme(finding);
-                let files = [("input", input), ("README.md", readme.as_bytes()), ("finding.json", record.as_bytes())];
-                write_finding(&exclusive.scratch, &dir.join(finding.id.to_string()), &files)?;
-                finding.id
+        let stored = |id: &FindingId| rivals.iter().find(|rival| rival.record.id == *id);
+        let (mut kept, bytes) = match best {
+            Some((id, there)) if compare(draws, there, input).is_le() => {
+                let rival = stored(&id).expect("it is one of them");
+                (rival.record.clone(), there)
             }
+            _ => (finding.clone(), input),
         };
-        for rival in rivals.iter().filter(|rival| rival.id != kept) {
-            exclusive.scratch.remove_dir(&dir.join(rival.id.to_string()))?;
+        // Its outcome may have been judged differently before.
+        let same = self.finding(&kept.target, kept.id).ok();
+        kept.former = former(&kept, rivals.iter().map(|rival| &rival.record).chain(&same));
+        // What is stored already is written again only if another leads to it from now on.
+        if stored(&kept.id).is_none_or(|rival| rival.record != kept) {
+            let (readme, record) = (readme(&kept), sealed(&kept)?);
+            let files = [("input", bytes), ("README.md", readme.as_bytes()), ("finding.json", record.as_bytes())];
+            self.write_finding(&exclusive.scratch, &dir.join(kept.id.to_string()), &files)?;
         }
-        Ok(kept)
+        for rival in rivals.iter().filter(|rival| rival.record.id != kept.id) {
+            exclusive.scratch.remove_dir(&dir.join(rival.record.id.to_string()))?;
+        }
+        Ok(kept.id)
     }
 
     /// Lists the findings of one target or of all, by target and id. Those that can't be read are left out:
@@ -163,11 +170,12 @@ impl Store {
     ///
     /// [`StoreError::Missing`], [`StoreError::Damaged`], [`StoreError::Future`], or a plain error that names the file.
     pub fn finding(&self, target: &str, id: FindingId) -> Result<FindingRecord> {
-        let path = self.findings_dir(target)?.join(id.to_string()).join("finding.json");
+        let below = findings_path(target)?.join(id.to_string()).join("finding.json");
         let what = || format!("finding {id} of {target}");
-        let Some(bytes) = file::read(&path, RECORD_BYTES_MAX)? else {
+        let Some(bytes) = self.dir().read(&below, RECORD_BYTES_MAX)? else {
             return Err(StoreError::Missing { what: what(), root: self.root().into() }.into());
         };
+        let path = self.root().join(below);
         let damaged = |why: String| StoreError::Damaged { what: what(), why, path: path.clone() };
         let (version, value) = seal::unseal(&bytes, FindingRecord::VERSION).map_err(|why| damaged(why.to_string()))?;
         if version > FindingRecord::VERSION {
@@ -186,13 +194,13 @@ impl Store {
     ///
     /// Fails if neither has the bytes that the record names.
     pub fn finding_input(&self, finding: &FindingRecord) -> Result<Vec<u8>> {
-        let path = self.findings_dir(&finding.target)?.join(finding.id.to_string()).join("input");
-        let problem = match file::read(&path, INPUT_BYTES_MAX) {
+        let below = findings_path(&finding.target)?.join(finding.id.to_string()).join("input");
+        let problem = match self.dir().read(&below, INPUT_BYTES_MAX) {
             Ok(Some(bytes)) if InputId::of(&bytes) == finding.input => return Ok(bytes),
             Ok(Some(bytes)) => {
                 let why = format!("its bytes hash to {}", InputId::of(&bytes));
                 let what = format!("the input of finding {} of {}", finding.id, finding.target);
-                Some(StoreError::Damaged { what, why, path }.into())
+                Some(StoreError::Damaged { what, why, path: self.root().join(below) }.into())
             }
             Ok(None) => None,
             Err(error) => Some(error),
@@ -203,17 +211,18 @@ impl Store {
     /// Findings of one target that can be read, and errors for the others.
     pub(super) fn scan_findings(&self, target: &str) -> Result<(Vec<FindingRecord>, Vec<anyhow::Error>)> {
         let (mut good, mut damaged) = (Vec::new(), Vec::new());
-        let dir = self.findings_dir(target)?;
-        for (name, kind) in file::list(&dir)? {
+        let Some(dir) = self.dir().dir(&findings_path(target)?)? else { return Ok((good, damaged)) };
+        for (name, kind) in dir.list()? {
             let Some(id) = name.to_str().and_then(|name| name.parse::<FindingId>().ok()) else { continue };
-            if !kind.is_dir() {
-                continue;
-            }
-            match self.finding(target, id) {
-                Ok(finding) => good.push(finding),
-                // Another process may have replaced it by a better one meanwhile.
-                Err(_) if !dir.join(&name).exists() => {}
-                Err(error) => damaged.push(error),
+            match kind {
+                Kind::Dir => match self.finding(target, id) {
+                    Ok(finding) => good.push(finding),
+                    // Another process may have replaced it by a better one meanwhile.
+                    Err(_) if dir.kind(&name)?.is_none() => {}
+                    Err(error) => damaged.push(error),
+                },
+                Kind::Link => damaged.push(dir.odd(&name, Kind::Link.instead_of_file())),
+                Kind::File | Kind::Other => damaged.push(dir.odd(&name, "it is not a directory")),
             }
         }
         Ok((good, damaged))
@@ -231,48 +240,61 @@ impl Store {
         let (stored, _) = self.scan_findings(&finding.target)?;
         let same =
             stored.into_iter().filter(|other| other.module == finding.module && other.signature == finding.signature);
-        let rival = |other: FindingRecord| Rival {
-            id: other.id,
-            draws: other.drawn.is_some(),
-            input: self.finding_input(&other).ok(),
-        };
-        Ok(same.map(rival).collect())
+        Ok(same.map(|record| Rival { input: self.finding_input(&record).ok(), record }).collect())
     }
 
-    fn findings_dir(&self, target: &str) -> Result<PathBuf> {
-        Ok(self.target_dir(target)?.join("findings"))
+    /// Writes a finding's files, the record last.
+    ///
+    /// A directory of that name holds the same input, since its name is a hash over it: it is damaged, or its outcome was
+    /// judged differently. Each of its files is replaced on its own, so at every moment there is one finding of that name.
+    fn write_finding(&self, scratch: &Scratch, below: &Path, files: &[(&str, &[u8])]) -> Result<()> {
+        if self.dir().dir(below)?.is_none() {
+            return scratch.publish_dir(files, below);
+        }
+        for (name, bytes) in files {
+            scratch
+                .publish(bytes, 0o644, &below.join(name), Durability::Name)
+                .with_context(|| format!("failed to repair `{}`", self.root().join(below).display()))?;
+        }
+        Ok(())
     }
+}
+
+/// Where the findings of a target are, below the store's root.
+fn findings_path(target: &str) -> Result<PathBuf> {
+    Ok(target_path(target)?.join("findings"))
 }
 
 /// A stored finding of the same bug.
 struct Rival {
-    id: FindingId,
-    /// Its input is a choice stream.
-    draws: bool,
+    record: FindingRecord,
     /// None if it can't be read.
     input: Option<Vec<u8>>,
+}
+
+/// What leads to `kept` when it takes the place of `all`: these, and what led to them, each once. An id that was told
+/// means the same bug for ever.
+fn former<'a>(kept: &FindingRecord, all: impl Iterator<Item = &'a FindingRecord>) -> Vec<Former> {
+    let mut seen = BTreeSet::from([(kept.id, kept.input)]);
+    let own = |record: &FindingRecord| Former { id: record.id, input: record.input, input_bytes: record.input_bytes };
+    let others = all.flat_map(|record| record.former.iter().cloned().chain([own(record)]));
+    kept.former.iter().cloned().chain(others).filter(|former| seen.insert((former.id, former.input))).collect()
+}
+
+/// The text of a record, if it is not too long.
+fn sealed(finding: &FindingRecord) -> Result<String> {
+    let record = seal::seal(finding)?;
+    let bytes = record.len() as u64;
+    if bytes > RECORD_BYTES_MAX {
+        let what = format!("the record of finding {}", finding.id);
+        return Err(StoreError::TooLarge { what, bytes, bytes_max: RECORD_BYTES_MAX }.into());
+    }
+    Ok(record)
 }
 
 /// The order of simplicity: of choice streams, or of plain inputs.
 fn compare(draws: bool, a: &[u8], b: &[u8]) -> Ordering {
     if draws { shortlex(&decode(a), &decode(b)) } else { Taste::Readable.compare(a, b) }
-}
-
-/// Writes a finding's files, the record last.
-///
-/// A directory of that name holds the same input, since its name is a hash over it: it is damaged, or its outcome was
-/// judged differently. Each of its files is replaced on its own, so at every moment there is one finding of that name.
-fn write_finding(scratch: &Scratch, dir: &Path, files: &[(&str, &[u8])]) -> Result<()> {
-    // A link is not followed: it fails below, by its name.
-    if !fs::symlink_metadata(dir).is_ok_and(|there| there.is_dir()) {
-        return scratch.publish_dir(files, dir);
-    }
-    for (name, bytes) in files {
-        scratch
-            .publish(bytes, 0o644, &dir.join(name), Durability::Name)
-            .with_context(|| format!("failed to repair `{}`", dir.display()))?;
-    }
-    Ok(())
 }
 
 /// What a person reads who opens the directory.
@@ -315,7 +337,7 @@ fn readme(finding: &FindingRecord) -> String {
     }
     for former in &finding.former {
         let Former { input, input_bytes, .. } = former;
-        text.push_str(&format!("It was shrunk from an input of {input_bytes} bytes: `fuzzbox show --raw {input}`.\n"));
+        text.push_str(&format!("Before, an input of {input_bytes} bytes showed it: `fuzzbox show --raw {input}`.\n"));
     }
     text
 }

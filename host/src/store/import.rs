@@ -62,13 +62,33 @@ pub struct Skipped {
 ///
 /// Fails if `dir` itself is no directory that can be listed.
 pub fn import_dir(dir: &Path, input_bytes_max: u64) -> Result<Imported> {
+    import(dir, input_bytes_max, Links::ToFiles)
+}
+
+/// Reads all inputs as [`import_dir`] does, but follows no link at all: for a directory that nobody named.
+///
+/// # Errors
+///
+/// As for [`import_dir`].
+pub fn import_found_dir(dir: &Path, input_bytes_max: u64) -> Result<Imported> {
+    import(dir, input_bytes_max, Links::Never)
+}
+
+/// Which links are followed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Links {
+    ToFiles,
+    Never,
+}
+
+fn import(dir: &Path, input_bytes_max: u64, links: Links) -> Result<Imported> {
     let mut imported = Imported::default();
     let mut import = Import { input_bytes_max: input_bytes_max.min(INPUT_BYTES_MAX), bytes_left: IMPORT_BYTES_MAX };
     fs::read_dir(dir).with_context(|| format!("failed to list `{}`", dir.display()))?;
     let mut files = Vec::new();
     let mut dirs = vec![(dir.to_owned(), 0)];
     while let Some((dir, depth)) = dirs.pop() {
-        if let Err(why) = survey(&dir, depth, &mut files, &mut dirs, &mut imported.skipped) {
+        if let Err(why) = survey(&dir, depth, links, &mut files, &mut dirs, &mut imported.skipped) {
             imported.skipped.push(Skipped { path: dir, why: format!("{why:#}"), expected: false });
         }
     }
@@ -87,6 +107,7 @@ pub fn import_dir(dir: &Path, input_bytes_max: u64) -> Result<Imported> {
 fn survey(
     dir: &Path,
     depth: usize,
+    links: Links,
     files: &mut Vec<PathBuf>,
     dirs: &mut Vec<(PathBuf, usize)>,
     skipped: &mut Vec<Skipped>,
@@ -103,6 +124,8 @@ fn survey(
             } else {
                 skip("directories are nested too deeply", false);
             }
+        } else if links == Links::Never && entry.file_type()?.is_symlink() {
+            skip("it is a symbolic link", false);
         } else if METADATA.iter().any(|metadata| name == *metadata) {
             skip("it is a file of AFL++, not an input", true);
         } else if path.is_dir() {

@@ -8,7 +8,6 @@
 //!   targets/<name>/origin.json     path of the module, and the entry that was named
 //!   targets/<name>/modules         `<module id> <object id>` per line: what was fuzzed, and the file it came from
 //!   targets/<name>/findings/<id>/  input, finding.json, README.md with the line that reproduces it
-//!   cache/<kind>/ab/cdef...        results and compiled code; may be deleted at any time
 //!   lock, tmp/                     what keeps two processes apart, and what is being written
 //! ```
 //!
@@ -17,15 +16,17 @@
 //! (`record`). What takes several steps (keeping one finding per signature) is done under one lock, in an order in
 //! which every prefix leaves a valid store: first the new, then away with the old.
 //!
-//! Nothing that is read is trusted. Objects and inputs are checked against their ids, `finding.json` and cache entries
-//! against a checksum in them, all sizes against a limit, and what has a name that fuzzbox doesn't give is ignored.
+//! Nothing that is read is trusted: a store is data that somebody else may have made. Objects and inputs are checked
+//! against their ids, `finding.json` against a checksum in it, all sizes against a limit, and what has a name that fuzzbox
+//! doesn't give is ignored (`cache/`, where earlier versions kept compiled code, too). Every file and directory is opened
+//! relative to the one that it is in, and through no link ([`Dir`]).
 
-mod cache;
 mod corpus;
+pub(crate) mod dir;
 mod error;
 mod export;
-mod file;
 mod finding;
+mod folder;
 mod id;
 mod import;
 mod object;
@@ -37,11 +38,13 @@ mod seal;
 mod target;
 
 pub use corpus::{CorpusEntry, LoadedCorpus, ModuleEntry};
+pub use dir::Dir;
 pub use error::StoreError;
 pub use export::Exported;
 pub use finding::{Drawn, FindingRecord, Former, StoredValue};
+pub use folder::TargetFolder;
 pub use id::{FindingId, InputId, ModuleId, ObjectId};
-pub use import::{Imported, Skipped, import_dir};
+pub use import::{Imported, Skipped, import_dir, import_found_dir};
 pub use origin::Origin;
 pub use resolve::Match;
 pub use target::TargetSummary;
@@ -50,7 +53,7 @@ use anyhow::{Context, Result};
 use scratch::{Durability, Scratch};
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Largest object, and so the largest module file: 512 MiB.
@@ -74,7 +77,7 @@ pub struct Store {
 /// What the clones of a store have in common.
 #[derive(Debug)]
 struct Shared {
-    root: PathBuf,
+    root: Arc<Dir>,
     /// Made by the first write: a store that is only read is left as it is.
     scratch: Mutex<Option<Arc<Scratch>>>,
 }
@@ -93,26 +96,14 @@ impl Store {
     /// [`StoreError::Future`] for a store of a later version, [`StoreError::Foreign`] for files and for directories
     /// that hold other things; plain errors name the path.
     pub fn open_or_create(dir: &Path) -> Result<Self> {
-        if let Err(error) = fs::metadata(dir) {
-            if error.kind() != io::ErrorKind::NotFound {
-                return Err(error).with_context(|| format!("failed to open the store `{}`", dir.display()));
+        let root = match open(dir)? {
+            Some(root) => root,
+            None => {
+                fs::create_dir_all(dir).with_context(|| format!("failed to create the store `{}`", dir.display()))?;
+                open(dir)?.with_context(|| format!("somebody removed the store `{}`", dir.display()))?
             }
-            fs::create_dir_all(dir).with_context(|| format!("failed to create the store `{}`", dir.display()))?;
-        }
-        let store = Self::at(dir);
-        let created = store.check_format()?;
-        if !created {
-            store.check_empty()?;
-            store.exclusive()?.scratch.publish(
-                format!("{FORMAT}{VERSION}\n").as_bytes(),
-                0o644,
-                &dir.join("format"),
-                Durability::Name,
-            )?;
-        }
-        let _exclusive = store.exclusive()?;
-        Scratch::sweep(&dir.join("tmp"));
-        Ok(store)
+        };
+        Self::in_or_made(root)
     }
 
     /// Opens the store in `dir` and creates nothing.
@@ -121,50 +112,75 @@ impl Store {
     ///
     /// Like [`Store::open_or_create`], and [`StoreError::Absent`] if there is none.
     pub fn open_existing(dir: &Path) -> Result<Self> {
-        match fs::metadata(dir) {
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(StoreError::Absent { path: dir.into() }.into());
-            }
-            Err(error) => {
-                return Err(error).with_context(|| format!("failed to open the store `{}`", dir.display()));
-            }
-        }
-        let store = Self::at(dir);
-        if !store.check_format()? {
-            store.check_empty()?;
-            return Err(StoreError::Absent { path: dir.into() }.into());
-        }
-        Ok(store)
+        Self::existing(open(dir)?.ok_or_else(|| StoreError::Absent { path: dir.into() })?)
     }
 
     /// Looks for a directory `.fuzzbox` in `from` and in the directories above it.
-    pub fn find(from: &Path) -> Option<PathBuf> {
-        let from = std::path::absolute(from).ok()?;
-        from.ancestors().map(|dir| dir.join(".fuzzbox")).find(|dir| dir.is_dir())
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Stray`] if it is a link, or somebody else's: nobody named it, so it may be there to be found.
+    pub fn find(from: &Path) -> Result<Option<Found>> {
+        let from = std::path::absolute(from).context("failed to find the current directory")?;
+        let is_one = |path: &Path| fs::symlink_metadata(path).is_ok_and(|there| there.is_dir() || there.is_symlink());
+        let Some(path) = from.ancestors().map(|dir| dir.join(".fuzzbox")).find(|path| is_one(path)) else {
+            return Ok(None);
+        };
+        let stray = |why| StoreError::Stray { path: path.clone(), why };
+        let root = match Dir::open_no_link(&path) {
+            Ok(root) => root,
+            Err(_) if fs::symlink_metadata(&path).is_ok_and(|there| there.is_symlink()) => {
+                return Err(stray("is a symbolic link").into());
+            }
+            Err(error) => return Err(error).with_context(|| format!("failed to open the store `{}`", path.display())),
+        };
+        let access = root.access().with_context(|| format!("failed to open the store `{}`", path.display()))?;
+        if Some(access.uid) != dir::own_uid() {
+            return Err(stray("belongs to somebody else").into());
+        }
+        Ok(Some(Found { root }))
     }
 
     /// The directory, as it was given.
     pub fn root(&self) -> &Path {
+        self.shared.root.path()
+    }
+
+    fn at(root: Dir) -> Self {
+        Self { shared: Arc::new(Shared { root: Arc::new(root), scratch: Mutex::new(None) }) }
+    }
+
+    fn in_or_made(root: Dir) -> Result<Self> {
+        let store = Self::at(root);
+        if !store.check_format()? {
+            store.check_empty()?;
+            let format = format!("{FORMAT}{VERSION}\n");
+            store.exclusive()?.scratch.publish(format.as_bytes(), 0o644, Path::new("format"), Durability::Name)?;
+        }
+        let exclusive = store.exclusive()?;
+        Scratch::sweep(store.dir())?;
+        drop(exclusive);
+        Ok(store)
+    }
+
+    fn existing(root: Dir) -> Result<Self> {
+        let store = Self::at(root);
+        if !store.check_format()? {
+            store.check_empty()?;
+            return Err(StoreError::Absent { path: store.root().into() }.into());
+        }
+        Ok(store)
+    }
+
+    /// The door to all that is in it.
+    fn dir(&self) -> &Dir {
         &self.shared.root
-    }
-
-    fn at(dir: &Path) -> Self {
-        Self { shared: Arc::new(Shared { root: dir.into(), scratch: Mutex::new(None) }) }
-    }
-
-    /// A path below the root.
-    fn path(&self, below: &str) -> PathBuf {
-        self.shared.root.join(below)
     }
 
     /// Checks the version; false if the directory has none.
     fn check_format(&self) -> Result<bool> {
-        if !self.root().is_dir() {
-            return Err(StoreError::Foreign { path: self.root().into(), why: "it is not a directory".into() }.into());
-        }
-        let path = self.path("format");
-        let Some(bytes) = file::read(&path, 64)? else { return Ok(false) };
+        let path = self.root().join("format");
+        let Some(bytes) = self.dir().read(Path::new("format"), 64)? else { return Ok(false) };
         let text = String::from_utf8_lossy(&bytes);
         let version = text.strip_suffix('\n').and_then(|line| line.strip_prefix(FORMAT));
         match version.and_then(|version| version.parse().ok()) {
@@ -181,7 +197,7 @@ impl Store {
 
     /// Checks that a directory without a version holds nothing but what an interrupted making leaves.
     fn check_empty(&self) -> Result<()> {
-        let mut names = file::list(self.root())?.into_iter().map(|(name, _)| name);
+        let mut names = self.dir().list()?.into_iter().map(|(name, _)| name);
         let Some(other) = names.find(|name| !["format", "lock", "tmp"].iter().any(|ours| name == ours)) else {
             return Ok(());
         };
@@ -199,8 +215,8 @@ impl Store {
         if let Some(scratch) = &*slot {
             return Ok(scratch.clone());
         }
-        let _lock = scratch::lock(&self.path("lock"))?;
-        let scratch = Arc::new(Scratch::create(&self.path("tmp"))?);
+        let _lock = scratch::lock(self.dir())?;
+        let scratch = Arc::new(Scratch::create(&self.shared.root)?);
         *slot = Some(scratch.clone());
         Ok(scratch)
     }
@@ -209,14 +225,58 @@ impl Store {
     fn exclusive(&self) -> Result<Exclusive> {
         // In this order, or two threads could wait for each other: one for the slot, one for the lock.
         let scratch = self.scratch()?;
-        let lock = scratch::lock(&self.path("lock"))?;
+        let lock = scratch::lock(self.dir())?;
         Ok(Exclusive { scratch, _lock: lock })
+    }
+}
+
+/// A store that was found by looking upwards: this user's, and reached by no link.
+#[derive(Debug)]
+pub struct Found {
+    root: Dir,
+}
+
+impl Found {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.root.path()
+    }
+
+    /// Opens it, and makes it if its making was interrupted.
+    ///
+    /// # Errors
+    ///
+    /// Like [`Store::open_or_create`].
+    pub fn open_or_create(self) -> Result<Store> {
+        Store::in_or_made(self.root)
+    }
+
+    /// Opens it and creates nothing.
+    ///
+    /// # Errors
+    ///
+    /// Like [`Store::open_existing`].
+    pub fn open_existing(self) -> Result<Store> {
+        Store::existing(self.root)
+    }
+}
+
+/// Opens a store's directory at a path that was typed; `None` if there is nothing.
+fn open(path: &Path) -> Result<Option<Dir>> {
+    match Dir::open(path) {
+        Ok(root) => Ok(Some(root)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+            Err(StoreError::Foreign { path: path.into(), why: "it is not a directory".into() }.into())
+        }
+        Err(error) => Err(error).with_context(|| format!("failed to open the store `{}`", path.display())),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::symlink;
 
     fn error(result: Result<Store>) -> StoreError {
         result.unwrap_err().downcast().unwrap()
@@ -232,8 +292,11 @@ mod tests {
         assert_eq!(fs::read_to_string(root.join("format")).unwrap(), "fuzzbox store 1\n");
         let below = dir.path().join("a/b/c");
         fs::create_dir_all(&below).unwrap();
-        assert_eq!(Store::find(&below), Some(root.clone()));
-        assert_eq!(Store::find(&root), Some(root.clone()));
+        for from in [&below, &root] {
+            let found = Store::find(from).unwrap().unwrap();
+            assert_eq!(found.path(), root);
+            found.open_existing().unwrap();
+        }
         Store::open_or_create(&root).unwrap();
         Store::open_existing(&root).unwrap();
     }
@@ -291,13 +354,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let live = Store::open_or_create(dir.path()).unwrap();
         let scratch = live.scratch().unwrap();
-        fs::write(scratch.fresh(), "being written").unwrap();
+        scratch.dir().unwrap().write_new(scratch.fresh().as_ref(), b"being written", 0o644, false).unwrap();
         // The process id of a dead one may be in use again, here by ourselves.
         let dead = dir.path().join(format!("tmp/{}-77", std::process::id()));
         fs::create_dir_all(dead.join("5")).unwrap();
         fs::write(dead.join("lock"), "").unwrap();
         fs::write(dead.join("5/finding.json"), "{").unwrap();
-        fs::write(dir.path().join("tmp/stray"), "").unwrap();
 
         let second = Store::open_or_create(dir.path()).unwrap();
         assert_eq!(fs::read_dir(dir.path().join("tmp")).unwrap().count(), 2, "those of the two open stores");
@@ -317,7 +379,56 @@ mod tests {
         store.get(id).unwrap();
         store.targets().unwrap();
         store.resolve(&id.to_string()).unwrap();
-        assert_eq!(store.cache_get("result", &[0; 32]), None);
         assert!(!dir.path().join("tmp").exists() && !dir.path().join("lock").exists());
+    }
+
+    #[test]
+    fn only_directories_that_are_named_as_ours_are_swept_and_no_link_leads_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("s");
+        drop(Store::open_or_create(&root).unwrap());
+        let outside = dir.path().join("outside");
+        fs::create_dir_all(outside.join("1-0")).unwrap();
+        fs::write(outside.join("1-0/kept"), "").unwrap();
+        let tmp = root.join("tmp");
+        for name in ["1-0x", "a-1", "-1", "1-", "1", "-", "1-2-3"] {
+            fs::create_dir(tmp.join(name)).unwrap();
+        }
+        fs::write(tmp.join("3-3"), "").unwrap();
+        symlink(&outside, tmp.join("4-4")).unwrap();
+        fs::create_dir(tmp.join("5-5")).unwrap();
+        symlink(&outside, tmp.join("5-5/0")).unwrap();
+        fs::create_dir(tmp.join("6-6")).unwrap();
+        symlink(outside.join("1-0/kept"), tmp.join("6-6/lock")).unwrap();
+        drop(Store::open_or_create(&root).unwrap());
+        let mut left: Vec<_> = fs::read_dir(&tmp).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["-", "-1", "1", "1-", "1-0x", "1-2-3", "3-3", "4-4", "6-6", "a-1"]);
+        assert!(outside.join("1-0/kept").exists());
+
+        fs::remove_dir_all(&tmp).unwrap();
+        symlink(&outside, &tmp).unwrap();
+        let error = error(Store::open_or_create(&root));
+        assert_eq!(error.to_string(), format!("`{}` is damaged: it is a symbolic link", tmp.display()));
+        assert!(outside.join("1-0/kept").exists());
+    }
+
+    #[test]
+    fn a_store_that_is_found_must_be_the_users_and_no_link() {
+        let dir = tempfile::tempdir().unwrap();
+        let (named, from) = (dir.path().join("named"), dir.path().join("from"));
+        drop(Store::open_or_create(&named).unwrap());
+        fs::create_dir(&from).unwrap();
+        let stray = || Store::find(&from).unwrap_err().downcast::<StoreError>().unwrap().to_string();
+        symlink(&named, from.join(".fuzzbox")).unwrap();
+        assert!(stray().ends_with("is a symbolic link"), "{}", stray());
+        Store::open_existing(&from.join(".fuzzbox")).unwrap();
+        // Only root can give a directory away.
+        fs::remove_file(from.join(".fuzzbox")).unwrap();
+        drop(Store::open_or_create(&from.join(".fuzzbox")).unwrap());
+        assert!(Store::find(&from).unwrap().is_some());
+        if std::os::unix::fs::chown(from.join(".fuzzbox"), Some(4321), None).is_ok() {
+            assert!(stray().ends_with("belongs to somebody else"), "{}", stray());
+        }
     }
 }

@@ -1,11 +1,9 @@
 //! Objects: bytes under their blake3 hash.
 
 use super::scratch::Durability;
-use super::{INPUT_BYTES_MAX, InputId, OBJECT_BYTES_MAX, ObjectId, Store, StoreError, file};
+use super::{INPUT_BYTES_MAX, InputId, OBJECT_BYTES_MAX, ObjectId, Store, StoreError};
 use anyhow::Result;
-use std::fs;
-use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 impl Store {
     /// Stores `bytes` and returns their name.
@@ -48,46 +46,38 @@ impl Store {
             let what = format!("object {id}");
             return Err(StoreError::TooLarge { what, bytes: size, bytes_max: OBJECT_BYTES_MAX }.into());
         }
-        let path = self.object_path(id)?;
-        // Comparing costs a read where hashing what is there would cost a read and a hash.
-        if fs::symlink_metadata(&path).is_ok_and(|there| there.is_file() && there.len() == size)
-            && file::read(&path, size).is_ok_and(|there| there.as_deref() == Some(bytes))
-        {
+        let path = object_path(id);
+        // Comparing costs a read where hashing what is there would cost a read and a hash. What can't be read is replaced.
+        if self.dir().read(&path, size).is_ok_and(|there| there.as_deref() == Some(bytes)) {
             return Ok(());
         }
         self.scratch()?.publish(bytes, 0o444, &path, durability)
     }
 
     fn get_up_to(&self, id: ObjectId, noun: &str, bytes_max: u64) -> Result<Vec<u8>> {
-        let path = self.object_path(id)?;
-        let Some(bytes) = file::read(&path, bytes_max)? else {
+        let path = object_path(id);
+        let Some(bytes) = self.dir().read(&path, bytes_max)? else {
             return Err(StoreError::Missing { what: format!("{noun} {id}"), root: self.root().into() }.into());
         };
         let found = ObjectId::of(&bytes);
         if found != id {
             let why = format!("its bytes hash to {found}");
-            return Err(StoreError::Damaged { what: format!("{noun} {id}"), why, path }.into());
+            return Err(StoreError::Damaged { what: format!("{noun} {id}"), why, path: self.root().join(path) }.into());
         }
         Ok(bytes)
     }
+}
 
-    /// Where an object lies. 256 directories keep each of them short.
-    fn object_path(&self, id: ObjectId) -> Result<PathBuf> {
-        let name = id.to_string();
-        let shard = self.path("objects").join(&name[..2]);
-        match fs::symlink_metadata(&shard) {
-            Ok(there) if !there.is_dir() => Err(file::odd(&shard, "it is not a directory")),
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(anyhow::Error::new(error).context(format!("failed to open `{}`", shard.display())))
-            }
-            _ => Ok(shard.join(&name[2..])),
-        }
-    }
+/// Where an object lies. 256 directories keep each of them short.
+fn object_path(id: ObjectId) -> PathBuf {
+    let name = id.to_string();
+    Path::new("objects").join(&name[..2]).join(&name[2..])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     fn store() -> (tempfile::TempDir, Store) {
@@ -102,7 +92,7 @@ mod tests {
         let id = store.put(b"abc").unwrap();
         assert_eq!(store.put(b"abc").unwrap(), id);
         assert_eq!(store.get(id).unwrap(), b"abc");
-        let path = store.object_path(id).unwrap();
+        let path = store.root().join(object_path(id));
         assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o222, 0);
     }
 
@@ -110,7 +100,7 @@ mod tests {
     fn a_damaged_object_is_named_and_putting_it_again_repairs_it() {
         let (_dir, store) = store();
         let id = store.put(b"abc").unwrap();
-        let path = store.object_path(id).unwrap();
+        let path = store.root().join(object_path(id));
         for damage in [&b"abd"[..], b"ab", b"abcd", b""] {
             fs::remove_file(&path).unwrap();
             fs::write(&path, damage).unwrap();
@@ -127,7 +117,7 @@ mod tests {
     fn links_do_not_lead_out_of_the_store() {
         let (dir, store) = store();
         let id = store.put(b"abc").unwrap();
-        let path = store.object_path(id).unwrap();
+        let path = store.root().join(object_path(id));
         let outside = dir.path().join("outside");
         fs::write(&outside, b"abc").unwrap();
         fs::remove_file(&path).unwrap();
@@ -139,7 +129,10 @@ mod tests {
         let shard = path.parent().unwrap();
         fs::remove_dir_all(shard).unwrap();
         symlink(dir.path(), shard).unwrap();
-        assert!(store.get(id).unwrap_err().to_string().contains("not a directory"));
+        assert!(store.get(id).unwrap_err().to_string().contains("symbolic link"));
+        assert!(store.put(b"abc").unwrap_err().to_string().contains("symbolic link"));
+        fs::remove_file(shard).unwrap();
+        fs::write(shard, "").unwrap();
         assert!(store.put(b"abc").unwrap_err().to_string().contains("not a directory"));
     }
 
@@ -154,7 +147,7 @@ mod tests {
     fn a_huge_file_in_place_of_an_input_is_refused_before_it_is_read() {
         let (_dir, store) = store();
         let id = store.put(b"abc").unwrap();
-        let path = store.object_path(id).unwrap();
+        let path = store.root().join(object_path(id));
         fs::remove_file(&path).unwrap();
         fs::File::create(&path).unwrap().set_len(1 << 40).unwrap();
         assert!(matches!(store.get(id).unwrap_err().downcast_ref(), Some(StoreError::TooLarge { .. })));

@@ -1,7 +1,8 @@
 //! Where a target comes from, so that another one of its name is noticed.
 
 use super::scratch::Durability;
-use super::{ModuleId, Store, file};
+use super::target::target_path;
+use super::{ModuleId, Store};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +29,7 @@ impl Store {
     ///
     /// Fails if the record is no file, or can't be read.
     pub fn origin(&self, target: &str) -> Result<Option<Origin>> {
-        let bytes = file::read(&self.target_dir(target)?.join("origin.json"), RECORD_BYTES_MAX)?;
+        let bytes = self.dir().read(&target_path(target)?.join("origin.json"), RECORD_BYTES_MAX)?;
         Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
     }
 
@@ -39,7 +40,7 @@ impl Store {
     /// Fails if it can't be written; then what was noted stays.
     pub fn set_origin(&self, target: &str, origin: &Origin) -> Result<()> {
         let record = serde_json::to_vec(origin).context("failed to write JSON")?;
-        let path = self.target_dir(target)?.join("origin.json");
+        let path = target_path(target)?.join("origin.json");
         self.exclusive()?.scratch.publish(&record, 0o644, &path, Durability::Name)
     }
 

@@ -8,11 +8,13 @@
 //! readers skip it (a line is 64 hex digits, a space, 64 hex digits, or it is no line), and the next batch begins with a
 //! line feed so that it isn't glued to it.
 
-use super::{ObjectId, StoreError, file};
+use super::dir::Dir;
+use super::scratch::{Durability, Scratch};
+use super::{ObjectId, StoreError};
 use anyhow::{Context, Result};
-use std::fs::{self, OpenOptions};
-use std::io::{Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// One line: two hashes.
@@ -25,31 +27,18 @@ const LINE_BYTES: usize = 64 + 1 + 64 + 1;
 const RECORD_BYTES_MAX: u64 = 256 << 20;
 
 /// Reads a list in its order, as often as a line is in it; empty if there is no file.
-pub(super) fn read(path: &Path) -> Result<Vec<Pair>> {
-    let Some(bytes) = file::read(path, RECORD_BYTES_MAX)? else { return Ok(Vec::new()) };
+pub(super) fn read(root: &Dir, below: &Path) -> Result<Vec<Pair>> {
+    let Some(bytes) = root.read(below, RECORD_BYTES_MAX)? else { return Ok(Vec::new()) };
     Ok(bytes.split(|byte| *byte == b'\n').filter_map(parse).collect())
 }
 
 /// Appends `pairs`. The caller holds the store's lock.
-pub(super) fn append(path: &Path, pairs: &[Pair]) -> Result<()> {
-    let context = || format!("failed to write `{}`", path.display());
-    if let Some(dir) = path.parent() {
-        fs::create_dir_all(dir).with_context(context)?;
-    }
-    let length = match file::open(path)? {
-        Some(there) => there.metadata().with_context(context)?.len(),
-        None => 0,
-    };
-    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
-    let mut options = OpenOptions::new();
-    let mut list = options
-        .read(true)
-        .append(true)
-        .create(true)
-        .mode(0o644)
-        .custom_flags(flags)
-        .open(path)
-        .with_context(context)?;
+pub(super) fn append(root: &Dir, scratch: &Scratch, below: &Path, pairs: &[Pair]) -> Result<()> {
+    let context = || format!("failed to write `{}`", root.path().join(below).display());
+    let dir = root.make_dir(below.parent().unwrap_or(Path::new("")))?;
+    let mut list = dir.open_to_append(below.file_name().with_context(context)?, 0o644)?;
+    let metadata = list.metadata().with_context(context)?;
+    let length = metadata.len();
 
     let mut lines = lines(pairs);
     if length > 0 && last_byte(&mut list).with_context(context)? != b'\n' {
@@ -57,8 +46,13 @@ pub(super) fn append(path: &Path, pairs: &[Pair]) -> Result<()> {
     }
     let bytes = length + lines.len() as u64;
     if bytes > RECORD_BYTES_MAX {
-        let what = format!("`{}`", path.display());
+        let what = format!("`{}`", root.path().join(below).display());
         return Err(StoreError::TooLarge { what, bytes, bytes_max: RECORD_BYTES_MAX }.into());
+    }
+    // What has another name is somebody else's too, wherever that is: it is left as it is.
+    if metadata.nlink() > 1 {
+        let there = root.read(below, RECORD_BYTES_MAX)?.unwrap_or_default();
+        return scratch.publish(&[there, lines].concat(), 0o644, below, Durability::Name);
     }
     let written = list.write_all(&lines).and_then(|()| list.sync_data());
     if written.is_err() {
@@ -73,10 +67,10 @@ pub(super) fn lines(pairs: &[Pair]) -> Vec<u8> {
     pairs.iter().flat_map(|pair| format!("{} {}\n", ObjectId(pair.0), ObjectId(pair.1)).into_bytes()).collect()
 }
 
-fn last_byte(list: &mut fs::File) -> std::io::Result<u8> {
+fn last_byte(list: &mut File) -> std::io::Result<u8> {
     let mut byte = [0];
     list.seek(SeekFrom::End(-1))?;
-    std::io::Read::read_exact(list, &mut byte)?;
+    list.read_exact(&mut byte)?;
     Ok(byte[0])
 }
 
@@ -92,21 +86,32 @@ fn parse(line: &[u8]) -> Option<Pair> {
 mod tests {
     use super::*;
 
+    use std::fs;
+    use std::sync::Arc;
+
+    fn list() -> (tempfile::TempDir, Arc<Dir>, Scratch) {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Arc::new(Dir::open(dir.path()).unwrap());
+        let scratch = Scratch::create(&root).unwrap();
+        (dir, root, scratch)
+    }
+
     #[test]
     fn a_list_torn_at_any_byte_loses_its_last_line_only_and_goes_on() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("list");
+        let (dir, root, scratch) = list();
+        let below = Path::new("list");
         let pairs: Vec<Pair> = (0..3).map(|n| ([n; 32], [n + 100; 32])).collect();
-        append(&path, &pairs).unwrap();
+        append(&root, &scratch, below, &pairs).unwrap();
+        let path = dir.path().join(below);
         let whole = fs::read(&path).unwrap();
         assert_eq!(whole.len(), 3 * LINE_BYTES);
         for length in 0..=whole.len() {
             fs::write(&path, &whole[..length]).unwrap();
             // Without its line feed a line is complete all the same.
             let kept = (length + 1) / LINE_BYTES;
-            assert_eq!(read(&path).unwrap(), pairs[..kept], "{length}");
-            append(&path, &[([9; 32], [9; 32])]).unwrap();
-            let after = read(&path).unwrap();
+            assert_eq!(read(&root, below).unwrap(), pairs[..kept], "{length}");
+            append(&root, &scratch, below, &[([9; 32], [9; 32])]).unwrap();
+            let after = read(&root, below).unwrap();
             assert_eq!(after[..kept], pairs[..kept], "{length}");
             assert_eq!(after[kept..], [([9; 32], [9; 32])], "{length}");
         }
@@ -114,12 +119,27 @@ mod tests {
 
     #[test]
     fn lines_that_are_none_are_skipped() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("list");
-        append(&path, &[([1; 32], [2; 32])]).unwrap();
-        let mut bytes = fs::read(&path).unwrap();
+        let (dir, root, scratch) = list();
+        let below = Path::new("list");
+        append(&root, &scratch, below, &[([1; 32], [2; 32])]).unwrap();
+        let mut bytes = fs::read(dir.path().join(below)).unwrap();
         bytes.splice(0..0, *b"\n\xff\xfe\nhello there\n \n");
-        fs::write(&path, &bytes).unwrap();
-        assert_eq!(read(&path).unwrap(), [([1; 32], [2; 32])]);
+        fs::write(dir.path().join(below), &bytes).unwrap();
+        assert_eq!(read(&root, below).unwrap(), [([1; 32], [2; 32])]);
+    }
+
+    #[test]
+    fn a_list_with_a_second_name_is_replaced_and_the_other_left_as_it_is() {
+        let (dir, root, scratch) = list();
+        let below = Path::new("list");
+        append(&root, &scratch, below, &[([1; 32], [2; 32])]).unwrap();
+        let other = dir.path().join("other");
+        fs::hard_link(dir.path().join(below), &other).unwrap();
+        let before = fs::read(&other).unwrap();
+        for n in 2..4 {
+            append(&root, &scratch, below, &[([n; 32], [n; 32])]).unwrap();
+        }
+        assert_eq!(read(&root, below).unwrap(), [([1; 32], [2; 32]), ([2; 32], [2; 32]), ([3; 32], [3; 32])]);
+        assert_eq!(fs::read(&other).unwrap(), before);
     }
 }

@@ -1,9 +1,11 @@
 //! From what a person pastes, the beginning of a hash, to what it names.
 
-use super::{FindingId, InputId, ModuleId, ObjectId, Store, StoreError, file};
+use super::dir::Kind;
+use super::{CorpusEntry, FindingId, FindingRecord, InputId, ModuleEntry, ModuleId, ObjectId, Store, StoreError};
 use anyhow::Result;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::path::Path;
 
 /// Fewest digits of a prefix.
 const DIGITS_MIN: usize = 4;
@@ -11,12 +13,14 @@ const DIGITS_MIN: usize = 4;
 /// Something in the store that a prefix names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Match {
-    /// A finding, by its own id, by that of its input, or by that of a finding that it was shrunk from.
+    /// A finding, by its own id or that of its input, or by those of a finding whose place it took.
     Finding {
         /// The target's name.
         target: String,
         /// The finding.
         id: FindingId,
+        /// The input that is meant: a former one if its id was given, else the finding's.
+        input: InputId,
     },
     /// A module, by its own id or by that of its file.
     Module {
@@ -38,10 +42,17 @@ pub enum Match {
     Object(ObjectId),
 }
 
+/// What is known of a target.
+struct Contents {
+    findings: Vec<FindingRecord>,
+    modules: Vec<ModuleEntry>,
+    corpus: Vec<CorpusEntry>,
+}
+
 impl fmt::Display for Match {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Finding { target, id } => write!(f, "finding {id} of {target}"),
+            Self::Finding { target, id, .. } => write!(f, "finding {id} of {target}"),
             Self::Module { targets, id, .. } => write!(f, "module {id} of {}", targets.join(", ")),
             Self::Input { targets, id } => write!(f, "input {id} of {}", targets.join(", ")),
             Self::Object(id) => write!(f, "object {id}"),
@@ -57,7 +68,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Prefix`] if it is no such prefix; plain errors if the store can't be read.
+    /// [`StoreError::Prefix`] if it is no such prefix. If nothing is found and a part of the store can't be read, why that is.
     pub fn resolve(&self, prefix: &str) -> Result<Vec<Match>> {
         let digits = prefix.len();
         if !(DIGITS_MIN..=64).contains(&digits) || !prefix.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -65,31 +76,53 @@ impl Store {
         }
         let prefix = prefix.to_ascii_lowercase();
         let begins = |id: [u8; 32]| ObjectId(id).to_string().starts_with(&prefix);
-        let mut matches = BTreeSet::new();
+        let (mut matches, mut former_matches) = (BTreeSet::new(), BTreeSet::new());
         // Objects that were told already as what they are.
         let mut told = BTreeSet::new();
         let mut modules: BTreeMap<(ModuleId, ObjectId), BTreeSet<String>> = BTreeMap::new();
         let mut inputs: BTreeMap<InputId, BTreeSet<String>> = BTreeMap::new();
 
+        // What can't be read hides nothing but itself.
+        let mut problem = None;
         for target in self.target_names()? {
-            for finding in self.scan_findings(&target)?.0 {
-                let was = finding.former.iter().any(|former| begins(former.id.0));
-                if was || begins(finding.id.0) || begins(finding.input.0) {
+            let Contents { findings, modules: files, corpus } = match self.contents(&target) {
+                Ok(contents) => contents,
+                Err(error) => {
+                    problem = problem.or(Some(error));
+                    continue;
+                }
+            };
+            for finding in findings {
+                let is = |input| Match::Finding { target: target.clone(), id: finding.id, input };
+                let of_former = finding.former.iter().rev().find(|former| begins(former.input.0));
+                if begins(finding.id.0) || begins(finding.input.0) {
                     told.insert(finding.input.0);
-                    matches.insert(Match::Finding { target: target.clone(), id: finding.id });
+                    matches.insert(is(finding.input));
+                } else if finding.former.iter().any(|former| begins(former.id.0)) {
+                    former_matches.insert(is(finding.input));
+                } else if let Some(former) = of_former {
+                    former_matches.insert(is(former.input));
                 }
                 if begins(finding.module.0) || begins(finding.module_object.0) {
                     modules.entry((finding.module, finding.module_object)).or_default().insert(target.clone());
                 }
             }
-            for entry in self.modules(&target)? {
+            for entry in files {
                 if begins(entry.module.0) || begins(entry.object.0) {
                     modules.entry((entry.module, entry.object)).or_default().insert(target.clone());
                 }
             }
-            for entry in self.corpus(&target)?.iter().filter(|entry| begins(entry.input.0)) {
+            for entry in corpus.iter().filter(|entry| begins(entry.input.0)) {
                 inputs.entry(entry.input).or_default().insert(target.clone());
             }
+        }
+        // What a finding is now goes before what another was.
+        if matches.is_empty() {
+            told.extend(former_matches.iter().filter_map(|found| match found {
+                Match::Finding { input, .. } => Some(input.0),
+                _ => None,
+            }));
+            matches = former_matches;
         }
         for ((id, object), targets) in modules {
             told.insert(object.0);
@@ -100,15 +133,27 @@ impl Store {
                 matches.insert(Match::Input { targets: targets.into_iter().collect(), id });
             }
         }
-        matches.extend(self.objects(&prefix)?.into_iter().filter(|id| !told.contains(&id.0)).map(Match::Object));
-        Ok(matches.into_iter().collect())
+        let objects = self.objects(&prefix).unwrap_or_else(|error| {
+            problem.get_or_insert(error);
+            Vec::new()
+        });
+        matches.extend(objects.into_iter().filter(|id| !told.contains(&id.0)).map(Match::Object));
+        match problem {
+            Some(problem) if matches.is_empty() => Err(problem),
+            _ => Ok(matches.into_iter().collect()),
+        }
+    }
+
+    fn contents(&self, target: &str) -> Result<Contents> {
+        let (findings, modules, corpus) = (self.scan_findings(target)?.0, self.modules(target)?, self.corpus(target)?);
+        Ok(Contents { findings, modules, corpus })
     }
 
     /// Objects that begin with `prefix`, which has at least two digits.
     fn objects(&self, prefix: &str) -> Result<Vec<ObjectId>> {
         let (shard, rest) = prefix.split_at(2);
-        let entries = file::list(&self.path("objects").join(shard))?;
-        let names = entries.iter().filter(|(_, kind)| kind.is_file()).filter_map(|(name, _)| name.to_str());
+        let entries = self.dir().list_below(&Path::new("objects").join(shard))?;
+        let names = entries.iter().filter(|(_, kind)| *kind == Kind::File).filter_map(|(name, _)| name.to_str());
         Ok(names
             .filter(|name| name.starts_with(rest))
             .filter_map(|name| format!("{shard}{name}").parse().ok())

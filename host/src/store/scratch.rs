@@ -8,13 +8,18 @@
 //! Who died is told by the lock, not by the process id in the name: the kernel drops a lock with its holder, however
 //! that died, while process ids are reused and mean nothing across containers that share a directory.
 
-use super::file;
+use super::StoreError;
+use super::dir::{Dir, Kind, is_gone, own_uid};
 use anyhow::{Context, Result};
-use std::fs::{self, File, OpenOptions};
+use std::ffi::OsStr;
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Where the directories of open stores are.
+const TMP: &str = "tmp";
 
 /// How often a write is repeated when somebody deletes its directory under it.
 const ATTEMPTS_MAX: u32 = 4;
@@ -33,129 +38,151 @@ pub(super) enum Durability {
 /// A directory inside the store that belongs to one open store of one live process.
 #[derive(Debug)]
 pub(super) struct Scratch {
-    dir: PathBuf,
+    root: Arc<Dir>,
+    /// Its name in `tmp`.
+    name: String,
     next: AtomicU64,
     _lock: File,
 }
 
 impl Scratch {
     /// Creates one. The caller holds the store's lock, so that nobody sweeps it away before its own lock is taken.
-    pub(super) fn create(tmp: &Path) -> Result<Self> {
-        let context = || format!("failed to create a temporary directory in `{}`", tmp.display());
-        fs::create_dir_all(tmp).with_context(context)?;
+    pub(super) fn create(root: &Arc<Dir>) -> Result<Self> {
+        let tmp = root.make_dir(Path::new(TMP))?;
         let process = std::process::id();
         for number in 0u32.. {
-            let dir = tmp.join(format!("{process}-{number}"));
-            match fs::create_dir(&dir) {
-                Ok(()) => {}
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-                Err(error) => return Err(error).with_context(context),
-            }
-            let lock = lock(&dir.join("lock")).inspect_err(|_| drop(fs::remove_dir_all(&dir)))?;
-            return Ok(Self { dir, next: AtomicU64::new(0), _lock: lock });
-        }
-        anyhow::bail!("failed to create a temporary directory in `{}`: it is full", tmp.display())
-    }
-
-    /// Removes what dead processes left. The caller holds the store's lock. What can't be removed stays: it harms nobody.
-    pub(super) fn sweep(tmp: &Path) {
-        for (name, kind) in file::list(tmp).unwrap_or_default() {
-            let path = tmp.join(name);
-            if !kind.is_dir() {
-                drop(fs::remove_file(&path));
+            let name = format!("{process}-{number}");
+            if !tmp.make_new(OsStr::new(&name), 0o777)? {
                 continue;
             }
-            let dead = match file::open(&path.join("lock")) {
+            let dir = tmp.make_dir(Path::new(&name))?;
+            let lock = lock(&dir).inspect_err(|_| drop(tmp.remove_all(OsStr::new(&name))))?;
+            return Ok(Self { root: root.clone(), name, next: AtomicU64::new(0), _lock: lock });
+        }
+        anyhow::bail!("failed to create a temporary directory in `{}`: it is full", tmp.path().display())
+    }
+
+    /// Removes what dead processes of this user left. The caller holds the store's lock. What has another name, is no
+    /// directory or can't be removed stays: it harms nobody.
+    pub(super) fn sweep(root: &Dir) -> Result<()> {
+        let Some(tmp) = root.dir(Path::new(TMP))? else { return Ok(()) };
+        let own = own_uid();
+        for (name, kind) in tmp.list()? {
+            if kind != Kind::Dir || !is_name(&name) {
+                continue;
+            }
+            let Ok(Some(dir)) = tmp.enter(&name) else { continue };
+            let is_own = dir.access().is_ok_and(|access| Some(access.uid) == own);
+            let dead = match dir.open_file(Path::new(LOCK)) {
                 Ok(Some(lock)) => lock.try_lock().is_ok(),
                 Ok(None) => true,
                 Err(_) => false,
             };
-            if dead {
-                drop(fs::remove_dir_all(&path));
+            if is_own && dead {
+                drop(tmp.remove_all(&name));
             }
         }
+        Ok(())
     }
 
-    /// A path in here that was not handed out before.
-    pub(super) fn fresh(&self) -> PathBuf {
-        self.dir.join(self.next.fetch_add(1, Ordering::Relaxed).to_string())
+    /// A name in here that was not handed out before.
+    pub(super) fn fresh(&self) -> String {
+        self.next.fetch_add(1, Ordering::Relaxed).to_string()
     }
 
-    /// Puts a file of `bytes` at `to`, replacing what file is there; missing directories are created.
+    /// The directory itself, made again if somebody deleted it.
+    pub(super) fn dir(&self) -> Result<Dir> {
+        self.root.make_dir(&Path::new(TMP).join(&self.name))
+    }
+
+    /// Puts a file of `bytes` at `to` below the store's root, replacing what file is there; missing directories are
+    /// created.
     pub(super) fn publish(&self, bytes: &[u8], mode: u32, to: &Path, durability: Durability) -> Result<()> {
-        self.place(to, durability, |temporary| {
-            file::write_new(temporary, bytes, mode, durability != Durability::Process)
+        self.place(to, durability, |dir, name| {
+            Ok(dir.write_new(name, bytes, mode, durability != Durability::Process)?)
         })
     }
 
     /// Puts a directory with `files` at `to`, where nothing but an empty directory may be.
     pub(super) fn publish_dir(&self, files: &[(&str, &[u8])], to: &Path) -> Result<()> {
-        self.place(to, Durability::Name, |temporary| {
-            fs::create_dir(temporary)?;
+        self.place(to, Durability::Name, |dir, name| {
+            let dir = dir.make_dir(Path::new(name))?;
             for (name, bytes) in files {
-                file::write_new(&temporary.join(name), bytes, 0o644, true)?;
+                dir.write_new(OsStr::new(name), bytes, 0o644, true)?;
             }
-            file::sync_dir(temporary)
+            Ok(dir.sync()?)
         })
     }
 
     /// Removes a directory in one step, as others see it.
-    pub(super) fn remove_dir(&self, dir: &Path) -> Result<()> {
-        let context = || format!("failed to remove `{}`", dir.display());
-        let temporary = self.fresh();
-        fs::rename(dir, &temporary).with_context(context)?;
-        fs::remove_dir_all(&temporary).with_context(context)
+    pub(super) fn remove_dir(&self, below: &Path) -> Result<()> {
+        let context = || format!("failed to remove `{}`", self.root.path().join(below).display());
+        let Some((parent, name)) = self.root.parent(below)? else { return Ok(()) };
+        let (dir, temporary) = (self.dir()?, self.fresh());
+        parent.rename(name, &dir, OsStr::new(&temporary)).with_context(context)?;
+        dir.remove_all(OsStr::new(&temporary)).with_context(context)
     }
 
-    /// Lets `write` make something at a temporary path and renames that to `to`.
-    fn place(&self, to: &Path, durability: Durability, write: impl Fn(&Path) -> io::Result<()>) -> Result<()> {
-        let context = || format!("failed to write `{}`", to.display());
-        let parent = to.parent().with_context(context)?;
+    /// Lets `write` make something of a temporary name and renames that to `to`.
+    fn place(&self, to: &Path, durability: Durability, write: impl Fn(&Dir, &OsStr) -> Result<()>) -> Result<()> {
+        let context = || format!("failed to write `{}`", self.root.path().join(to).display());
+        let name = to.file_name().with_context(context)?;
         let mut attempt = 1;
         loop {
-            let temporary = self.fresh();
-            let result = write(&temporary).and_then(|()| fs::rename(&temporary, to));
-            match result {
-                Ok(()) => break,
-                Err(error) => {
-                    drop(fs::remove_file(&temporary).or_else(|_| fs::remove_dir_all(&temporary)));
-                    if error.kind() != io::ErrorKind::NotFound || attempt == ATTEMPTS_MAX {
-                        return Err(error).with_context(context);
-                    }
-                }
+            match self.try_place(to, name, durability, &write) {
+                // `cache` and `tmp` may be deleted at any moment; their directories are made again.
+                Err(error) if is_gone(&error) && attempt < ATTEMPTS_MAX => attempt += 1,
+                // It names what it is about.
+                Err(error) if error.is::<StoreError>() => return Err(error),
+                result => return result.with_context(context),
             }
-            // Directories are made when they turn out to be missing: mostly they are there, and `cache` may be deleted
-            // at any moment.
-            attempt += 1;
-            fs::create_dir_all(parent).and_then(|()| fs::create_dir_all(&self.dir)).with_context(context)?;
         }
-        if durability == Durability::Name { file::sync_dir(parent).with_context(context) } else { Ok(()) }
+    }
+
+    fn try_place(
+        &self,
+        to: &Path,
+        name: &OsStr,
+        durability: Durability,
+        write: impl Fn(&Dir, &OsStr) -> Result<()>,
+    ) -> Result<()> {
+        let parent = self.root.make_dir(to.parent().unwrap_or(Path::new("")))?;
+        let (dir, temporary) = (self.dir()?, self.fresh());
+        let temporary = OsStr::new(&temporary);
+        write(&dir, temporary)
+            .and_then(|()| Ok(dir.rename(temporary, &parent, name)?))
+            .inspect_err(|_| drop(dir.remove_all(temporary)))?;
+        if durability == Durability::Name { Ok(parent.sync()?) } else { Ok(()) }
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        drop(fs::remove_dir_all(&self.dir));
+        if let Ok(Some(tmp)) = self.root.dir(Path::new(TMP)) {
+            drop(tmp.remove_all(OsStr::new(&self.name)));
+        }
     }
 }
 
-/// Opens (or creates) `path` and waits until it is ours; dropping the file releases it.
-pub(super) fn lock(path: &Path) -> Result<File> {
-    let context = || format!("failed to lock `{}`", path.display());
-    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o644)
-        .custom_flags(flags)
-        .open(path)
-        .with_context(context)?;
+/// Whether a directory in `tmp` is called as [`Scratch::create`] calls it.
+fn is_name(name: &OsStr) -> bool {
+    let is_number = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    name.to_str().and_then(|name| name.split_once('-')).is_some_and(|(a, b)| is_number(a) && is_number(b))
+}
+
+/// The name of the file that is locked.
+const LOCK: &str = "lock";
+
+/// Opens (or creates) the file `lock` in `dir` and waits until it is ours; dropping the file releases it.
+pub(super) fn lock(dir: &Dir) -> Result<File> {
+    let file = dir.open_to_append(OsStr::new(LOCK), 0o644)?;
     loop {
         match file.lock() {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            result => return result.map(|()| file).with_context(context),
+            result => {
+                let context = || format!("failed to lock `{}`", dir.path().join(LOCK).display());
+                return result.map(|()| file).with_context(context);
+            }
         }
     }
 }

@@ -1,11 +1,12 @@
 //! Targets: from a name to a directory and back.
 
-use super::{ModuleId, Store, StoreError, file};
+use super::dir::Kind;
+use super::{ModuleId, Store, StoreError};
 use anyhow::Result;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Longest directory name that common file systems take.
 const NAME_BYTES_MAX: usize = 255;
@@ -30,42 +31,47 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Fails if a list can't be read; the error names it.
+    /// Fails if a list can't be read; the error names it. [`Store::target`] reads one at a time.
     pub fn targets(&self) -> Result<Vec<TargetSummary>> {
-        self.target_names()?.into_iter().map(|name| self.summary(name)).collect()
+        self.target_names()?.into_iter().map(|name| self.target(&name)).collect()
     }
 
-    /// The directory of a target, which may not exist yet. `corpus`, `modules` and `findings` in it belong to the store,
-    /// other names to whoever writes statistics.
+    /// Names of all targets, ordered by directory name; also of those that can't be read, because they are links.
     ///
     /// # Errors
     ///
-    /// [`StoreError::TargetName`] if the name is empty or too long.
-    pub fn target_dir(&self, target: &str) -> Result<PathBuf> {
-        Ok(self.path("targets").join(encode(target)?))
-    }
-
-    /// Names of all targets.
-    pub(super) fn target_names(&self) -> Result<Vec<String>> {
-        let entries = file::list(&self.path("targets"))?;
-        let dirs = entries.into_iter().filter(|(_, kind)| kind.is_dir());
+    /// Fails if they can't be listed.
+    pub fn target_names(&self) -> Result<Vec<String>> {
+        let entries = self.dir().list_below(Path::new("targets"))?;
+        let dirs = entries.into_iter().filter(|(_, kind)| matches!(kind, Kind::Dir | Kind::Link));
         Ok(dirs.filter_map(|(name, _)| decode(name.to_str()?)).collect())
     }
 
-    fn summary(&self, name: String) -> Result<TargetSummary> {
-        let corpus = self.corpus(&name)?;
-        let (findings, damaged) = self.scan_findings(&name)?;
+    /// What there is of one target.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a list can't be read; the error names it.
+    pub fn target(&self, name: &str) -> Result<TargetSummary> {
+        let corpus = self.corpus(name)?;
+        let (findings, damaged) = self.scan_findings(name)?;
         let mut modules: BTreeSet<ModuleId> = corpus.iter().map(|entry| entry.module).collect();
-        modules.extend(self.modules(&name)?.iter().map(|entry| entry.module));
+        modules.extend(self.modules(name)?.iter().map(|entry| entry.module));
         modules.extend(findings.iter().map(|finding| finding.module));
         Ok(TargetSummary {
-            name,
+            name: name.to_owned(),
             corpus: corpus.len() as u64,
             findings: findings.len() as u64,
             damaged: damaged.len() as u64,
             modules: modules.into_iter().collect(),
         })
     }
+}
+
+/// The directory of a target below the store's root. `corpus`, `modules` and `findings` in it belong to the store, other
+/// names to whoever writes statistics.
+pub(super) fn target_path(target: &str) -> Result<PathBuf> {
+    Ok(Path::new("targets").join(encode(target)?))
 }
 
 /// Makes a directory name of a target's name.

@@ -23,6 +23,7 @@ pub(super) fn fuzzbox_rows(binary: &Path, wasm: &Path, inputs: &Path, time: Dura
     let mut command = Command::new(binary);
     command.args(["bench", "exec"]).arg(wasm).arg(inputs).args(["--json", "--cpu-time"]);
     command.arg(format!("{}ms", time.as_millis())).current_dir(super::build::folder("tools")?);
+    command.env("XDG_CACHE_HOME", super::build::folder("tools")?.join("cache"));
     let output = tool::try_run(&mut command)?;
     let complaint = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "`fuzzbox bench exec` failed ({}): {complaint}", output.status);
@@ -58,7 +59,7 @@ pub(super) fn fuzz(binary: &Path, wasm: &Path, inputs: &Path, meter: &Meter, tim
     let run = |ends: &[&str]| {
         let mut command = Command::new(binary);
         command.arg("run").arg(wasm).arg("--corpus").arg(inputs).arg("--store").arg(store.path().join("store"));
-        command.args(["-j1", "--reporter", "json"]).args(ends);
+        command.args(["-j1", "--reporter", "json"]).args(ends).env("XDG_CACHE_HOME", store.path().join("cache"));
         command
     };
     // Compiled code is cached: as for the others, compiling is not what is measured.

@@ -99,20 +99,19 @@ struct Campaign {
 }
 
 impl Runner {
-    /// Starts a campaign in a store of its own, whose compiled code is that of the first.
+    /// Starts a campaign in a store of its own, with a cache of its own: a copy of the first one's.
     fn start(&self, store: &str, jobs: u32, limit: Limit) -> Result<Campaign> {
         let (warm, store) = (self.stores.path().join("warm"), self.stores.path().join(store));
+        let cache = |store: &std::path::Path| store.with_extension("cache");
         if store != warm {
-            std::fs::create_dir(&store).context("failed to create a store")?;
-            let parts = ["format", "cache"].map(|part| warm.join(part));
-            tool::run(Command::new("cp").arg("-r").args(parts).arg(&store))?;
+            tool::run(Command::new("cp").arg("-r").args([cache(&warm), cache(&store)]))?;
         }
         let events = store.with_extension("jsonl");
         let file =
             std::fs::File::create(&events).with_context(|| format!("failed to create `{}`", events.display()))?;
         let mut command = Command::new(&self.binary);
-        command.arg("run").arg(&self.wasm).arg("--corpus").arg(&self.inputs).arg("--store").arg(store);
-        command.args(["-s1", "--no-shrink", "--reporter", "json"]);
+        command.arg("run").arg(&self.wasm).arg("--corpus").arg(&self.inputs).arg("--store").arg(&store);
+        command.args(["-s1", "--no-shrink", "--reporter", "json"]).env("XDG_CACHE_HOME", cache(&store));
         command.arg(match limit {
             Limit::Time(time) => format!("-t{}ms", time.as_millis()),
             Limit::Execs(execs) => format!("-n{execs}"),

@@ -4,11 +4,10 @@ use super::super::compiling;
 use super::super::exit::{Exit, Fault, UserError, Verdict};
 use super::super::input::read_dir;
 use super::super::naming::default_name;
-use super::super::store_args::StoreArgs;
 use super::super::target_args::{TargetArgs, compile, duration};
 use super::super::write::{lines, say_json, shown};
 use super::measure::{Mode, Rate, Subject, Turn};
-use crate::sandbox::{Past, Target, Variant};
+use crate::sandbox::{CodeCache, Past, Target, Variant};
 use anyhow::{Result, anyhow};
 use fuzzbox_instrument::EdgeSet;
 use serde::Serialize;
@@ -42,8 +41,6 @@ pub(super) struct Args {
     json: bool,
     #[command(flatten)]
     flags: TargetArgs,
-    #[command(flatten)]
-    store: StoreArgs,
 }
 
 /// What was measured.
@@ -77,7 +74,7 @@ impl Args {
         if inputs.is_empty() {
             return Ok(Exit::NothingExecuted);
         }
-        let target = Arc::new(compile(&self.target, candidate, &self.store.code(), &mut compiling::live())?);
+        let target = Arc::new(compile(&self.target, candidate, &CodeCache::of_user(), &mut compiling::live())?);
         let (paths, inputs): (Vec<_>, Vec<_>) = inputs.into_iter().unzip();
         let subject = Subject::new(&target, &inputs)?;
         if let Some(hang) = subject.hang() {

@@ -260,7 +260,8 @@ fn live_lines_fit() {
 #[test]
 fn stats_files_are_those_of_afl() {
     let dir = tempfile::tempdir().unwrap();
-    std::fs::write(dir.path().join(".fuzzer_stats.tmp-4294967295"), "left by a process that was killed").unwrap();
+    let store = Store::open_or_create(dir.path()).unwrap();
+    let folder = |target: &str| store.target_folder(target).unwrap();
     let campaign_of = |target: &str| Campaign {
         target: target.to_owned(),
         start_time_s: 1_700_000_000,
@@ -269,23 +270,23 @@ fn stats_files_are_those_of_afl() {
         pid: 4711,
         command_line: "fuzzbox run json.wasm\n--execs 1200000".to_owned(),
     };
-    let mut stats = StatsFiles::create(dir.path(), campaign_of("json")).unwrap();
+    let mut stats = StatsFiles::create(folder("json"), campaign_of("json")).unwrap();
     for event in campaign() {
         stats.report(&event).unwrap();
     }
-    let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
+    let read = |name: &str| std::fs::read_to_string(folder("json").path(name)).unwrap();
     compare("fuzzer_stats", &read("fuzzer_stats"));
     compare("plot_data", &read("plot_data"));
     compare("events.jsonl", &read("events.jsonl"));
-    let mut files: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let mut files: Vec<_> =
+        std::fs::read_dir(folder("json").path("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     files.sort();
     assert_eq!(files, ["events.jsonl", "fuzzer_stats", "plot_data"], "nothing else is left");
 
-    let other = dir.path().join("other");
-    std::fs::create_dir(&other).unwrap();
-    let mut stats = StatsFiles::create(&other, campaign_of("other")).unwrap();
+    let mut stats = StatsFiles::create(folder("other"), campaign_of("other")).unwrap();
     campaign().iter().for_each(|event| stats.report(event).unwrap());
-    assert_eq!(std::fs::read(other.join("events.jsonl")).unwrap(), b"", "events of another target are ignored");
+    let events = std::fs::read(folder("other").path("events.jsonl")).unwrap();
+    assert_eq!(events, b"", "events of another target are ignored");
 }
 
 /// A line of `fuzzer_stats`.
@@ -298,8 +299,8 @@ fn stat(stats: &str, key: &str) -> String {
 fn a_resumed_campaign_counts_on_and_two_at_once_count_apart() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open_or_create(dir.path()).unwrap();
-    let folder = store.target_dir("json").unwrap();
-    std::fs::create_dir_all(&folder).unwrap();
+    let target = store.target_folder("json").unwrap();
+    let folder = target.path("plot_data").parent().unwrap().to_owned();
     let start = |start_time_s, known: BTreeSet<(bool, String)>| {
         let campaign = Campaign {
             target: "json".to_owned(),
@@ -309,7 +310,7 @@ fn a_resumed_campaign_counts_on_and_two_at_once_count_apart() {
             pid: 1,
             command_line: String::new(),
         };
-        StatsFiles::create(&folder, campaign).unwrap()
+        StatsFiles::create(target.clone(), campaign).unwrap()
     };
     let read = |folder: &Path, name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
     let mut first = start(1_000_000, BTreeSet::new());
@@ -347,7 +348,9 @@ fn a_resumed_campaign_counts_on_and_two_at_once_count_apart() {
 #[test]
 fn stats_files_that_cannot_be_written_are_named() {
     let dir = tempfile::tempdir().unwrap();
-    std::fs::create_dir(dir.path().join("events.jsonl")).unwrap();
+    let folder = Store::open_or_create(dir.path()).unwrap().target_folder("json").unwrap();
+    std::fs::create_dir_all(folder.path("events.jsonl")).unwrap();
+    let path = folder.path("events.jsonl");
     let campaign = Campaign {
         target: "json".to_owned(),
         start_time_s: 0,
@@ -356,8 +359,8 @@ fn stats_files_that_cannot_be_written_are_named() {
         pid: 1,
         command_line: String::new(),
     };
-    let error = StatsFiles::create(dir.path(), campaign).unwrap_err().to_string();
-    assert!(error.starts_with("failed to write `") && error.contains("events.jsonl"), "{error}");
+    let error = StatsFiles::create(folder, campaign).unwrap_err().to_string();
+    assert_eq!(error, format!("`{}` is damaged: it is a directory", path.display()));
 }
 
 #[test]
