@@ -57,6 +57,8 @@ pub struct Terminal<W> {
     columns: usize,
     /// Tells the width, if it can change.
     width: Option<fn() -> Option<u16>>,
+    /// What it told last.
+    terminal_columns: usize,
     live: Live,
     new_edges: bool,
     /// By target: its executions when the last new edge was reached.
@@ -73,6 +75,7 @@ impl<W: Write> Terminal<W> {
             paint: Paint(options.color),
             columns,
             width: None,
+            terminal_columns: 0,
             live: Live::new(live),
             new_edges: options.new_edges,
             last_new_execs: BTreeMap::new(),
@@ -89,6 +92,7 @@ impl<W: Write> Terminal<W> {
     fn fit(&mut self) {
         if let Some(columns) = self.width.and_then(|width| width()) {
             self.live.clear_wrapped(columns.into());
+            self.terminal_columns = columns.into();
             self.columns = usize::from(columns).clamp(COLUMNS_MIN, COLUMNS_MAX);
         }
     }
@@ -295,7 +299,7 @@ impl<W: Write> Reporter for Terminal<W> {
         match event {
             Event::Compiling(compiling) => {
                 let text = self.compiling(compiling);
-                self.live.show(&[text]);
+                self.live.show(&[text], self.terminal_columns);
                 Ok(())
             }
             Event::Start(start) => {
@@ -313,7 +317,7 @@ impl<W: Write> Reporter for Terminal<W> {
             Event::Finding(finding) => self.log(&self.finding(finding)),
             Event::Status(status) => {
                 let text = self.live_text(status);
-                self.live.show(&text);
+                self.live.show(&text, self.terminal_columns);
                 Ok(())
             }
             Event::Advice(advice) => self.log(&self.advice(advice)),
@@ -364,9 +368,11 @@ impl Live {
         Self { multi: MultiProgress::with_draw_target(target), lines: None, shown: Vec::new() }
     }
 
-    fn show(&mut self, text: &[String]) {
+    fn show(&mut self, text: &[String], terminal_columns: usize) {
         let Self { multi, lines, shown } = self;
         *shown = text.iter().map(|line| uncoloured_columns(line)).collect();
+        // The last one is drawn up to the edge, so that the cursor is there.
+        shown.iter_mut().rev().take(1).for_each(|last| *last = terminal_columns.max(*last));
         let bar = lines.get_or_insert_with(|| {
             // The template is ours and right; the default style would only look different.
             let style = ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_bar());
