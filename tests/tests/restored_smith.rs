@@ -6,7 +6,9 @@
 
 mod rewriter;
 
-use fuzzbox::sandbox::{EntryArgs, Executor, Outcome, Past, Settings, Stub, THREAD_STACK_BYTES, Target, Variant};
+use fuzzbox::sandbox::{
+    Candidate, Code, CodeCache, EntryArgs, Executor, Outcome, Past, Settings, Stub, THREAD_STACK_BYTES, Target, Variant,
+};
 use fuzzbox_instrument::EdgeSet;
 use fuzzbox_instrument::trace::Trace;
 use fuzzbox_tests::{Shown, show};
@@ -93,7 +95,7 @@ fn compare(seed: u64, total: &mut Total) {
         input_bytes_max: 4096,
         ..Settings::default()
     };
-    let metered = match Target::load(&wasm, settings) {
+    let metered = match Target::load(&wasm, settings.clone()) {
         Ok(target) => Arc::new(target),
         Err(error) => {
             let why = error.to_string().chars().take(60).collect();
@@ -115,6 +117,11 @@ fn compare(seed: u64, total: &mut Total) {
     let traced = in_variant(&Arc::new(metered.in_variant(Variant::Traced).unwrap()), &inputs, seed);
     for (traced, metered) in traced.iter().zip(&expected) {
         assert_eq!(traced.shown, metered.shown, "seed {seed}: traced is not as metered");
+    }
+    let quick = Candidate::new(&wasm, settings).unwrap();
+    let quick = Arc::new(Target::compiled(quick, &CodeCache::default(), Code::Quick).unwrap());
+    for (quick, metered) in in_variant(&quick, &inputs, seed).iter().zip(&expected) {
+        assert_eq!(quick.shown, metered.shown, "seed {seed}: quick code does not do the same");
     }
     let mut hangs = expected.iter().map(|seen| matches!(seen.shown.outcome, Outcome::Hang(_)));
     inputs.retain(|_| !hangs.next().unwrap());

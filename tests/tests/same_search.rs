@@ -2,7 +2,7 @@
 //! are new to the quick variants.
 
 use fuzzbox::engine::{Campaign, Dictionary, Mutator, Workers};
-use fuzzbox::sandbox::{Outcome, Settings, Target, Watchdog};
+use fuzzbox::sandbox::{Candidate, Code, CodeCache, Outcome, Settings, Target, Watchdog};
 use std::sync::Arc;
 
 /// Executions of each campaign.
@@ -76,11 +76,22 @@ fn search(target: &Arc<Target>, jobs: usize, busy: impl FnOnce()) -> Found {
 fn campaigns_find_the_same_whenever_variants_change() {
     let settings = Settings { fuel_max: 1_500_000_000, input_bytes_max: 4096, ..Settings::default() };
     assert!(Watchdog::time_for(settings.fuel_max).is_some(), "the quick variants can be watched");
-    let target = Arc::new(Target::load(&module(), settings).unwrap());
+    let target = Arc::new(Target::load(&module(), settings.clone()).unwrap());
     let one = search(&target, 1, || ());
     println!("{} testcases, {} failures, {} hangs", one.corpus.len(), one.failures.len(), one.hangs);
     assert!(one.hangs > 0 && one.failures.len() >= 3, "{one:?}");
     assert_eq!(one, search(&target, 2, || ()), "two workers");
+    let quick = Candidate::new(&module(), settings).unwrap();
+    let quick = Arc::new(Target::compiled(quick, &CodeCache::default(), Code::Quick).unwrap());
+    assert!(quick.is_quick());
+    assert_eq!(one, search(&quick, 2, || ()), "beginning in quick code");
+    // Optimised code is ready before the second round.
+    let other = quick.clone();
+    assert_eq!(
+        one,
+        search(&quick, 1, || _ = other.optimised().unwrap()),
+        "beginning in quick code that is replaced at once"
+    );
     // The quick variant is ready before the second round.
     let busy = || {
         drop(

@@ -2,7 +2,7 @@
 
 use super::exit::Fault;
 use crate::report::{Compiling, Event, Reporter, Terminal, TerminalOptions, is_dumb};
-use crate::sandbox::{Candidate, CodeCache, THREAD_STACK_BYTES, Target};
+use crate::sandbox::{Candidate, Code, CodeCache, THREAD_STACK_BYTES, Target};
 use anyhow::{Context, Result};
 use indicatif::ProgressDrawTarget;
 use std::io::{IsTerminal, sink, stderr};
@@ -16,7 +16,7 @@ const EVERY: Duration = Duration::from_millis(250);
 pub(super) fn compile(
     name: &str,
     candidate: Candidate,
-    code: &CodeCache,
+    (cache, code): (&CodeCache, Code),
     reporter: &mut dyn Reporter,
 ) -> Result<Result<Target>, Fault> {
     let module_bytes = candidate.bytes().len() as u64;
@@ -27,7 +27,7 @@ pub(super) fn compile(
         let thread = std::thread::Builder::new().name("compile".to_owned()).stack_size(THREAD_STACK_BYTES);
         let compiling = move || {
             // Who doesn't wait any more has failed.
-            let _ = sender.send(Target::compiled(candidate, code));
+            let _ = sender.send(Target::compiled(candidate, cache, code));
         };
         let thread = thread.spawn_scoped(scope, compiling).context("failed to start a thread")?;
         loop {

@@ -5,7 +5,7 @@ use super::drawn::Execution;
 use super::exit::{Fault, UserError};
 use super::input::one_match;
 use crate::report::Symbols;
-use crate::sandbox::{Candidate, CodeCache, Settings, Target};
+use crate::sandbox::{Candidate, Code, CodeCache, Settings, Target};
 use crate::store::{FindingRecord, InputId, Match, Store};
 use anyhow::{Context, Result, anyhow};
 
@@ -35,13 +35,15 @@ pub(super) fn candidate(store: &Store, record: &FindingRecord) -> Result<Candida
 
 /// Compiles the module that a finding was found in.
 pub(super) fn compile(record: &FindingRecord, candidate: Candidate) -> Result<Target, Fault> {
-    let target = compiling::compile(&record.target, candidate, &CodeCache::of_user(), &mut compiling::live())?;
+    let optimised = (&CodeCache::of_user(), Code::Optimised);
+    let target = compiling::compile(&record.target, candidate, optimised, &mut compiling::live())?;
     Ok(target.context("failed to load the finding's module")?)
 }
 
 /// The module that a finding was found in.
 pub(super) fn load(store: &Store, record: &FindingRecord) -> Result<Target> {
-    Target::compiled(candidate(store, record)?, &CodeCache::of_user()).context("failed to load the finding's module")
+    Target::compiled(candidate(store, record)?, &CodeCache::of_user(), Code::Optimised)
+        .context("failed to load the finding's module")
 }
 
 /// The record of a failure, as if no campaign had found it.

@@ -1,15 +1,15 @@
 //! `fuzzbox inspect`: what fuzzbox sees in a module.
 
 use super::cfg::{GraphFormat, graph};
-use super::compiling;
 use super::debug_info::{DebugInfoArgs, Found};
-use super::exit::{Exit, Verdict};
-use super::target_args::{TargetArgs, compile};
-use super::write::{Out, say, say_json};
+use super::exit::{Exit, UserError, Verdict};
+use super::target_args::{TargetArgs, in_file, read_module};
+use super::write::{Out, say, say_json, shown};
 use crate::report::text::printable_json;
-use crate::sandbox::CodeCache;
-use crate::sandbox::Summary;
+use crate::sandbox::{Summary, core_module};
+use anyhow::Context;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -42,10 +42,17 @@ impl Args {
             Out.write_all(printable_json(&graph).as_bytes())?;
             return Ok(Exit::Clean);
         }
-        let candidate = self.flags.candidate(&self.target)?;
-        let debug_info = self.debug_info.find(candidate.bytes(), Some(&self.target))?;
-        let target = compile(&self.target, candidate, &CodeCache::default(), &mut compiling::live())?;
-        let summary = target.summary();
+        let path = shown(&self.target);
+        let bytes =
+            read_module(&self.target).with_context(|| format!("failed to read target `{path}`")).blame_user()?;
+        let failed = || format!("failed to load target `{path}`");
+        let summary = Summary::of(&bytes, &self.flags.settings()?).map_err(|error| in_file(error, &self.target));
+        let summary = summary.with_context(failed).blame_user()?;
+        // What can't be linked has no lines.
+        let debug_info = match core_module(&bytes) {
+            Ok(module) => self.debug_info.find(&module, Some(&self.target))?,
+            Err(_) => Found::default(),
+        };
         if self.json {
             say_json(&Inspected { summary, lines: debug_info.kind })?;
         } else {
@@ -66,22 +73,40 @@ struct Inspected {
 
 fn print(summary: &Summary, debug_info: &Found) -> std::io::Result<()> {
     say!("module    {}", summary.module);
-    say!("entry     {}", summary.entry);
-    say!("input     {}", summary.input);
-    say!("over-read {}", summary.over_read);
-    say!("before    {}", if summary.before.is_empty() { "nothing".to_owned() } else { summary.before.join(", ") });
-    say!("edges     {} in {} functions", summary.edges, summary.functions);
-    for (name, list) in [("imports", &summary.imports), ("exports", &summary.exports), ("memories", &summary.memories)]
-    {
+    for obstacle in &summary.obstacles {
+        for (number, line) in obstacle.replace("\nhelp: ", "\n").lines().enumerate() {
+            say!("{:9} {line}", if number == 0 { "obstacle" } else { "" });
+        }
+    }
+    let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| "none".to_owned());
+    say!("entry     {}", or_none(&summary.entry));
+    if !summary.other_entries.is_empty() {
+        let named = if summary.entry.is_some() { "others, by --entry:" } else { "by --entry:" };
+        say!("{:9} {named} {}", "", summary.other_entries.join(", "));
+    }
+    if let (Some(input), Some(over_read)) = (&summary.input, summary.over_read) {
+        say!("input     {input}");
+        say!("over-read {over_read}");
+        say!("before    {}", if summary.before.is_empty() { "nothing".to_owned() } else { summary.before.join(", ") });
+    }
+    if let (Some(edges), Some(functions)) = (summary.edges, summary.functions) {
+        say!("edges     {edges} in {functions} functions");
+    }
+    let missing: BTreeSet<_> = summary.missing.iter().collect();
+    let by = |import: &String| if missing.contains(import) { "nobody provides it" } else { "provided" };
+    let imports: Vec<_> = summary.imports.iter().map(|import| format!("{import}: {}", by(import))).collect();
+    for (name, list) in [("imports", &imports), ("exports", &summary.exports), ("memories", &summary.memories)] {
         let mut list = list.iter();
         say!("{name:9} {}", list.next().map_or("none", String::as_str));
         for item in list {
             say!("{:9} {item}", "");
         }
     }
-    say!("restored  {}", summary.restore);
-    let low = if summary.finds_low_stores { "found" } else { "not looked for: data or the stack may lie there" };
-    say!("null      writes below address 1024 are {low}");
+    if let Some(restore) = &summary.restore {
+        say!("restored  {restore}");
+        let low = if summary.finds_low_stores { "found" } else { "not looked for: data or the stack may lie there" };
+        say!("null      writes below address 1024 are {low}");
+    }
     match (&debug_info.kind, &debug_info.missing) {
         (Some(kind), _) => say!("debug     {kind}: findings show file and line"),
         (None, Some(missing)) => say!("debug     {missing}: findings show functions only"),

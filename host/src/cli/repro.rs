@@ -1,6 +1,5 @@
 //! `fuzzbox repro`: run a finding again.
 
-use super::compiling;
 use super::debug_info::DebugInfoArgs;
 use super::exit::{Exit, UserError, Verdict};
 use super::findings;
@@ -8,7 +7,7 @@ use super::output;
 use super::reproduction::{Attempt, Reproduction, Way};
 use super::session::symbols;
 use super::store_args::StoreArgs;
-use super::target_args::{candidate, compile};
+use super::target_args::{candidate, optimise};
 use super::write::{lines, say, say_json};
 use crate::report::{self, Decoded, ResolvedFrame, Said, Symbols};
 use crate::sandbox::CodeCache;
@@ -80,7 +79,7 @@ impl Args {
         };
         let debug_info = self.debug_info.find(candidate.bytes(), self.on.as_deref())?;
         let target = match &self.on {
-            Some(path) => compile(path, candidate, &CodeCache::of_user(), &mut compiling::live())?,
+            Some(path) => optimise(path, candidate, &CodeCache::of_user())?,
             None => findings::compile(&record, candidate)?,
         };
         let target = Arc::new(target);

@@ -277,7 +277,7 @@ impl<'a> View<'a> {
             if self.session.limits.stop_on_first && !self.findings.is_empty() {
                 break;
             }
-            self.failure(out, failure)?;
+            self.failure(out, campaign.target(), failure)?;
         }
         let elapsed = self.elapsed(out);
         if self.last_status.is_none_or(|last| elapsed - last >= STATUS_EVERY) {
@@ -310,8 +310,8 @@ impl<'a> View<'a> {
     }
 
     /// Stores a failure and what is seen while it is shrunk, and tells it.
-    fn failure(&mut self, out: &mut Outlet<'_>, failure: &Failure) -> Result<()> {
-        let Session { name, target, store, seed, workers, shrink, limits, .. } = self.session;
+    fn failure(&mut self, out: &mut Outlet<'_>, target: &Arc<Target>, failure: &Failure) -> Result<()> {
+        let Session { name, store, seed, workers, shrink, limits, .. } = self.session;
         let shrinking = Shrinking { target, symbols: &self.session.symbols, workers };
         let execution = shrinking.execute(&failure.input)?;
         let execution = execution.unwrap_or_else(|| Execution::unseen(failure.outcome.clone()));
@@ -333,7 +333,7 @@ impl<'a> View<'a> {
             }
         }
         for id in std::iter::once(kept).chain(others) {
-            let finding = self.stored(id)?;
+            let finding = self.stored(target, id)?;
             // A failure that was seen while another was shrunk may be found again.
             let is_new = !self.findings.contains_key(&finding.signature);
             self.findings.insert(finding.signature.clone(), finding.clone());
@@ -345,8 +345,8 @@ impl<'a> View<'a> {
     }
 
     /// A finding in the store, as it is told.
-    fn stored(&self, id: FindingId) -> Result<report::Finding> {
-        let Session { name, target, store, workers, .. } = self.session;
+    fn stored(&self, target: &Arc<Target>, id: FindingId) -> Result<report::Finding> {
+        let Session { name, store, workers, .. } = self.session;
         let record = store.finding(name, id)?;
         let bytes = store.finding_input(&record)?;
         let shrinking = Shrinking { target, symbols: &self.session.symbols, workers };

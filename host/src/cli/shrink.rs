@@ -1,6 +1,5 @@
 //! `fuzzbox shrink`: the smallest input that fails in the same way.
 
-use super::compiling;
 use super::debug_info::DebugInfoArgs;
 use super::drawn::{Execution, parts};
 use super::ending::Ending;
@@ -12,7 +11,7 @@ use super::output;
 use super::session::symbols;
 use super::shrinking::{Shrinking, signature_of};
 use super::store_args::StoreArgs;
-use super::target_args::{TargetArgs, compile};
+use super::target_args::{TargetArgs, optimise};
 use super::write::{lines, say, say_json, shown};
 use crate::engine::Workers;
 use crate::engine::shrink::{Certificate, Limits, PassCount, ShrinkReport, ShrunkInput};
@@ -198,7 +197,7 @@ impl Args {
             self.names.check(&self.store, [(&*name, module, &candidate)])?;
         }
         let debug_info = self.debug_info.find(candidate.bytes(), Some(module))?;
-        let target = compile(module, candidate, &CodeCache::of_user(), &mut compiling::live())?;
+        let target = optimise(module, candidate, &CodeCache::of_user())?;
         let symbols = symbols(&target, debug_info);
         Ok(Subject { target: Arc::new(target), symbols, name, input, finding: None })
     }

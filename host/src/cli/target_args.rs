@@ -7,7 +7,7 @@ use super::naming::default_name;
 use super::write::shown;
 use crate::report::Reporter;
 use crate::report::text::size;
-use crate::sandbox::{Candidate, CodeCache, EntryArgs, Settings, Stub, Target};
+use crate::sandbox::{Candidate, Code, CodeCache, EntryArgs, Settings, Stub, Target};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use std::path::Path;
@@ -128,14 +128,24 @@ pub(super) fn candidate(path: &Path, settings: Settings) -> Result<Candidate, Fa
     candidate.with_context(|| format!("failed to load target `{shown}`")).blame_user()
 }
 
-/// Compiles what was read from `path`; `reporter` is told while that takes its time.
+/// Compiles what was read from `path`, large modules in a hurry; `reporter` is told while that takes its time.
 pub(super) fn compile(
     path: &Path,
     candidate: Candidate,
-    code: &CodeCache,
+    cache: &CodeCache,
     reporter: &mut dyn Reporter,
 ) -> Result<Target, Fault> {
-    compiling::compile(&default_name(path, candidate.settings.entry.as_deref()), candidate, code, reporter)?
+    let name = default_name(path, candidate.settings.entry.as_deref());
+    let code = candidate.code_to_begin_with();
+    compiling::compile(&name, candidate, (cache, code), reporter)?
+        .with_context(|| format!("failed to load target `{}`", shown(path)))
+        .blame_user()
+}
+
+/// As [`compile`], for what is executed often, or fails: that is for optimised code. The verb's output is its result.
+pub(super) fn optimise(path: &Path, candidate: Candidate, cache: &CodeCache) -> Result<Target, Fault> {
+    let name = default_name(path, candidate.settings.entry.as_deref());
+    compiling::compile(&name, candidate, (cache, Code::Optimised), &mut compiling::live())?
         .with_context(|| format!("failed to load target `{}`", shown(path)))
         .blame_user()
 }

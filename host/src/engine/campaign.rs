@@ -444,6 +444,13 @@ impl Campaign {
 
     /// Goes on with a faster variant if there is one.
     fn next_variant(&mut self) -> Result<()> {
+        if let Some(metered) = self.progress.optimised()? {
+            if Arc::ptr_eq(&self.variants.quick, &self.variants.metered) {
+                self.known.forget_keys();
+                self.variants.quick = metered.clone();
+            }
+            self.variants.metered = metered;
+        }
         if let Some(quick) = self.progress.next_variant(&self.corpus)? {
             self.known.forget_keys();
             self.variants.quick = quick;

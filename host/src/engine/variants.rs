@@ -1,6 +1,7 @@
 //! Which variant executes a campaign's inputs, and which edges nobody needs to look at any more.
 //!
 //! ```text
+//! metered in quick code -- compiled? --> metered
 //! metered -- compiled? --> full -- half of the seen edges retired, and compiled? --> fast -- half of the rest --> fast ...
 //! ```
 //!
@@ -32,6 +33,8 @@ pub(super) struct Progress {
     metered: Arc<Target>,
     watchdog: Option<Arc<Watchdog>>,
     stage: Stage,
+    /// The deciding variant in optimised code, if it is being compiled.
+    optimising: Option<Receiver<Result<Arc<Target>>>>,
     /// By edge: the number of executions at which it last showed something new.
     last_news: Vec<u64>,
     looked: u64,
@@ -63,7 +66,7 @@ struct Made {
 impl Progress {
     pub(super) fn new(metered: Arc<Target>) -> Self {
         let last_news = vec![0; metered.edges.edges.len()];
-        Self { metered, watchdog: None, stage: Stage::Metered, last_news, looked: 0, retired: 0 }
+        Self { metered, watchdog: None, stage: Stage::Metered, optimising: None, last_news, looked: 0, retired: 0 }
     }
 
     /// A testcase showed `profile`, of which some is in `seen`.
@@ -104,6 +107,7 @@ impl Progress {
                 let Some(time) = time.filter(|_| self.metered.can_be_interrupted()) else {
                     // What can't be watched needs fuel.
                     self.stage = Stage::Last;
+                    self.optimise()?;
                     return Ok(None);
                 };
                 self.watchdog = Some(Arc::new(Watchdog::new(time)?));
@@ -134,10 +138,35 @@ impl Progress {
         }
     }
 
+    /// The variant that decides in optimised code, if that became ready.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Progress::next_variant`].
+    pub(super) fn optimised(&mut self) -> Result<Option<Arc<Target>>> {
+        let Some(optimising) = &self.optimising else { return Ok(None) };
+        let target = match (self.metered.optimised_by_now(), optimising.try_recv()) {
+            // A worker that saw a failure may have waited for it.
+            (Some(target), _) => target.clone(),
+            (None, Ok(target)) => target.context("failed to optimise the module's code")?,
+            (None, Err(TryRecvError::Empty)) => return Ok(None),
+            (None, Err(TryRecvError::Disconnected)) => {
+                return Err(anyhow!("the thread that compiles a variant ended early"));
+            }
+        };
+        self.optimising = None;
+        self.metered = target.clone();
+        Ok(Some(target))
+    }
+
     /// Begins to compile.
     fn make(&mut self, variant: Variant, about: Made, corpus: &Corpus) -> Result<()> {
         let (sender, receiver) = channel();
+        let (optimised, optimising) = channel();
         let metered = self.metered.clone();
+        if metered.is_quick() && self.optimising.is_none() {
+            self.optimising = Some(optimising);
+        }
         let every = corpus.testcases().len().div_ceil(PAST_TESTCASES).max(1);
         let inputs: Vec<_> = corpus.testcases().iter().step_by(every).map(|testcase| testcase.bytes.clone()).collect();
         let thread = std::thread::Builder::new().name("compile".to_owned()).stack_size(THREAD_STACK_BYTES);
@@ -145,9 +174,20 @@ impl Progress {
             .spawn(move || {
                 // Nobody wants it any more if the campaign has ended.
                 let _ = sender.send(laid_out(&metered, variant, &inputs));
+                // Most is executed in the other, so that comes first.
+                let _ = optimised.send(metered.optimised());
             })
             .context("failed to start a thread")?;
         self.stage = Stage::Making(receiver, about);
+        Ok(())
+    }
+
+    /// Begins to optimise the code of the only variant that there will be.
+    fn optimise(&mut self) -> Result<()> {
+        if !self.metered.is_quick() {
+            return Ok(());
+        }
+        self.optimising = Some(self.metered.optimise()?);
         Ok(())
     }
 

@@ -278,7 +278,8 @@ impl Life {
 
 impl Worker {
     fn fits(&self, variants: &Variants) -> bool {
-        Arc::ptr_eq(self.quick.target(), &variants.quick)
+        let went_over = || variants.quick.optimised_by_now().is_some_and(|new| Arc::ptr_eq(self.quick.target(), new));
+        Arc::ptr_eq(self.quick.target(), &variants.quick) || went_over()
     }
 
     /// Takes what is still of use from `old`, and drops the rest before it takes more: a store keeps all code that it ever ran.
@@ -480,7 +481,9 @@ fn deciding<'a>(
     if quick.target().variant == Variant::Metered {
         return Ok(quick);
     }
-    let made = metered.take().map_or_else(|| life.executor(&variants.metered), Ok)?;
+    // Of the same, or one that went over to optimised code before the campaign does.
+    let fits = |executor: &Executor| Arc::ptr_eq(executor.target(), &variants.metered) || !executor.target().is_quick();
+    let made = metered.take().filter(fits).map_or_else(|| life.executor(&variants.metered), Ok)?;
     Ok(metered.insert(made))
 }
 

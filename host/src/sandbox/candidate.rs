@@ -1,5 +1,6 @@
 //! What can be found out about a module before it is rewritten and compiled: whether it can be a target, and by which entry.
 
+use super::compiler::Code;
 use super::component::Source;
 use super::entry::{self, Entry};
 use super::host::TABLE_ELEMENTS_MAX;
@@ -54,6 +55,11 @@ impl Candidate {
             interface: Arc::new(interface),
             missing: Arc::new(missing),
         })
+    }
+
+    /// How it is compiled if that is not to be waited for: large modules in a hurry.
+    pub fn code_to_begin_with(&self) -> Code {
+        Code::to_begin_with(self.interface.code_bytes)
     }
 
     /// The module that will execute; of a component the one that it is linked to.

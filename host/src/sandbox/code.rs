@@ -74,6 +74,20 @@ impl CodeCache {
         Ok((module, Origin { cached: false }))
     }
 
+    /// The machine code of `wasm`, if it need not be compiled.
+    ///
+    /// # Errors
+    ///
+    /// If the settings make no engine.
+    pub(super) fn find(&self, config: &Config, wasm: &[u8]) -> Result<Option<(Module, Origin)>> {
+        if self.cache().is_none() {
+            return Ok(None);
+        }
+        let engine = Engine::new(config).map_err(anyhow::Error::from)?;
+        let key = key(&engine, wasm);
+        Ok(self.load(&engine, &key).map(|module| (module, Origin { cached: true })))
+    }
+
     fn keep(&self, code: &[u8], key: &[u8; 32]) {
         let keep = |cache: &Cache| {
             cache.put(KIND, key, code)?;

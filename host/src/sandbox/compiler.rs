@@ -17,6 +17,33 @@ use wasmtime::{Config, OptLevel, RegallocAlgorithm};
 /// as fast without, icepack is not (1.5 times as fast with it).
 pub(super) const INLINED_CODE_BYTES_MAX: u32 = 1 << 20;
 
+/// Code sections with more bytes are first compiled in a hurry, so that a campaign begins sooner. What is smaller is optimised in less than
+/// a second.
+const QUICK_CODE_BYTES_MIN: u32 = 1 << 18;
+
+/// How machine code is made. It makes no difference to what a guest does, but for the speed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// In a third of the time: not optimised.
+    Quick,
+    /// As fast as it gets.
+    Optimised,
+}
+
+impl Code {
+    /// What to begin with for a module whose code section has so many bytes.
+    pub(super) fn to_begin_with(code_bytes: u32) -> Self {
+        if code_bytes >= QUICK_CODE_BYTES_MIN { Self::Quick } else { Self::Optimised }
+    }
+
+    /// Changes settings made by [`compiler_settings`].
+    pub(super) fn apply(self, config: &mut Config) {
+        if self == Self::Quick {
+            config.cranelift_opt_level(OptLevel::None).cranelift_regalloc_algorithm(RegallocAlgorithm::SinglePass);
+        }
+    }
+}
+
 /// Settings for the module `wasm`, before it is rewritten: deterministic, and everything on that
 /// [`fuzzbox_instrument::features`] accepts.
 ///

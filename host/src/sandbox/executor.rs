@@ -3,6 +3,7 @@
 use super::call::Call;
 use super::candidate::Candidate;
 use super::code::CodeCache;
+use super::compiler::Code;
 use super::file_args::FileArgs;
 use super::hash;
 use super::host::{Host, Limits};
@@ -24,11 +25,16 @@ use super::wasi::{Wasi, WasiConfig};
 use super::words::Failed;
 use crate::stream::given::Given;
 use crate::stream::{Closing, Rule};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use fuzzbox_instrument::layout;
 use std::num::NonZeroU64;
 use std::sync::Arc;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
 use wasmtime::{AsContextMut, ExternRef, Instance, RootScope, Store};
+
+/// How often who waits for optimised code looks whether it is interrupted.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// Runs a target's entry on inputs, each from the state right after initialisation.
 ///
@@ -56,6 +62,8 @@ struct Kept {
     cut: bool,
     /// The injected memory could not be made accessible again.
     lost: bool,
+    /// The last execution ended because the native stack did.
+    overflowed: bool,
     /// The stream of the last execution.
     given: Given,
     /// What the injected memory has for call sites to close with.
@@ -102,20 +110,29 @@ impl Target {
     ///
     /// As for [`Target::load`]; never because of `code`.
     pub fn load_cached(bytes: &[u8], settings: Settings, code: &CodeCache) -> Result<Self> {
-        Self::compiled(Candidate::new(bytes, settings)?, code)
+        Self::compiled(Candidate::new(bytes, settings)?, code, Code::Optimised)
     }
 
-    /// Makes a candidate ready. What machine code is in `code` is not compiled again, and what is compiled is kept there; so for the other
-    /// variants that are made of the target.
+    /// Makes a candidate ready. What machine code is in `cache` is not compiled again, and what is compiled is kept there; so for the other
+    /// variants that are made of the target. In quick code ([`Target::is_quick`]) it is only if that was asked for, and optimised code is
+    /// not in the cache.
     ///
     /// # Errors
     ///
-    /// If the module is invalid, or its initialisers fail; never because of `code`.
-    pub fn compiled(candidate: Candidate, code: &CodeCache) -> Result<Self> {
-        let target = Arc::new(Self::compile(candidate, Variant::Metered, &Past::default(), code)?);
+    /// If the module is invalid, or its initialisers fail; never because of `cache`.
+    pub fn compiled(candidate: Candidate, cache: &CodeCache, code: Code) -> Result<Self> {
+        let again = candidate.clone();
+        let target = Arc::new(Self::compile(candidate, Variant::Metered, &Past::default(), cache, code)?);
         // Whatever keeps the module from being executed is said now, not by the first worker.
-        drop(Executor::new(&target)?);
-        Ok(Arc::into_inner(target).expect("the executor is gone"))
+        match Executor::new(&target) {
+            // Where initialisers end may be a matter of how large frames are: optimised code decides.
+            Err(_) if target.is_quick() => Self::compiled(again, cache, Code::Optimised),
+            Err(error) => Err(error),
+            Ok(executor) => {
+                drop(executor);
+                Ok(Arc::into_inner(target).expect("the executor is gone"))
+            }
+        }
     }
 
     /// As [`Target::load`], in a variant.
@@ -147,7 +164,7 @@ impl Target {
     ///
     /// As for [`Target::in_variant`].
     pub fn in_variant_after(self: &Arc<Self>, variant: Variant, past: &Past) -> Result<Self> {
-        let mut target = Self::compile(self.candidate(), variant, past, &self.cache)?;
+        let mut target = Self::compile(self.candidate(), variant, past, &self.cache, Code::Optimised)?;
         target.attempts = self.attempts.clone();
         target.restores = self.restores;
         let target = Arc::new(target);
@@ -242,6 +259,21 @@ impl Executor {
             "the input has {} bytes, the limit is {limit}\nhelp: raise it with --input-bytes-max",
             input.len()
         );
+        let outcome = self.execute_once(input, rule, way)?;
+        // Where a failure was, and how many frames there may be, is for optimised code to say: quick code may tell a place an instruction
+        // early or late, and has larger frames.
+        if self.target.is_quick() && (outcome.trap().is_some() || self.instance.overflowed) {
+            return match self.go_over() {
+                Ok(true) => self.execute_once(input, rule, way),
+                Ok(false) => Ok(Outcome::Interrupted),
+                Err(error) if error.is::<Unprepared>() => Ok(Outcome::Interrupted),
+                Err(error) => Err(error),
+            };
+        }
+        Ok(outcome)
+    }
+
+    fn execute_once(&mut self, input: &[u8], rule: &Rule, way: Way) -> Result<Outcome> {
         with_room(self.target.variant.stack_bytes(), || {
             if way != Way::Unrestored
                 && let Err(error) = self.restore()
@@ -255,6 +287,29 @@ impl Executor {
             self.instance.give(&self.target, input, rule, way == Way::Reporting);
             self.instance.run(&self.target, &self.gate, input)
         })
+    }
+
+    /// Goes on in optimised code, which is waited for if it must be; `false` if that was interrupted.
+    fn go_over(&mut self) -> Result<bool> {
+        let made = self.target.optimise()?;
+        self.gate.enter();
+        let optimised = loop {
+            match made.recv_timeout(LOOK_EVERY) {
+                Err(RecvTimeoutError::Timeout) if self.gate.is_taken() => break None,
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok(made) => break Some(made),
+                Err(RecvTimeoutError::Disconnected) => {
+                    break Some(Err(anyhow!("the thread that compiles ended early")));
+                }
+            }
+        };
+        let interrupted = self.gate.leave(Some(self.instance.injected.region()))?;
+        let Some(optimised) = optimised.filter(|_| !interrupted) else { return Ok(false) };
+        let optimised = optimised?;
+        self.instance = with_room(optimised.variant.stack_bytes(), || Kept::new(&optimised, &self.gate))?;
+        self.target = optimised;
+        self.dirty = false;
+        Ok(true)
     }
 
     /// If the last execution failed: a number that tells where, the same for each failure of this executor's target with the
@@ -342,6 +397,7 @@ impl Kept {
             snapshot,
             cut: false,
             lost: false,
+            overflowed: false,
             given,
             closing,
             class: None,
@@ -385,6 +441,8 @@ impl Kept {
             self.injected.forget_trace();
         }
         let result = self.call.run(&mut self.store, input, || gate.enter());
+        let trap = result.as_ref().err().and_then(|error| error.downcast_ref::<wasmtime::Trap>());
+        self.overflowed = trap == Some(&wasmtime::Trap::StackOverflow);
         let interrupted = gate.leave(Some(self.injected.region()));
         self.lost = interrupted.is_err();
         let interrupted = interrupted.context("failed to make the counters accessible after an interruption")?;

@@ -259,7 +259,7 @@ impl Gate {
         self.page.load(Relaxed)
     }
 
-    fn is_taken(&self) -> bool {
+    pub(super) fn is_taken(&self) -> bool {
         self.state.load(SeqCst) & PLACE == TAKEN
     }
 

@@ -66,7 +66,7 @@ mod words;
 
 pub use candidate::Candidate;
 pub use code::CodeCache;
-pub use compiler::compiler_settings;
+pub use compiler::{Code, compiler_settings};
 pub use component::core_module;
 pub use entry::Entry;
 pub use executor::Executor;

@@ -13,8 +13,11 @@ use super::entry::Entry;
 use super::host::Host;
 use super::imports::can_ask_for_snapshot;
 use super::injected::Injected;
+use super::interface::{Interface, page_bytes};
 use super::interrupt::Gate;
 use super::memory::PAGE_BYTES;
+use super::settings::Settings;
+use super::signals;
 use super::target::{INIT_FUEL_MAX, Target};
 use super::variant::CALLS_MAX;
 use anyhow::{Context, Result, anyhow, ensure};
@@ -41,6 +44,31 @@ pub(super) struct Done {
     pub(super) closed_page: bool,
     /// The entry was called with the empty input.
     pub(super) warm_up: bool,
+}
+
+impl Done {
+    /// What will be done, as far as it can be foreseen: an allocator may refuse, a guest may not ask.
+    pub(super) fn expected(entry: &Entry, interface: &Interface, settings: &Settings) -> Self {
+        let exports = |name: &str| interface.function(name).is_some();
+        let allocates = match entry {
+            Entry::Component { lift, .. } => lift.realloc.is_some(),
+            _ => exports("malloc") && exports("free") || exports("realloc"),
+        };
+        let pages = interface.memory().filter(|_| entry.takes_bytes()).map(|memory| {
+            let free = memory.maximum.map_or(u64::MAX, |maximum| maximum.saturating_sub(memory.initial));
+            (free, page_bytes(&memory))
+        });
+        let (free, page) = pages.unwrap_or((0, 1));
+        let fits = |bytes: u64| entry.takes_bytes() && bytes.div_ceil(page) <= free;
+        let (len, host_page) = (u64::from(settings.input_bytes_max).max(1), *PAGE_BYTES as u64);
+        let closed_page = signals::HANDLED && page.is_multiple_of(host_page) && fits(len + host_page);
+        Self {
+            heap: settings.grow_heap_bytes > 0 && !entry.is_program() && allocates,
+            at_end: closed_page || fits(len),
+            closed_page,
+            warm_up: settings.warm_up || !entry.is_program() && can_ask_for_snapshot(interface),
+        }
+    }
 }
 
 impl Attempts {

@@ -1,149 +1,281 @@
-//! What a person wants to know about a target before it is fuzzed.
+//! What a person wants to know about a module before it is fuzzed.
 
+use super::candidate::{check_limits, choose, interface};
+use super::component::Source;
 use super::entry::Entry;
+use super::imports;
+use super::interface::{Import, Interface, Shortened};
 use super::parameter::Parameter;
-use super::target::Target;
+use super::past::Past;
+use super::prepare::Done;
+use super::settings::{EntryArgs, Settings, Stub};
+use super::signals;
+use super::target::{Target, assemble, restore_plan};
+use super::variant::Variant;
 use crate::store::ModuleId;
+use anyhow::Result;
 use fuzzbox_instrument::Takes;
 use serde::Serialize;
 use std::collections::BTreeSet;
-use wasmparser::TypeRef;
+use wasmparser::{FuncType, TypeRef, Validator, WasmFeatures};
 
-/// A target in words and numbers, for `inspect`.
+/// More exports than this are not proposed as entries.
+const PROPOSED_MAX: usize = 8;
+
+/// A module in words and numbers, for `inspect`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
     /// The module's id.
     pub module: ModuleId,
-    /// The entry and how it takes its input.
-    pub entry: String,
+    /// What keeps it from being fuzzed under these settings, each with what helps; nothing if it can be.
+    pub obstacles: Vec<String>,
+    /// The entry and how it takes its input; null if there is none.
+    pub entry: Option<String>,
+    /// Exports that can be named by `--entry` and are not chosen without it, those over pointer and length first; not all if there
+    /// are many.
+    pub other_entries: Vec<String>,
     /// Where the input is for the guest.
-    pub input: String,
+    pub input: Option<String>,
     /// Whether a read past the end of the input is found.
-    pub over_read: &'static str,
+    pub over_read: Option<&'static str>,
     /// What runs before the first input, in this order.
     pub before: Vec<String>,
     /// `module.name type`, in the module's order.
     pub imports: Vec<String>,
-    /// `name type`, in the module's order.
+    /// Those of `imports` that nobody provides.
+    pub missing: Vec<String>,
+    /// `name type`: functions over pointer and length first, then other functions, then the rest, in the module's order.
     pub exports: Vec<String>,
     /// Size and limit of each linear memory of the guest.
     pub memories: Vec<String>,
-    /// Edges that are counted.
-    pub edges: u64,
+    /// Edges that are counted; null if the module can't be rewritten.
+    pub edges: Option<u64>,
     /// Functions that have edges.
-    pub functions: u64,
+    pub functions: Option<u64>,
     /// How state is restored after an execution, and why so.
-    pub restore: String,
+    pub restore: Option<String>,
     /// Writes below address 1024 are found.
     pub finds_low_stores: bool,
     /// The module has debug information.
     pub has_dwarf: bool,
 }
 
-impl Target {
-    /// Describes the target.
-    pub fn summary(&self) -> Summary {
-        let describe = |ty| self.interface.describe(ty);
-        let imports = self
-            .interface
-            .imports
-            .iter()
-            .map(|import| format!("{}.{} {}", visible(&import.module), visible(&import.name), describe(import.ty)));
-        let exports = self.interface.exports.iter();
-        let memories = self.interface.memories.iter().map(|&memory| describe(TypeRef::Memory(memory)));
-        let functions: BTreeSet<u32> = self.edges.edges.iter().map(|edge| edge.function).collect();
-        Summary {
-            module: self.id,
-            entry: self.entry.to_string(),
-            input: self.input(),
-            over_read: self.over_read(),
-            before: self.before(),
-            imports: imports.collect(),
-            exports: match &self.component {
+impl Summary {
+    /// Describes a module or a component, binary or text, and what is known of it under `settings`. Nothing is compiled.
+    ///
+    /// # Errors
+    ///
+    /// If it is neither, or invalid; not because it can't be fuzzed.
+    pub fn of(bytes: &[u8], settings: &Settings) -> Result<Self> {
+        let file = assemble(bytes)?;
+        let module = ModuleId::of(&fuzzbox_instrument::strip_custom_sections(&file)?);
+        let source = match Source::new(&file) {
+            Ok(source) => source,
+            Err(error) => {
+                let obstacles = vec![obstacle(&file, error)?];
+                return Ok(Self { obstacles, ..Self::empty(module) });
+            }
+        };
+        let interface = interface(&source)?;
+        let mut summary = Self::of_interface(module, &source, &interface, settings.stub_imports)?;
+        match fuzzbox_instrument::instrument(&source.module, &Variant::Metered.options(&Past::default())) {
+            Ok(rewritten) => {
+                let functions: BTreeSet<u32> = rewritten.edges.edges.iter().map(|edge| edge.function).collect();
+                summary.edges = Some(rewritten.edges.edges.len() as u64);
+                summary.functions = Some(functions.len() as u64);
+                summary.restore = Some(restore_plan(&rewritten.state, signals::HANDLED));
+                summary.finds_low_stores = rewritten.finds_low_stores;
+            }
+            Err(error) => summary.obstacles.push(obstacle(&source.module, error)?),
+        }
+        let limits = check_limits(&interface, settings).err();
+        let imports = imports::missing(&interface, source.lowered(), settings.stub_imports).err();
+        let entry = choose(&source, &interface, settings);
+        summary.other_entries = other_entries(&source, &interface, entry.as_ref().ok());
+        match entry {
+            Ok(entry) => summary.describe_entry(&entry, &interface, settings, None),
+            Err(error) => summary.obstacles.push(in_a_line(&error)),
+        }
+        summary.obstacles.extend(limits.iter().chain(&imports).map(in_a_line));
+        Ok(summary)
+    }
+
+    fn empty(module: ModuleId) -> Self {
+        Self {
+            module,
+            obstacles: Vec::new(),
+            entry: None,
+            other_entries: Vec::new(),
+            input: None,
+            over_read: None,
+            before: Vec::new(),
+            imports: Vec::new(),
+            missing: Vec::new(),
+            exports: Vec::new(),
+            memories: Vec::new(),
+            edges: None,
+            functions: None,
+            restore: None,
+            finds_low_stores: false,
+            has_dwarf: false,
+        }
+    }
+
+    /// What the sections say.
+    fn of_interface(module: ModuleId, source: &Source, interface: &Interface, stub: Option<Stub>) -> Result<Self> {
+        let shown = |import: &Import| {
+            format!("{}.{} {}", visible(&import.module), visible(&import.name), interface.describe(import.ty))
+        };
+        let provided = imports::are_provided(interface, source.lowered(), stub)?;
+        let missing = interface.imports.iter().zip(provided).filter(|(_, provided)| !provided);
+        let mut exports: Vec<_> = interface.exports.iter().collect();
+        exports.sort_by_key(|export| {
+            let function = interface.function_type(export.ty);
+            let takes_bytes = function.is_some_and(|ty| takes_bytes(interface, ty));
+            (!takes_bytes, function.is_none())
+        });
+        let exports =
+            exports.iter().map(|export| format!("{} {}", visible(&export.name), interface.describe(export.ty)));
+        let memories = interface.memories.iter().map(|&memory| interface.describe(TypeRef::Memory(memory)));
+        Ok(Self {
+            imports: interface.imports.iter().map(shown).collect(),
+            missing: missing.map(|(import, _)| shown(import)).collect(),
+            exports: match &source.component {
                 Some(component) => component.exports(),
-                None => exports.map(|export| format!("{} {}", visible(&export.name), describe(export.ty))).collect(),
+                None => exports.collect(),
             },
             memories: memories.collect(),
-            edges: self.edges.edges.len() as u64,
-            functions: functions.len() as u64,
-            restore: self.restore_plan(),
+            has_dwarf: fuzzbox_instrument::custom_sections(&source.module).any(|(name, _)| name == ".debug_line"),
+            ..Self::empty(module)
+        })
+    }
+
+    /// What follows from the entry. `done` is what was done before the first input; what will be done, as far as it can be foreseen, if
+    /// that isn't known.
+    fn describe_entry(&mut self, entry: &Entry, interface: &Interface, settings: &Settings, done: Option<Done>) {
+        let done = done.unwrap_or_else(|| Done::expected(entry, interface, settings));
+        self.entry = Some(entry.to_string());
+        self.input = Some(input(entry, done));
+        self.over_read = Some(over_read(entry, done));
+        self.before = before(entry, interface, settings, done);
+    }
+}
+
+impl Target {
+    /// Describes the target. Once an executor was made, that includes what was done before the first input.
+    pub fn summary(&self) -> Summary {
+        let source = self.candidate().source;
+        let functions: BTreeSet<u32> = self.edges.edges.iter().map(|edge| edge.function).collect();
+        let mut summary = Summary {
+            edges: Some(self.edges.edges.len() as u64),
+            functions: Some(functions.len() as u64),
+            restore: Some(self.restore_plan()),
             finds_low_stores: self.rewritten.finds_low_stores,
-            has_dwarf: fuzzbox_instrument::custom_sections(&self.bytes).any(|(name, _)| name == ".debug_line"),
-        }
-    }
-
-    /// Where the input is for the guest, in words.
-    fn input(&self) -> String {
-        let parameters = match &self.entry {
-            Entry::Check { .. } => return "a value, where `fbx_alloc` says".to_owned(),
-            Entry::Property { .. } => return "a choice stream, from which the guest draws".to_owned(),
-            Entry::Command { files, .. } if files.is_empty() => return "standard input".to_owned(),
-            Entry::Command { files, .. } => return format!("the file {}", files.join(" and ")),
-            Entry::Component { takes, .. } => {
-                return match takes {
-                    Takes::Bytes => "a list that the component's allocator has room for",
-                    Takes::Text => {
-                        "a string that the component's allocator has room for; bytes that are no UTF-8 are Latin-1"
-                    }
-                    Takes::Nothing | Takes::Other => "standard input",
-                }
-                .to_owned();
-            }
-            Entry::Function { parameters, .. } => parameters,
+            ..Summary::of_interface(self.id, &source, &self.interface, self.settings.stub_imports)
+                .unwrap_or_else(|_| Summary::empty(self.id))
         };
-        let place = match self.attempts.done() {
-            _ if !self.entry.takes_bytes() => None,
-            Some(done) if !done.at_end => Some("in a block of the guest's `malloc`"),
-            Some(done) if done.closed_page => Some("in memory, before an inaccessible page"),
-            _ => Some("at the end of memory"),
-        };
-        let numbers = Parameter::number_bytes(parameters);
-        match place {
-            None => format!("numbers, from its first {numbers} bytes"),
-            Some(place) if numbers == 0 => place.to_owned(),
-            Some(place) => format!("numbers, from its first {numbers} bytes; the others {place}"),
-        }
-    }
-
-    /// Whether a read past the end of the input is found, in words.
-    fn over_read(&self) -> &'static str {
-        match &self.entry {
-            Entry::Property { .. } => "impossible: what is drawn has an end",
-            Entry::Check { .. } => "not found: behind the value is other memory of the guest",
-            Entry::Command { .. } => "not found: the guest reads its input into memory of its own",
-            Entry::Component { .. } => "not found: behind the input is other memory of the component",
-            Entry::Function { .. } if !self.entry.takes_bytes() => "impossible: numbers have no end",
-            Entry::Function { .. } if self.attempts.done().is_some_and(|done| done.at_end) => {
-                if self.attempts.done().is_some_and(|done| done.closed_page) {
-                    "found: the page behind the input is inaccessible"
-                } else {
-                    "found: it traps, as long as the guest has not grown its memory"
-                }
-            }
-            Entry::Function { .. } => "not found: behind the input is other memory of the guest",
-        }
-    }
-
-    /// What runs before the first input.
-    fn before(&self) -> Vec<String> {
-        let exports = |name: &str| self.interface.function(name).is_some();
-        let initialisers =
-            [("_initialize", !self.entry.is_program()), ("LLVMFuzzerInitialize", self.entry.takes_bytes())];
-        let called = initialisers.iter().filter(|(name, is_called)| *is_called && exports(name));
-        let mut before: Vec<_> = called.map(|(name, _)| (*name).to_owned()).collect();
-        if let Some(done) = self.attempts.done() {
-            if done.heap {
-                before.push(format!("growth of the heap by {} KiB", self.settings.grow_heap_bytes.div_ceil(1024)));
-            }
-            if done.warm_up {
-                before.push("a run with the empty input".to_owned());
-            }
-        }
-        before
+        summary.describe_entry(&self.entry, &self.interface, &self.settings, self.attempts.done());
+        summary
     }
 }
 
 /// A name in one line, also one that is empty.
 fn visible(name: &str) -> String {
     if name.is_empty() { "\"\"".to_owned() } else { name.escape_debug().to_string() }
+}
+
+/// Why what is valid can't be fuzzed. What is invalid is an error.
+fn obstacle(wasm: &[u8], error: anyhow::Error) -> Result<String> {
+    match Validator::new_with_features(WasmFeatures::all()).validate_all(wasm) {
+        Ok(_) => Ok(in_a_line(&error)),
+        Err(_) => Err(error),
+    }
+}
+
+/// An error with its causes.
+fn in_a_line(error: &anyhow::Error) -> String {
+    format!("{error:#}")
+}
+
+/// Exports that can be named as entries.
+fn other_entries(source: &Source, interface: &Interface, chosen: Option<&Entry>) -> Vec<String> {
+    if source.component.is_some() {
+        // They are listed with their types, and why some can't be called.
+        return Vec::new();
+    }
+    let addresses = interface.addresses();
+    let can_be = |ty: &FuncType| Parameter::of(ty, addresses, EntryArgs::Auto).is_ok();
+    let others = interface.functions().filter(|(name, ty)| {
+        chosen.is_none_or(|entry| entry.export() != *name) && !ty.params().is_empty() && can_be(ty)
+    });
+    let mut others: Vec<_> = others.collect();
+    others.sort_by_key(|(_, ty)| !takes_bytes(interface, ty));
+    others.into_iter().take(PROPOSED_MAX).map(|(name, _)| Shortened(name).to_string()).collect()
+}
+
+/// Whether a function begins with what can be pointer and length.
+fn takes_bytes(interface: &Interface, ty: &FuncType) -> bool {
+    let parameters = Parameter::of(ty, interface.addresses(), EntryArgs::Auto);
+    parameters.is_ok_and(|parameters| parameters.contains(&Parameter::Pointer))
+}
+
+/// Where the input is for the guest, in words.
+fn input(entry: &Entry, done: Done) -> String {
+    let parameters = match entry {
+        Entry::Check { .. } => return "a value, where `fbx_alloc` says".to_owned(),
+        Entry::Property { .. } => return "a choice stream, from which the guest draws".to_owned(),
+        Entry::Command { files, .. } if files.is_empty() => return "standard input".to_owned(),
+        Entry::Command { files, .. } => return format!("the file {}", files.join(" and ")),
+        Entry::Component { takes, .. } => {
+            return match takes {
+                Takes::Bytes => "a list that the component's allocator has room for",
+                Takes::Text => {
+                    "a string that the component's allocator has room for; bytes that are no UTF-8 are Latin-1"
+                }
+                Takes::Nothing | Takes::Other => "standard input",
+            }
+            .to_owned();
+        }
+        Entry::Function { parameters, .. } => parameters,
+    };
+    let place = match done {
+        _ if !entry.takes_bytes() => None,
+        done if !done.at_end => Some("in a block of the guest's `malloc`"),
+        done if done.closed_page => Some("in memory, before an inaccessible page"),
+        _ => Some("at the end of memory"),
+    };
+    let numbers = Parameter::number_bytes(parameters);
+    match place {
+        None => format!("numbers, from its first {numbers} bytes"),
+        Some(place) if numbers == 0 => place.to_owned(),
+        Some(place) => format!("numbers, from its first {numbers} bytes; the others {place}"),
+    }
+}
+
+/// Whether a read past the end of the input is found, in words.
+fn over_read(entry: &Entry, done: Done) -> &'static str {
+    match entry {
+        Entry::Property { .. } => "impossible: what is drawn has an end",
+        Entry::Check { .. } => "not found: behind the value is other memory of the guest",
+        Entry::Command { .. } => "not found: the guest reads its input into memory of its own",
+        Entry::Component { .. } => "not found: behind the input is other memory of the component",
+        Entry::Function { .. } if !entry.takes_bytes() => "impossible: numbers have no end",
+        Entry::Function { .. } if done.at_end && done.closed_page => "found: the page behind the input is inaccessible",
+        Entry::Function { .. } if done.at_end => "found: it traps, as long as the guest has not grown its memory",
+        Entry::Function { .. } => "not found: behind the input is other memory of the guest",
+    }
+}
+
+/// What runs before the first input.
+fn before(entry: &Entry, interface: &Interface, settings: &Settings, done: Done) -> Vec<String> {
+    let initialisers = [("_initialize", !entry.is_program()), ("LLVMFuzzerInitialize", entry.takes_bytes())];
+    let called = initialisers.iter().filter(|(name, is_called)| *is_called && interface.function(name).is_some());
+    let mut before: Vec<_> = called.map(|(name, _)| (*name).to_owned()).collect();
+    if done.heap {
+        before.push(format!("growth of the heap by {} KiB", settings.grow_heap_bytes.div_ceil(1024)));
+    }
+    if done.warm_up {
+        before.push("a run with the empty input".to_owned());
+    }
+    before
 }

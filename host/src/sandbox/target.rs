@@ -2,7 +2,7 @@
 
 use super::candidate::Candidate;
 use super::code::{CodeCache, Origin};
-use super::compiler::{INLINED_CODE_BYTES_MAX, compiler_settings};
+use super::compiler::{Code, INLINED_CODE_BYTES_MAX, compiler_settings};
 use super::component::{Component, Source};
 use super::entry::Entry;
 use super::foreign;
@@ -21,6 +21,7 @@ use anyhow::{Context, Result, bail};
 use fuzzbox_instrument::{EdgeMap, Injected, Instrumented, StateExports};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, OnceLock};
 use wasmtime::{Config, Inlining, Module};
 
@@ -63,6 +64,11 @@ pub struct Target {
     /// Where the module's code can be interrupted.
     stop: Option<Stop>,
     origin: Origin,
+    /// How the machine code was made.
+    code: Code,
+    /// The same in optimised code, if this isn't, once it was asked for; and who makes it.
+    optimised: OnceLock<Arc<Target>>,
+    optimising: Mutex<()>,
     /// If it is one: what it exports and imports.
     pub(super) component: Option<Arc<Component>>,
     pub(super) interface: Arc<Interface>,
@@ -85,16 +91,31 @@ pub struct Target {
 }
 
 impl Target {
-    /// Rewrites and compiles a module, unless its code is in the cache; executes nothing.
-    pub(super) fn compile(candidate: Candidate, variant: Variant, past: &Past, cache: &CodeCache) -> Result<Self> {
+    /// Rewrites and compiles a module, unless its code is in the cache; executes nothing. If optimised code is in the cache, it has that.
+    pub(super) fn compile(
+        candidate: Candidate,
+        variant: Variant,
+        past: &Past,
+        cache: &CodeCache,
+        code: Code,
+    ) -> Result<Self> {
         let Candidate { source, settings, entry, id, object, interface, missing } = candidate;
         let mut rewritten = fuzzbox_instrument::instrument(&source.module, &variant.options(past))?;
         let wasm = std::mem::take(&mut rewritten.wasm);
         let memories = Arc::new(Memories::default());
-        let config = config(&source.module, &interface, &memories, &variant)?;
+        let config = |code| config(&source.module, &interface, &memories, &variant, code);
         // What can still be new is different in every campaign: nobody would find such code again.
         let kept = if let Variant::Fast(_) = variant { &CodeCache::default() } else { cache };
-        let (module, origin) = kept.compile(&config, &wasm).context("failed to compile the rewritten module")?;
+        let cached = if code == Code::Quick { kept.find(&config(Code::Optimised)?, &wasm)? } else { None };
+        let (module, origin, code) = match cached {
+            Some((module, origin)) => (module, origin, Code::Optimised),
+            None => {
+                let compiled = kept.compile(&config(code)?, &wasm);
+                let (module, origin) = compiled.context("failed to compile the rewritten module")?;
+                (module, origin, code)
+            }
+        };
+        drop(wasm);
         let stop = rewritten.injected.stop.and_then(|function| stop(&module, function));
         let protocol = &rewritten.injected.protocol_exports;
         let stubs = (settings.stub_imports, &*missing);
@@ -117,6 +138,9 @@ impl Target {
             stop,
             module,
             origin,
+            code,
+            optimised: OnceLock::new(),
+            optimising: Mutex::default(),
             imports,
             missing,
             memories,
@@ -135,7 +159,47 @@ impl Target {
     /// input is not found, and variants without fuel can't be interrupted. For comparisons.
     #[must_use]
     pub fn without_restoring(self) -> Self {
-        Self { restores: false, attempts: Arc::default(), initialised: OnceLock::new(), ..self }
+        let optimised = OnceLock::new();
+        Self { restores: false, attempts: Arc::default(), initialised: OnceLock::new(), optimised, ..self }
+    }
+
+    /// Whether its code was made in a hurry. What fails in it is executed again in optimised code ([`Target::optimised`]), and only that
+    /// counts.
+    pub fn is_quick(&self) -> bool {
+        self.code == Code::Quick
+    }
+
+    /// This target in optimised code; itself, if it is. The first time it is compiled, and whoever else asks meanwhile waits for that. Not to
+    /// be called by a task on a pool, where waiting would run other tasks.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Target::in_variant`].
+    pub fn optimised(self: &Arc<Self>) -> Result<Arc<Self>> {
+        if !self.is_quick() {
+            return Ok(self.clone());
+        }
+        let _making = self.optimising.lock().expect("a panic ends the process");
+        if let Some(optimised) = self.optimised.get() {
+            return Ok(optimised.clone());
+        }
+        let made = self.in_variant(self.variant.clone())?;
+        Ok(self.optimised.get_or_init(|| Arc::new(made)).clone())
+    }
+
+    /// As [`Target::optimised`], on a thread of its own.
+    pub(crate) fn optimise(self: &Arc<Self>) -> Result<Receiver<Result<Arc<Self>>>> {
+        let (sender, receiver) = channel();
+        let target = self.clone();
+        let thread = std::thread::Builder::new().name("compile".to_owned()).stack_size(THREAD_STACK_BYTES);
+        // Nobody may want it any more.
+        thread.spawn(move || _ = sender.send(target.optimised())).context("failed to start a thread")?;
+        Ok(receiver)
+    }
+
+    /// This target in optimised code, if that was made.
+    pub fn optimised_by_now(&self) -> Option<&Arc<Self>> {
+        self.optimised.get()
     }
 
     /// What it was made from.
@@ -230,17 +294,22 @@ impl Target {
 
     /// How the module's state is restored after an execution, and why, for people.
     pub fn restore_plan(&self) -> String {
-        match self.state.irreversible {
-            _ if !self.restores => "a new instance for every execution: faults are not handled here".to_owned(),
-            Some(reason) => format!("a new instance for every execution: {reason}"),
-            None => format!(
-                "kept instance: written pages (memories: {}), mutable globals ({}), tables when written ({}); \
-                 a new instance after an execution that grew a table or dropped a segment",
-                self.state.memories.len(),
-                self.state.globals.len(),
-                self.state.tables.len()
-            ),
-        }
+        restore_plan(&self.state, self.restores)
+    }
+}
+
+/// How what is exported as state is restored, and why, for people.
+pub(super) fn restore_plan(state: &StateExports, restores: bool) -> String {
+    match state.irreversible {
+        _ if !restores => "a new instance for every execution: faults are not handled here".to_owned(),
+        Some(reason) => format!("a new instance for every execution: {reason}"),
+        None => format!(
+            "kept instance: written pages (memories: {}), mutable globals ({}), tables when written ({}); \
+             a new instance after an execution that grew a table or dropped a segment",
+            state.memories.len(),
+            state.globals.len(),
+            state.tables.len()
+        ),
     }
 }
 
@@ -267,8 +336,15 @@ pub fn assemble(bytes: &[u8]) -> Result<Cow<'_, [u8]>> {
 }
 
 /// wasmtime's settings for a variant of the module `bytes`.
-fn config(bytes: &[u8], interface: &Interface, memories: &Arc<Memories>, variant: &Variant) -> Result<Config> {
+fn config(
+    bytes: &[u8],
+    interface: &Interface,
+    memories: &Arc<Memories>,
+    variant: &Variant,
+    code: Code,
+) -> Result<Config> {
     let mut config = compiler_settings(bytes)?;
+    code.apply(&mut config);
     config
         .max_wasm_stack(variant.stack_bytes())
         .async_stack_size(variant.stack_bytes()) // nothing is asynchronous; it must not be less

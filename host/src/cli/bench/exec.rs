@@ -1,10 +1,9 @@
 //! `fuzzbox bench exec`: how fast inputs are executed.
 
-use super::super::compiling;
 use super::super::exit::{Exit, Fault, UserError, Verdict};
 use super::super::input::read_dir;
 use super::super::naming::default_name;
-use super::super::target_args::{TargetArgs, compile, duration};
+use super::super::target_args::{TargetArgs, duration, optimise};
 use super::super::write::{lines, say_json, shown};
 use super::measure::{Mode, Rate, Subject, Turn};
 use crate::sandbox::{CodeCache, Past, Target, Variant};
@@ -74,7 +73,7 @@ impl Args {
         if inputs.is_empty() {
             return Ok(Exit::NothingExecuted);
         }
-        let target = Arc::new(compile(&self.target, candidate, &CodeCache::of_user(), &mut compiling::live())?);
+        let target = Arc::new(optimise(&self.target, candidate, &CodeCache::of_user())?);
         let (paths, inputs): (Vec<_>, Vec<_>) = inputs.into_iter().unzip();
         let subject = Subject::new(&target, &inputs)?;
         if let Some(hang) = subject.hang() {

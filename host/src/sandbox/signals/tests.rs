@@ -3,6 +3,7 @@
 use super::*;
 use crate::sandbox::candidate::Candidate;
 use crate::sandbox::code::CodeCache;
+use crate::sandbox::compiler::Code;
 use crate::sandbox::executor::Executor;
 use crate::sandbox::host::{Host, Limits};
 use crate::sandbox::injected::Injected;
@@ -66,7 +67,9 @@ struct Guest {
 impl Guest {
     fn new() -> Self {
         let candidate = Candidate::new(GUEST.as_bytes(), Settings::default()).unwrap();
-        let target = Target::compile(candidate, Variant::Metered, &Past::default(), &CodeCache::default()).unwrap();
+        let target =
+            Target::compile(candidate, Variant::Metered, &Past::default(), &CodeCache::default(), Code::Optimised)
+                .unwrap();
         let host = Host::new(Wasi::new(WasiConfig::default()), Limits::new(1 << 30));
         let mut store = Store::new(target.module.engine(), host);
         store.limiter(|host| host);
