@@ -170,3 +170,21 @@ fn without_the_code_that_formats_the_literals_of_a_panic_are_told() {
     let message = said(&mut executor, &nothing).1.message.unwrap();
     assert_eq!((&*message.text, message.line), ("", Some(7)));
 }
+
+#[test]
+fn a_panic_of_zig_is_a_text_whatever_stands_before_it() {
+    let wat = |types: &str, before: &str| {
+        format!(
+            r#"(module (memory (export "memory") 1) (data (i32.const 1024) "words")
+                (func $"debug.defaultPanic" (param {types} i32 i32 i32) unreachable)
+                (func (export "LLVMFuzzerTestOneInput") (param i32 i32) (result i32)
+                    (call $"debug.defaultPanic" {before} (i32.const 1024) (i32.const 5) (i32.const 1))
+                    (i32.const 0)))"#
+        )
+    };
+    for (types, before) in [("", ""), ("i32", "(i32.const 1048560)")] {
+        let target = target(&wat(types, before), None);
+        let heard = said(&mut Executor::new(&target).unwrap(), b"").1;
+        assert_eq!(heard.message, Some(Message { text: "words".into(), ..Message::default() }), "{types}");
+    }
+}

@@ -19,8 +19,10 @@ pub(super) enum Kind {
     Format,
     /// Rust's: index, length, `Location`.
     Bounds,
-    /// Zig's: index, length.
+    /// Zig's: index, length, last of all.
     ZigBounds,
+    /// Zig's: a text and its length, and an address behind them. Builds for debugging have another parameter before all.
+    ZigPanic,
     /// Rust's: `Location`.
     UnwrapNone,
     /// Only a `Location`, at one of these places.
@@ -53,8 +55,8 @@ pub(super) fn of_function(name: &str) -> Option<Kind> {
         | "core::panicking::panic_nounwind"
         | "core::option::expect_failed"
         | "core::result::unwrap_failed"
-        | "std::panicking::begin_panic"
-        | "debug.defaultPanic" => Kind::Text,
+        | "std::panicking::begin_panic" => Kind::Text,
+        "debug.defaultPanic" => Kind::ZigPanic,
         "core::panicking::panic_bounds_check" => Kind::Bounds,
         "core::option::unwrap_failed" => Kind::UnwrapNone,
         "std::panicking::panic_with_hook" | "std::panicking::rust_panic_with_hook" => Kind::Hook,
@@ -103,7 +105,14 @@ impl Given {
                 let text = format!("index out of bounds: the len is {} but the index is {}", param(1)?, param(0)?);
                 located(Some(text), param(2))
             }
-            Kind::ZigBounds => Some(words(format!("index out of bounds: index {}, len {}", param(0)?, param(1)?))),
+            Kind::ZigBounds => {
+                let &[.., index, len] = &params[..] else { return None };
+                Some(words(format!("index out of bounds: index {index}, len {len}")))
+            }
+            Kind::ZigPanic => {
+                let &[.., text, len, _] = &params[..] else { return None };
+                memory.text(text, len).map(words)
+            }
             Kind::UnwrapNone => located(Some("called `Option::unwrap()` on a `None` value".to_owned()), param(0)),
             // Older ones have the message before it.
             Kind::Hook => [2, 3].into_iter().find_map(|number| located(None, param(number))),
@@ -124,13 +133,11 @@ fn location_at(memory: &Memory<'_>, at: u32) -> Option<Message> {
     let file = memory.text(pointer, len)?;
     // Some versions count the zero that ends it.
     let file = file.trim_end_matches('\0').to_owned();
+    if file.is_empty() || file.contains(char::is_control) {
+        return None;
+    }
     let column = (column != 0).then_some(column);
-    (!file.contains(char::is_control)).then_some(Message {
-        text: String::new(),
-        file: Some(file),
-        line: Some(line),
-        column,
-    })
+    Some(Message { text: String::new(), file: Some(file), line: Some(line), column })
 }
 
 /// The literal parts of `core::fmt::Arguments`, with `{}` for the rest.
@@ -199,6 +206,7 @@ mod tests {
             ("_ZN3std9panicking11begin_panic17h29b144d5555fcbf6E", Kind::Text),
             ("__assert_fail", Kind::Assertion([0, 1, 2])),
             ("debug.FullPanic((function 'defaultPanic')).outOfBounds", Kind::ZigBounds),
+            ("debug.defaultPanic", Kind::ZigPanic),
         ];
         for (name, kind) in known {
             assert_eq!(of_function(name), Some(kind), "{name}");
