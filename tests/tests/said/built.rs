@@ -21,9 +21,9 @@ pub(crate) enum Guest {
     RustWithoutLines(&'static str),
     /// For `wasm32-wasip1`.
     RustProgram(&'static str),
-    Zig(&'static str),
-    Go(&'static str),
-    AssemblyScript(&'static str),
+    Zig,
+    Go,
+    AssemblyScript,
 }
 
 impl Guest {
@@ -36,9 +36,9 @@ impl Guest {
             Self::Rust(name) => format!("rust-{name}"),
             Self::RustWithoutLines(name) => format!("rust-without-lines-{name}"),
             Self::RustProgram(name) => format!("rust-program-{name}"),
-            Self::Zig(_) => "zig-says".to_owned(),
-            Self::Go(_) => "go-says".to_owned(),
-            Self::AssemblyScript(_) => "assemblyscript-says".to_owned(),
+            Self::Zig => "zig-says".to_owned(),
+            Self::Go => "go-says".to_owned(),
+            Self::AssemblyScript => "assemblyscript-says".to_owned(),
         }
     }
 
@@ -72,7 +72,7 @@ impl Guest {
                 rustc.arg(format!("{name}.rs"));
                 rustc
             }
-            Self::Zig(_) | Self::Go(_) | Self::AssemblyScript(_) => return guest(&self.name()),
+            Self::Zig | Self::Go | Self::AssemblyScript => return guest(&self.name()),
         };
         // Tests of one program use the same guest at the same time.
         let folder = tempfile::tempdir_in(cache()).context("failed to create a folder to build in")?;
