@@ -4,6 +4,7 @@
 //! around and inside them; those are told by their names.
 
 use super::INPUT_BYTES_MAX;
+use crate::report::text::printable;
 use anyhow::{Context, Result};
 use std::fs::{self, File};
 use std::io::Read;
@@ -84,7 +85,7 @@ enum Links {
 fn import(dir: &Path, input_bytes_max: u64, links: Links) -> Result<Imported> {
     let mut imported = Imported::default();
     let mut import = Import { input_bytes_max: input_bytes_max.min(INPUT_BYTES_MAX), bytes_left: IMPORT_BYTES_MAX };
-    fs::read_dir(dir).with_context(|| format!("failed to list `{}`", dir.display()))?;
+    fs::read_dir(dir).with_context(|| format!("failed to list `{}`", printable(&dir.to_string_lossy())))?;
     let mut files = Vec::new();
     let mut dirs = vec![(dir.to_owned(), 0)];
     while let Some((dir, depth)) = dirs.pop() {
