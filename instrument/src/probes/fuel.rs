@@ -1,4 +1,8 @@
 //! Fuel: each function entry and loop head takes what the code there costs, so that every execution ends.
+//!
+//! That alone would charge an interpreter for all of its operations whenever it executes one: they lie in one loop, around a `br_table`. So
+//! the end of each block that a `br_table` may go to takes what follows it in the block around it, up to the next such end. Nothing
+//! follows there that was not reached by way of this end.
 
 use anyhow::Result;
 use wasmparser::{Operator, ValType};
@@ -16,21 +20,40 @@ pub(super) struct Fuel {
     /// What an instance starts with.
     start: i64,
     costs: Vec<Cost>,
-    /// Per open block: which cost counts what lies directly in it.
-    blocks: Vec<usize>,
+    /// The blocks that are open.
+    blocks: Vec<Block>,
+    /// A block ends to which a `br_table` may have gone.
+    arrives: bool,
+}
+
+/// An open block.
+struct Block {
+    /// Which cost counts what lies directly in it, from here on.
+    cost: usize,
+    /// Which did at its beginning.
+    first: usize,
+    is_loop: bool,
+    /// A `br_table` may go to its label.
+    is_target: bool,
+}
+
+impl Block {
+    fn new(cost: usize, is_loop: bool) -> Block {
+        Block { cost, first: cost, is_loop, is_target: false }
+    }
 }
 
 /// A place that spends fuel.
 struct Cost {
     /// Where the constant is in what was written.
     constant: usize,
-    /// How many operators lie in the body or loop, outside of loops in it; some count for several.
+    /// How many operators it is for: those of the body or loop, outside of loops in it, or those behind a block; some count for several.
     operators: u32,
 }
 
 impl Fuel {
     pub(super) fn new(start: i64) -> Fuel {
-        Fuel { start, costs: Vec::new(), blocks: Vec::new() }
+        Fuel { start, costs: Vec::new(), blocks: Vec::new(), arrives: false }
     }
 
     fn spend(&mut self, site: &mut Site<'_, '_>) {
@@ -60,23 +83,36 @@ impl Fuel {
 impl Probe for Fuel {
     fn enter(&mut self, site: &mut Site<'_, '_>) -> Result<()> {
         self.spend(site);
-        self.blocks.push(0);
+        self.blocks.push(Block::new(0, false));
         Ok(())
     }
 
     fn before(&mut self, operator: &Operator<'_>, site: &mut Site<'_, '_>) -> Result<()> {
         use Operator as O;
-        let innermost = self.blocks.last().copied().unwrap_or_default();
+        let innermost = self.blocks.last().map_or(0, |block| block.cost);
         let operators = &mut self.costs[innermost].operators;
         let grows = matches!(operator, O::MemoryGrow { .. } | O::TableGrow { .. });
         *operators = operators.saturating_add(if grows { GROWTH } else { 1 });
         match operator {
             // A loop that can be reached gets its own when its head was written.
-            O::Loop { .. } if site.live => self.blocks.push(self.costs.len()),
-            O::Block { .. } | O::Loop { .. } | O::If { .. } | O::TryTable { .. } => self.blocks.push(innermost),
-            O::End => {
-                self.blocks.pop();
+            O::Loop { .. } if site.live => self.blocks.push(Block::new(self.costs.len(), true)),
+            O::Loop { .. } => self.blocks.push(Block::new(innermost, true)),
+            O::Block { .. } | O::If { .. } | O::TryTable { .. } => self.blocks.push(Block::new(innermost, false)),
+            // What the other arm ends with does not come before this one.
+            O::Else => {
+                if let Some(block) = self.blocks.last_mut() {
+                    block.cost = block.first;
+                }
             }
+            O::BrTable { targets } if site.live => {
+                for depth in targets.targets().chain([Ok(targets.default())]) {
+                    let target = self.blocks.len().checked_sub(depth? as usize + 1);
+                    if let Some(block) = target.and_then(|index| self.blocks.get_mut(index)) {
+                        block.is_target = !block.is_loop;
+                    }
+                }
+            }
+            O::End => self.arrives = self.blocks.pop().is_some_and(|block| block.is_target),
             _ if site.live => Self::bulk(operator, site)?,
             _ => {}
         }
@@ -85,6 +121,14 @@ impl Probe for Fuel {
 
     fn after(&mut self, operator: &Operator<'_>, site: &mut Site<'_, '_>) -> Result<()> {
         if let Operator::Loop { .. } = operator {
+            self.spend(site);
+        }
+        Ok(())
+    }
+
+    fn joined(&mut self, site: &mut Site<'_, '_>) -> Result<()> {
+        if let (true, Some(block)) = (self.arrives, self.blocks.last_mut()) {
+            block.cost = self.costs.len();
             self.spend(site);
         }
         Ok(())
