@@ -73,7 +73,8 @@ impl Subject {
 
     fn shrink(&self, workers: &Workers, input: &[u8], signature: &str) -> ShrunkInput {
         let signature_of = |outcome: &Outcome| self.signature(outcome);
-        let failing = Failing { target: &self.target, workers, signature, signature_of: &signature_of };
+        let failing =
+            Failing { target: &self.target, workers, signature, fuel_max: u64::MAX, signature_of: &signature_of };
         failing.shrink(input, LIMITS()).unwrap().expect("it fails so")
     }
 

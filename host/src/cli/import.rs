@@ -78,7 +78,7 @@ impl Args {
         let before = ids(&store)?;
         let (paths, inputs): (Vec<_>, Vec<_>) = inputs.into_iter().unzip();
         // If that is interrupted nothing is known of them.
-        let outcomes = workers.outcomes(&session.target, &inputs)?;
+        let outcomes = workers.outcomes(&session.target, &inputs, u64::MAX)?;
         let names: Vec<_> = inputs.iter().map(|input| InputId::of(input)).collect();
         let mut running = session.begin(inputs)?;
         running.turn(None, &mut *reporter)?;

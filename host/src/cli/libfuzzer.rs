@@ -17,7 +17,7 @@ pub(super) fn did_you_mean(arguments: &[OsString]) -> Option<String> {
             "jobs" | "workers" | "fork" => format!("--jobs {value}"),
             "max_len" => format!("--input-bytes-max {value}"),
             "rss_limit_mb" => format!("--memory-max {value}MiB"),
-            "timeout" => "--fuel-max, a limit on instructions instead of seconds".to_owned(),
+            "timeout" => format!("--timeout {value}s"),
             "merge" => "--corpus DIR".to_owned(),
             "artifact_prefix" => "--store DIR".to_owned(),
             _ => return None,

@@ -277,7 +277,7 @@ impl<'a> View<'a> {
             if self.session.limits.stop_on_first && !self.findings.is_empty() {
                 break;
             }
-            self.failure(out, campaign.target(), failure)?;
+            self.failure(out, campaign.target(), (failure, campaign.fuel_limit()))?;
         }
         let elapsed = self.elapsed(out);
         if self.last_status.is_none_or(|last| elapsed - last >= STATUS_EVERY) {
@@ -310,7 +310,12 @@ impl<'a> View<'a> {
     }
 
     /// Stores a failure and what is seen while it is shrunk, and tells it.
-    fn failure(&mut self, out: &mut Outlet<'_>, target: &Arc<Target>, failure: &Failure) -> Result<()> {
+    fn failure(
+        &mut self,
+        out: &mut Outlet<'_>,
+        target: &Arc<Target>,
+        (failure, fuel_max): (&Failure, u64),
+    ) -> Result<()> {
         let Session { name, store, seed, workers, shrink, limits, .. } = self.session;
         let shrinking = Shrinking { target, symbols: &self.session.symbols, workers };
         let execution = shrinking.execute(&failure.input)?;
@@ -325,7 +330,13 @@ impl<'a> View<'a> {
         // What an earlier campaign found and left smaller was shrunk by that.
         if *shrink && kept == record.id {
             let executions = limits_in_campaign(&failure.outcome);
-            if let Some(shrunk) = shrinking.shrink(&failure.input, &failure.signature, executions)? {
+            let shrunk = match failure.outcome {
+                Outcome::Hang(_) if !target.takes_choices() => {
+                    shrinking.shrink_below(fuel_max, &failure.input, &failure.signature, executions)?
+                }
+                _ => shrinking.shrink(&failure.input, &failure.signature, executions)?,
+            };
+            if let Some(shrunk) = shrunk {
                 kept = shrinking.store(store, &record, &failure.input, &shrunk.input)?;
                 if !limits.stop_on_first {
                     others = shrinking.store_slips(store, &record, &shrunk.slips)?;
@@ -377,10 +388,12 @@ impl<'a> View<'a> {
             overruns: totals.overruns,
             at_size_limit: totals.at_len_max,
             input_bytes_max: self.session.target.settings.input_bytes_max.into(),
-            edges: campaign.corpus().seen().edges() as u64,
+            edges: campaign.reached() as u64,
+            failures: campaign.failures().len() as u64,
             last_new_edge_execs: totals.execs_at_new_edge,
             corpus: campaign.corpus().testcases().len() as u64,
-            hangs: totals.hangs,
+            hangs: totals.sampled_hangs,
+            sampled: totals.sampled,
             fuel: 0,
             hottest: None,
             given: self.session.given,
@@ -395,7 +408,7 @@ impl<'a> View<'a> {
             execs: totals.execs,
             execs_per_sec: per_sec(totals.execs, elapsed),
             elapsed_ms: u64::try_from(elapsed.as_millis()).expect("a campaign is shorter than that"),
-            edges: campaign.corpus().seen().edges() as u64,
+            edges: campaign.reached() as u64,
             edges_total: self.session.target.edges.edges.len() as u64,
             corpus: campaign.corpus().testcases().len() as u64,
             findings: campaign.failures().len() as u64,
@@ -434,7 +447,7 @@ impl<'a> View<'a> {
         for (index, edge) in (0..).zip(&self.session.target.edges.edges) {
             let (count, reached) = edges.entry(edge.function).or_default();
             *count += 1;
-            *reached |= campaign.corpus().seen().has_edge(index);
+            *reached |= campaign.has_reached(index);
         }
         let mut unreached: Vec<_> = edges
             .into_iter()

@@ -51,9 +51,34 @@ impl Shrinking<'_> {
     /// The smallest input with `signature` that is found from `input`; `None` if that has another one, or if it was
     /// aborted before it began.
     pub(super) fn shrink(&self, input: &[u8], signature: &str, limits: Limits) -> Result<Option<ShrunkInput>> {
+        self.shrink_with(u64::MAX, input, signature, limits)
+    }
+
+    /// As [`Shrinking::shrink`], but each execution may take no more than `fuel_max` units. What comes of it fails with all of the fuel as well.
+    pub(super) fn shrink_below(
+        &self,
+        fuel_max: u64,
+        input: &[u8],
+        signature: &str,
+        limits: Limits,
+    ) -> Result<Option<ShrunkInput>> {
+        let Some(mut shrunk) = self.shrink_with(fuel_max, input, signature, limits)? else { return Ok(None) };
+        let slips = std::mem::take(&mut shrunk.slips);
+        let inputs: Vec<_> = std::iter::once(shrunk.input.clone()).chain(slips.values().cloned()).collect();
+        let Some(outcomes) = self.workers.outcomes(self.target, &inputs, u64::MAX)? else { return Ok(None) };
+        let mut same = outcomes.iter().map(|outcome| signature_of(outcome, self.symbols));
+        if same.next().is_none_or(|shown| shown != signature) {
+            return Ok(None);
+        }
+        shrunk.slips =
+            slips.into_iter().zip(same).filter(|((slip, _), shown)| slip == shown).map(|(slip, _)| slip).collect();
+        Ok(Some(shrunk))
+    }
+
+    fn shrink_with(&self, fuel_max: u64, input: &[u8], signature: &str, limits: Limits) -> Result<Option<ShrunkInput>> {
         let Self { target, symbols, workers } = *self;
         let signature_of = |outcome: &Outcome| signature_of(outcome, symbols);
-        Failing { target, workers, signature, signature_of: &signature_of }.shrink(input, limits)
+        Failing { target, workers, signature, fuel_max, signature_of: &signature_of }.shrink(input, limits)
     }
 
     /// Stores `input` as what shows the finding `first`, which `larger` showed. Returns the id of the finding that is

@@ -7,10 +7,11 @@ use super::naming::default_name;
 use super::write::shown;
 use crate::report::Reporter;
 use crate::report::text::size;
-use crate::sandbox::{Candidate, Code, CodeCache, EntryArgs, Settings, Stub, Target};
+use crate::sandbox::{Candidate, Code, CodeCache, EntryArgs, Settings, Stub, Target, fuel_per_second};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use std::path::Path;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 /// A larger module is refused, in bytes.
@@ -57,6 +58,12 @@ pub(super) struct TargetArgs {
     /// Fuel (about one unit per instruction) after which an execution is a hang
     #[arg(long, value_name = "UNITS", default_value_t = Settings::default().fuel_max, help_heading = "Limits")]
     fuel_max: u64,
+    /// The same as a time, such as 500ms: as much fuel as this machine takes in it, which is measured and told
+    #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "fuel_max", help_heading = "Limits")]
+    timeout: Option<Duration>,
+    /// What --timeout is here.
+    #[arg(skip)]
+    measured: OnceLock<u64>,
 }
 
 /// Parses a size: `4096`, `64KiB`, `1MiB`.
@@ -94,13 +101,14 @@ impl TargetArgs {
             input_bytes_max
                 .with_context(|| format!("--input-bytes-max can be at most {}", size(Settings::INPUT_BYTES_MAX.into())))
         };
+        let (input_bytes_max, fuel_max) = (check().blame_user()?, self.fuel_max().blame_user()?);
         Ok(Settings {
             entry: self.entry.clone(),
             entry_args: self.entry_args,
             args: self.args.iter().chain(&self.command_args).cloned().collect(),
-            input_bytes_max: check().blame_user()?,
+            input_bytes_max,
             memory_bytes_max: self.memory_max,
-            fuel_max: self.fuel_max,
+            fuel_max,
             stub_imports: self.stub_imports,
             crash_on_exit: self.crash_on_exit,
             grow_heap_bytes: u32::try_from(self.grow_heap).expect("checked above"),
@@ -113,10 +121,40 @@ impl TargetArgs {
         self.entry.as_deref()
     }
 
+    /// The limit on fuel that was typed, or what was typed as a time in fuel. That is measured and told once.
+    fn fuel_max(&self) -> Result<u64> {
+        let Some(time) = self.timeout else { return Ok(self.fuel_max) };
+        if let Some(&measured) = self.measured.get() {
+            return Ok(measured);
+        }
+        let shown = humantime::format_duration(time);
+        let (fuel_max, longest) = fuel_of(time, fuel_per_second());
+        let fuel_max = fuel_max.with_context(|| {
+            let longest = humantime::format_duration(longest);
+            format!(
+                "--timeout {shown} is too long: here it can be at most {longest}, which is --fuel-max {}",
+                Settings::FUEL_MAX
+            )
+        })?;
+        super::write::tell(&format!("--timeout {shown} is --fuel-max {fuel_max} here"));
+        Ok(*self.measured.get_or_init(|| fuel_max))
+    }
+
     /// Reads the module at `path`, and finds out whether it can be a target.
     pub(super) fn candidate(&self, path: &Path) -> Result<Candidate, Fault> {
         candidate(path, self.settings()?)
     }
+}
+
+/// How much fuel code takes in `time`, to two digits: the next measurement is another one anyway. `None` if that is more than there can be. And what
+/// the most takes, rounded down.
+fn fuel_of(time: Duration, per_second: f64) -> (Option<u64>, Duration) {
+    let longest = Duration::from_millis((Settings::FUEL_MAX as f64 / per_second * 1000.0) as u64);
+    let units = time.as_secs_f64() * per_second;
+    let digit = 10_f64.powf((units.max(1.0).log10().floor() - 1.0).max(0.0));
+    let rounded = ((units / digit).round() * digit).max(1.0);
+    let fits = units <= Settings::FUEL_MAX as f64;
+    (fits.then(|| (rounded as u64).min(Settings::FUEL_MAX)), longest)
 }
 
 /// Reads the module at `path`, and finds out whether it can be a target under `settings`. What else can be refused is to be
@@ -179,5 +217,16 @@ mod tests {
         assert!(duration("0s").unwrap_err().contains("longer than nothing"));
         assert_eq!([bytes("64KiB"), bytes("1MiB"), bytes("10")], [Ok(65_536), Ok(1 << 20), Ok(10)]);
         assert!(bytes("much").is_err());
+    }
+
+    #[test]
+    fn a_time_is_fuel_in_two_digits_up_to_what_there_can_be() {
+        let fuel = |ms| fuel_of(Duration::from_millis(ms), 3_210_000_000.0);
+        assert_eq!(fuel(1_000).0, Some(3_200_000_000));
+        assert_eq!(fuel(100).0, Some(320_000_000));
+        assert_eq!(fuel(0).0, Some(1));
+        let (none, longest) = fuel(1_400);
+        assert_eq!(none, None);
+        assert!(fuel(u64::try_from(longest.as_millis()).unwrap()).0.is_some(), "{longest:?}");
     }
 }

@@ -5,14 +5,15 @@ use super::corpus::{Admitted, Corpus, Testcase};
 use super::mutate::Mutator;
 use super::rng::Rng;
 use super::round::{Failure, Found, Round, Totals};
+use super::suspects::{self, Hangs, Suspect};
 use super::targets::Climb;
-use super::tasks::{Mutating, PICK_EXECS, TASK_EXECS_MAX, TASKS, Tasks};
+use super::tasks::{Mutating, TASK_EXECS_MAX, TASKS, Tasks};
 use super::variants::Progress;
 use super::worker::{Known, KnownFailures, NewFailure, Report, Variants, Workers};
 use crate::sandbox::{Outcome, Target};
 use crate::stream::{Node, Rule};
 use anyhow::Result;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Executions of a task in the first round; doubles every round while the corpus is young and stale quickly.
@@ -27,8 +28,6 @@ const ROUND_FUEL: u64 = 4_000_000_000;
 const SEEDS_GROWTH: usize = 16;
 /// Seeds that are executed together, at most.
 const SEEDS_MAX: usize = 1 << 14;
-/// Hangs that a round should have at most. Each takes the fuel of many other executions.
-const ROUND_HANGS: u64 = 2;
 /// Executions spent on making one testcase with new edges shorter, at most. (Those that only show other counts are too many: trimming
 /// expat's took a third of all executions, and found no more.)
 const TRIM_EXECS_MAX: u64 = 64;
@@ -57,6 +56,9 @@ pub struct Campaign {
     /// New testcases that the next round makes shorter; they count from then on. Ascending.
     untrimmed: Vec<Admitted>,
     known: KnownFailures,
+    hangs: Hangs,
+    /// Edges that failing executions reached.
+    failing_edges: BTreeSet<u32>,
     /// By signature: the first failure of each, in the order of signatures.
     failures: BTreeMap<String, Failure>,
     /// What is executed before anything is mutated.
@@ -104,6 +106,8 @@ impl Campaign {
             corpus,
             untrimmed: Vec::new(),
             known: KnownFailures::default(),
+            hangs: Hangs::default(),
+            failing_edges: BTreeSet::new(),
             failures: BTreeMap::new(),
             seeds: Seeds::default(),
             totals: Totals::default(),
@@ -177,8 +181,9 @@ impl Campaign {
         for admitted in self.merge(reports, signature, &mut round) {
             self.settle(admitted, &mut round);
         }
-        let mean = (self.seeds.fuel / self.totals.execs.max(1)).max(1);
-        let affordable = usize::try_from(ROUND_FUEL / mean).unwrap_or(usize::MAX).max(1);
+        self.totals.sampled = self.totals.execs;
+        self.totals.sampled_fuel = self.seeds.fuel;
+        let affordable = usize::try_from(ROUND_FUEL / self.fuel_mean()).unwrap_or(usize::MAX).max(1);
         self.seeds.next = (SEEDS_GROWTH * self.seeds.next).min(affordable).min(SEEDS_MAX);
         if self.has_seeds() {
             return Ok(Some(round));
@@ -217,6 +222,10 @@ impl Campaign {
         let reports = workers.run(&self.variants, tasks.count(), |task, worker| tasks.run(task, worker))?;
         let Some(reports) = reports.filter(|_| !workers.aborted()) else { return Ok(None) };
         let (trimmed, mut reports) = tasks.sorted(reports);
+        let met: Vec<_> = reports.iter_mut().flat_map(|report| std::mem::take(&mut report.suspects)).collect();
+        let Some((confirmed, hangs)) = self.confirm(workers, &tasks, met, signature)? else { return Ok(None) };
+        reports.extend(confirmed);
+        self.hangs = hangs;
         let witnesses = witnesses(&mut reports);
         let mut round = Round::default();
         self.totals.rounds += 1;
@@ -248,7 +257,6 @@ impl Campaign {
         let mut reports = reports.into_iter();
         for mut new in untrimmed {
             if let Some(mut report) = reports.next() {
-                self.totals.fuel += report.execs * self.corpus.testcases()[new.index].fuel;
                 for shorter in std::mem::take(&mut report.testcases) {
                     self.progress.shown(&shorter.unseen, self.corpus.seen(), self.totals.execs);
                     new.new_edges.extend(self.corpus.shorten(new.index, shorter));
@@ -298,7 +306,6 @@ impl Campaign {
         let Some(reports) = reports.filter(|_| !workers.aborted()) else { return Ok(()) };
         for ((_, climb), (report, cut)) in climbs.into_iter().zip(reports) {
             self.climbing_execs += report.execs;
-            self.totals.fuel += report.execs * self.corpus.testcases()[climb.testcase].fuel;
             for admitted in self.merge(vec![report], signature, round) {
                 self.settle(admitted, round);
             }
@@ -382,18 +389,73 @@ impl Campaign {
     /// What tasks have to know.
     fn all_known(&self) -> Known<'_> {
         let (seen, targets) = (self.corpus.seen(), self.corpus.targets());
-        Known { seen, targets, failures: &self.known, closing: self.closings.table() }
+        let (closing, fuel_max) = (self.closings.table(), self.fuel_limit());
+        Known { seen, targets, failures: &self.known, closing, fuel_max, hangs: &self.hangs }
+    }
+
+    /// Fuel that an execution may take before it is suspected to hang, in units. Seeds may take all, and so may what draws: it ends by an overrun, which is
+    /// what closing is learned from.
+    pub fn fuel_limit(&self) -> u64 {
+        let fuel_max = self.target().settings.fuel_max;
+        if self.totals.rounds == 0 || self.target().takes_choices() {
+            return fuel_max;
+        }
+        suspects::limit(self.slowest(), fuel_max)
+    }
+
+    /// Fuel that the slowest testcase takes, in units.
+    fn slowest(&self) -> u64 {
+        self.corpus.testcases().iter().map(|testcase| testcase.fuel).max().unwrap_or_default()
+    }
+
+    /// Fuel that an execution takes on average, in units, at least 1.
+    fn fuel_mean(&self) -> u64 {
+        (self.totals.sampled_fuel / self.totals.sampled.max(1)).max(1)
+    }
+
+    /// Finds out whether suspects hang, as far as that can matter. Returns what that brought, and what is known of hangs then; `None` if
+    /// it was aborted.
+    fn confirm(
+        &self,
+        workers: &Workers,
+        tasks: &Tasks<'_>,
+        met: Vec<Suspect>,
+        signature: &dyn Fn(&Outcome) -> String,
+    ) -> Result<Option<(Vec<Report>, Hangs)>> {
+        let fuel = self.fuel_mean().saturating_mul(self.totals.execs);
+        let affordable = self.hangs.affordable(fuel, self.target().settings.fuel_max);
+        let (mut hangs, mut reports) = (self.hangs.clone(), Vec::new());
+        for suspect in &met {
+            let Some(origin) = suspect.origin.as_ref().filter(|_| hangs.confirmed < self.hangs.confirmed + affordable)
+            else {
+                continue;
+            };
+            let suspected = signature(&suspect.outcome);
+            if !hangs.wants(suspect, &suspected) {
+                continue;
+            }
+            let input = tasks.mutant(origin);
+            let (known, variants) = (self.all_known(), &self.variants);
+            let results = workers.run(variants, 1, |_, worker| worker.confirm(variants, known, &input))?;
+            let Some((report, hang)) = results.and_then(|mut results| results.pop()) else { return Ok(None) };
+            reports.push(report);
+            if let Some((outcome, edges)) = hang {
+                hangs.add([suspected, signature(&outcome)], edges);
+            }
+        }
+        for suspect in met {
+            let suspected = signature(&suspect.outcome);
+            hangs.met(suspect.outcome, &suspected);
+        }
+        Ok(Some((reports, hangs)))
     }
 
     /// Executions of the next round: few while the corpus is young, many when nothing new was found for some rounds, and few if an
     /// execution is slow or many hang.
     fn round_execs(&self) -> u64 {
-        let Totals { execs, rounds, fuel, hangs, .. } = self.totals;
-        let young = TASK_EXECS_MIN << rounds.min(16);
+        let young = TASK_EXECS_MIN << self.totals.rounds.min(16);
         let old = TASK_EXECS_MAX << self.rounds_without_news.min(ROUND_DOUBLINGS_MAX);
-        let fuel_mean = (fuel / execs.max(1)).max(1);
-        let until_hangs = (ROUND_HANGS * execs).checked_div(hangs).unwrap_or(u64::MAX);
-        let affordable = (ROUND_FUEL / fuel_mean).min(until_hangs);
+        let affordable = ROUND_FUEL / self.fuel_mean();
         // As many for each task, if there is one for each.
         if affordable < TASKS { affordable.max(1) } else { TASKS * young.min(old).min(affordable / TASKS) }
     }
@@ -408,17 +470,16 @@ impl Campaign {
         let mut admitted = Vec::new();
         self.totals.execs += reports.iter().map(|report| report.execs).sum::<u64>();
         for report in reports {
+            self.known.learn_keys(&report);
             self.totals.rejected += report.rejected;
             self.totals.overruns += report.overruns;
             self.totals.hangs += report.hangs;
             self.totals.at_len_max += report.at_len_max;
             self.totals.input_bytes += report.input_bytes;
-            // The last one that was picked may have had fewer executions than the others.
-            let execs = (0..).step_by(PICK_EXECS as usize).map(|start| PICK_EXECS.min(report.execs - start));
-            for (index, execs) in report.picks.into_iter().zip(execs) {
-                self.totals.fuel += execs * self.corpus.testcases()[index].fuel;
-                self.corpus.picked(index);
-            }
+            self.totals.sampled += report.sample.execs;
+            self.totals.sampled_fuel += report.sample.fuel;
+            self.totals.sampled_hangs += report.sample.hangs;
+            report.picks.into_iter().for_each(|index| self.corpus.picked(index));
             for testcase in report.testcases {
                 self.progress.shown(&testcase.unseen, self.corpus.seen(), self.totals.execs);
                 if let Some(new) = self.corpus.admit(testcase) {
@@ -430,7 +491,8 @@ impl Campaign {
             }
             for failure in report.failures {
                 self.known.add(&failure);
-                let NewFailure { input, outcome, .. } = failure;
+                let NewFailure { input, outcome, edges, .. } = failure;
+                self.failing_edges.extend(edges);
                 let signature = signature(&outcome);
                 if !self.failures.contains_key(&signature) {
                     let failure = Failure { input: input.into(), outcome, signature, execs: self.totals.execs };
@@ -456,6 +518,9 @@ impl Campaign {
             self.variants.quick = quick;
             self.variants.watchdog.clone_from(self.progress.watchdog());
         }
+        if let Some(watchdog) = &self.variants.watchdog {
+            watchdog.expect(self.slowest());
+        }
         Ok(())
     }
 
@@ -472,6 +537,17 @@ impl Campaign {
     /// The first failure of each signature, in the order of signatures.
     pub fn failures(&self) -> impl ExactSizeIterator<Item = &Failure> {
         self.failures.values()
+    }
+
+    /// How many edges were reached, by failing executions too.
+    pub fn reached(&self) -> usize {
+        let seen = self.corpus.seen();
+        seen.edges() + self.failing_edges.iter().filter(|edge| !seen.has_edge(**edge)).count()
+    }
+
+    /// Whether an edge was reached, by a failing execution or another.
+    pub fn has_reached(&self, edge: u32) -> bool {
+        self.corpus.seen().has_edge(edge) || self.failing_edges.contains(&edge)
     }
 
     /// Sums over all executions.

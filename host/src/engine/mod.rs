@@ -15,6 +15,7 @@ mod rng;
 mod round;
 mod scheduler;
 pub mod shrink;
+mod suspects;
 mod targets;
 mod tasks;
 mod trim;

@@ -14,10 +14,14 @@ pub struct Totals {
     pub rejected: u64,
     /// Executions that drew more than they may: nobody knows how they would have ended.
     pub overruns: u64,
-    /// Executions that ran out of fuel.
+    /// Executions that ran out of all fuel. Those that hang as others did are ended before that.
     pub hangs: u64,
-    /// About the fuel that executions took which were no hangs: what the mutated testcases take. (Most are not metered.)
-    pub fuel: u64,
+    /// Executions of which it is known what they took: most are made where fuel is not counted.
+    pub sampled: u64,
+    /// Fuel that these took.
+    pub sampled_fuel: u64,
+    /// How many of these took more than any testcase by far, so that they may hang.
+    pub sampled_hangs: u64,
     /// Executions whose input was as long as the limit allows.
     pub at_len_max: u64,
     /// Bytes of all inputs that were executed.

@@ -14,6 +14,8 @@ use std::cmp::Reverse;
 pub(super) const TASKS: u64 = 128;
 /// Mutants of a task at most: at its end a round waits for what the last one still executes.
 pub(super) const TASK_EXECS_MAX: u64 = 64;
+/// Of so many tasks one says what executions take, by its first mutant.
+const TASKS_PER_SAMPLE: u64 = 4;
 /// Mutants of a testcase before another is chosen.
 pub(super) const PICK_EXECS: u64 = 16;
 
@@ -113,14 +115,30 @@ impl Tasks<'_> {
         report.picks.clone_from(&task.picks);
         let mut rng = task.rng.clone();
         let parents = task.picks.iter().flat_map(|&pick| std::iter::repeat_n(pick, PICK_EXECS as usize));
+        let mut is_sample = task.number.is_multiple_of(TASKS_PER_SAMPLE);
         for parent in parents.take(usize::try_from(task.execs)?) {
+            let before = rng.clone();
             self.mutate(&self.corpus.testcases()[parent], &mut worker.input, &mut rng);
             if choices {
                 worker.rule = rule(&mut rng);
             }
-            worker.execute(self.variants, self.known, &mut report)?;
+            if std::mem::take(&mut is_sample) {
+                worker.execute_sample(self.variants, self.known, &mut report)?;
+            } else {
+                worker.execute(self.variants, self.known, &mut report)?;
+            }
+            if let Some(suspect) = report.suspects.last_mut().filter(|suspect| suspect.origin.is_none()) {
+                suspect.origin = Some((parent, before));
+            }
         }
         Ok(report)
+    }
+
+    /// Makes a mutant again.
+    pub(super) fn mutant(&self, (parent, rng): &(usize, Rng)) -> Vec<u8> {
+        let mut input = Vec::new();
+        self.mutate(&self.corpus.testcases()[*parent], &mut input, &mut rng.clone());
+        input
     }
 
     /// Puts a mutant of a testcase into `input`.

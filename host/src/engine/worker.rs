@@ -4,6 +4,7 @@ use super::climb::{self, Limits, Shown};
 use super::closing::{Probed, Witness};
 use super::ender::Ender;
 use super::rng::Rng;
+use super::suspects::{self, Hangs, Suspect};
 use super::targets::{Climb, Scores, Targets};
 use super::trim::{Trimmed, trim};
 use crate::coverage::{Added, Judge, Profile, Seen};
@@ -77,6 +78,9 @@ pub(super) struct Known<'a> {
     pub(super) failures: &'a KnownFailures,
     /// What call sites close with.
     pub(super) closing: &'a Arc<Closing>,
+    /// Fuel after which an execution is suspected to hang, in units.
+    pub(super) fuel_max: u64,
+    pub(super) hangs: &'a Hangs,
 }
 
 /// Failures of earlier rounds: another input that fails so is no news.
@@ -92,6 +96,8 @@ pub(super) struct KnownFailures {
 pub(super) struct Report {
     pub(super) testcases: Vec<NewTestcase>,
     pub(super) failures: Vec<NewFailure>,
+    /// Where the quick variant showed failures that are known, but not there.
+    keys: BTreeSet<NonZeroU64>,
     /// Testcases that were mutated, by index.
     pub(super) picks: Vec<usize>,
     pub(super) execs: u64,
@@ -102,10 +108,24 @@ pub(super) struct Report {
     /// The first execution that overran although call sites were closed.
     pub(super) witness: Option<Witness>,
     pub(super) hangs: u64,
+    pub(super) suspects: Vec<Suspect>,
+    /// Executions of which it is known what they take, that fuel, and how many of them may hang.
+    pub(super) sample: Sample,
     pub(super) at_len_max: u64,
     /// What the task showed that was not known, and its scores that were better.
     added: Added,
     scores: Scores,
+}
+
+/// How a confirmed hang ended, and the edges that it reached and no testcase has.
+pub(super) type Hung = (Outcome, Vec<u32>);
+
+/// Executions that were all made where fuel is counted: the same ones in whatever variant the others were.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sample {
+    pub(super) execs: u64,
+    pub(super) fuel: u64,
+    pub(super) hangs: u64,
 }
 
 #[derive(Debug, Default)]
@@ -125,6 +145,8 @@ pub(super) struct NewTestcase {
 pub(super) struct NewFailure {
     pub(super) input: Vec<u8>,
     pub(super) outcome: Outcome,
+    /// Edges that it reached and no testcase had.
+    pub(super) edges: Vec<u32>,
     key: Option<NonZeroU64>,
 }
 
@@ -170,7 +192,9 @@ impl Workers {
                     Some(worker) if worker.fits(variants) => worker,
                     old => Worker::new(variants, old, self.life())?,
                 };
-                task(index, slot.insert(worker))
+                let worker = slot.insert(worker);
+                worker.set_fuel_max(u64::MAX);
+                task(index, worker)
             };
             // What was interrupted says nothing, nor why it could not be executed.
             let result = result();
@@ -200,14 +224,17 @@ impl Workers {
         self.pool.install(job)
     }
 
-    /// Executes `inputs` in the variant that decides, and returns how each ended, in order; `None` if that was aborted.
+    /// Executes `inputs` in the variant that decides, with `fuel_max` units of fuel if the settings don't say fewer, and returns how each ended, in order; `None` if that was aborted.
     ///
     /// # Errors
     ///
     /// If the host fails.
-    pub fn outcomes(&self, target: &Arc<Target>, inputs: &[Vec<u8>]) -> Result<Option<Vec<Outcome>>> {
+    pub fn outcomes(&self, target: &Arc<Target>, inputs: &[Vec<u8>], fuel_max: u64) -> Result<Option<Vec<Outcome>>> {
         let variants = Variants::of(target.clone());
-        self.run(&variants, inputs.len() as u64, |task, worker| worker.quick.run(&inputs[usize::try_from(task)?]))
+        self.run(&variants, inputs.len() as u64, |task, worker| {
+            worker.set_fuel_max(fuel_max);
+            worker.quick.run(&inputs[usize::try_from(task)?])
+        })
     }
 
     /// As [`Workers::outcomes`] for a target that draws its input: executes streams by their rules, and gives the canonical traces as well.
@@ -298,15 +325,54 @@ impl Worker {
         Ok(Self { life, quick, metered, judge: Judge::new(), input: Vec::new(), rule: Rule::default() })
     }
 
+    /// From now on executions may take so much fuel.
+    fn set_fuel_max(&mut self, fuel_max: u64) {
+        self.quick.set_fuel_max(fuel_max);
+        if let Some(metered) = &mut self.metered {
+            metered.set_fuel_max(fuel_max);
+        }
+    }
+
+    /// As [`Worker::execute`], where fuel is counted: says what executions take.
+    pub(super) fn execute_sample(&mut self, variants: &Variants, known: Known<'_>, report: &mut Report) -> Result<()> {
+        let executor = deciding(&mut self.quick, &mut self.metered, variants, &self.life)?;
+        executor.set_closing(known.closing);
+        executor.set_fuel_max(known.fuel_max);
+        let outcome = self.life.run(executor, &self.input, &self.rule)?;
+        report.counts(&self.input, variants);
+        report.sample.execs += 1;
+        report.sample.fuel += executor.observation().fuel();
+        report.sample.hangs += u64::from(matches!(outcome, Outcome::Hang(_)));
+        report.witness(&outcome, &self.input, self.rule);
+        report.decided(executor, &self.input, (outcome, None), known);
+        Ok(())
+    }
+
+    /// Executes a suspect with all of the fuel. Returns what it brought; and if it hangs how, and what it reached.
+    pub(super) fn confirm(
+        &mut self,
+        variants: &Variants,
+        known: Known<'_>,
+        input: &[u8],
+    ) -> Result<(Report, Option<Hung>)> {
+        let mut report = Report::default();
+        let executor = deciding(&mut self.quick, &mut self.metered, variants, &self.life)?;
+        executor.set_fuel_max(u64::MAX);
+        let outcome = self.life.run(executor, input, &Rule::default())?;
+        let hang = matches!(outcome, Outcome::Hang(_)).then(|| (outcome.clone(), new_edges(executor, known.seen)));
+        let known = Known { fuel_max: variants.metered.settings.fuel_max, ..known };
+        report.decided(executor, input, (outcome, None), known);
+        Ok((report, hang))
+    }
+
     /// Executes `self.input` by `self.rule` and reports what is new. Of a choice stream the canonical form is reported, which needs no rule.
     ///
     /// Returns the fuel that it took, in variants that have fuel.
     pub(super) fn execute(&mut self, variants: &Variants, known: Known<'_>, report: &mut Report) -> Result<u64> {
         self.quick.set_closing(known.closing);
+        self.quick.set_fuel_max(known.fuel_max);
         let outcome = self.life.run(&mut self.quick, &self.input, &self.rule)?;
-        report.execs += 1;
-        report.input_bytes += self.input.len() as u64;
-        report.at_len_max += u64::from(self.input.len() == variants.metered.settings.input_bytes_max as usize);
+        report.counts(&self.input, variants);
         let observation = self.quick.observation();
         let fuel = observation.fuel();
         let mut key = None;
@@ -348,6 +414,7 @@ impl Worker {
         } else {
             let metered = deciding(&mut self.quick, &mut self.metered, variants, &self.life)?;
             metered.set_closing(known.closing);
+            metered.set_fuel_max(known.fuel_max);
             (self.life.run(metered, &self.input, &self.rule)?, &*metered)
         };
         report.witness(&outcome, &self.input, self.rule);
@@ -391,6 +458,8 @@ impl Worker {
     ) -> Result<Option<NewTestcase>> {
         let executor = deciding(&mut self.quick, &mut self.metered, variants, &self.life)?;
         let mut best = None;
+        executor.set_fuel_max(known.fuel_max);
+        let suspected = known.fuel_max < variants.metered.settings.fuel_max;
         trim(input, execs_max, |candidate| {
             report.execs += 1;
             report.input_bytes += candidate.len() as u64;
@@ -401,8 +470,10 @@ impl Worker {
                     best = Some((Profile::of(observation), observation.fuel(), Scores::of(observation)));
                     return Ok(Trimmed::Still);
                 }
+                // What is worth a look is met again.
+                Outcome::Hang(_) if suspected => {}
                 Outcome::Crash(_) | Outcome::Hang(_) | Outcome::OutOfMemory(_) => {
-                    report.fail(candidate, outcome, None, known.failures);
+                    report.fail(candidate, (outcome, None), executor, known);
                 }
                 Outcome::Ok | Outcome::Rejected | Outcome::Overrun | Outcome::Interrupted => {}
             }
@@ -449,7 +520,7 @@ impl Worker {
             let canonical = trace.clone().canonical();
             let input = encode(&canonical.choices);
             if outcome != Outcome::Ok {
-                report.fail(&input, outcome, None, known.failures);
+                report.fail(&input, (outcome, None), executor, known);
                 return Ok(None);
             }
             let (profile, scores) = (Profile::of(observation), Scores::of(observation));
@@ -525,8 +596,11 @@ impl Report {
             Outcome::Rejected | Outcome::Overrun => self.no_case(&outcome),
             // Who interrupts what has fuel ends the round.
             Outcome::Interrupted => {}
+            Outcome::Hang(_) if known.fuel_max < target.settings.fuel_max => {
+                self.suspect(executor, &input, outcome, known);
+            }
             Outcome::Crash(_) | Outcome::Hang(_) | Outcome::OutOfMemory(_) => {
-                self.fail(&input, outcome, key, known.failures);
+                self.fail(&input, (outcome, key), executor, known);
             }
         }
     }
@@ -545,15 +619,53 @@ impl Report {
         self.rejected += u64::from(!overrun);
     }
 
-    /// Reports a failure unless it is known.
-    fn fail(&mut self, input: &[u8], outcome: Outcome, key: Option<NonZeroU64>, known: &KnownFailures) {
-        self.hangs += u64::from(matches!(outcome, Outcome::Hang(_)));
-        let is_known =
-            known.outcomes.contains(&outcome) || self.failures.iter().any(|failure| failure.outcome == outcome);
-        if !is_known && self.failures.len() < TASK_FAILURES_MAX {
-            self.failures.push(NewFailure { input: input.to_vec(), outcome, key });
+    /// Counts the execution of an input.
+    fn counts(&mut self, input: &[u8], variants: &Variants) {
+        self.execs += 1;
+        self.input_bytes += input.len() as u64;
+        self.at_len_max += u64::from(input.len() == variants.metered.settings.input_bytes_max as usize);
+    }
+
+    /// Reports that an execution may hang, unless there is no use in finding that out.
+    fn suspect(&mut self, executor: &Executor, input: &[u8], outcome: Outcome, known: Known<'_>) {
+        let mut edges = new_edges(executor, known.seen);
+        edges.retain(|&edge| !known.hangs.has_edge(edge));
+        let chosen = suspects::is_chosen(input, known.fuel_max, executor.target().settings.fuel_max);
+        if chosen || !edges.is_empty() || !known.hangs.is_known(&outcome) {
+            self.suspects.push(Suspect { outcome, edges, chosen, origin: None });
         }
     }
+
+    /// Reports a failure unless it is known.
+    fn fail(
+        &mut self,
+        input: &[u8],
+        (outcome, key): (Outcome, Option<NonZeroU64>),
+        executor: &Executor,
+        known: Known<'_>,
+    ) {
+        self.hangs += u64::from(matches!(outcome, Outcome::Hang(_)));
+        let is_known = known.failures.outcomes.contains(&outcome)
+            || self.failures.iter().any(|failure| failure.outcome == outcome);
+        if is_known {
+            // Of hangs the key says only where they were interrupted.
+            self.keys.extend(key.filter(|_| !matches!(outcome, Outcome::Hang(_))));
+        } else if self.failures.len() < TASK_FAILURES_MAX {
+            let edges = new_edges(executor, known.seen);
+            self.failures.push(NewFailure { input: input.to_vec(), outcome, edges, key });
+        }
+    }
+}
+
+/// Edges that the last execution reached and no testcase has.
+fn new_edges(executor: &Executor, seen: &Seen) -> Vec<u32> {
+    let mut edges = Vec::new();
+    executor.observation().edges(|edge, _| {
+        if !seen.has_edge(edge) {
+            edges.push(edge);
+        }
+    });
+    edges
 }
 
 impl KnownFailures {
@@ -563,6 +675,13 @@ impl KnownFailures {
             self.outcomes.insert(failure.outcome.clone());
             // Of hangs the key says only where they were interrupted.
             self.keys.extend(failure.key.filter(|_| !matches!(failure.outcome, Outcome::Hang(_))));
+        }
+    }
+
+    /// From the next round on, what the quick variant showed so is no news, as its outcome was none.
+    pub(super) fn learn_keys(&mut self, report: &Report) {
+        if self.keys.len() < KNOWN_MAX {
+            self.keys.extend(&report.keys);
         }
     }
 

@@ -27,11 +27,15 @@ pub struct AdviceFacts {
     pub input_bytes_max: u64,
     /// Edges reached.
     pub edges: u64,
+    /// Different failures.
+    pub failures: u64,
     /// Executions when the last new edge was reached.
     pub last_new_edge_execs: u64,
     /// Corpus entries.
     pub corpus: u64,
-    /// Executions that ran out of fuel.
+    /// Executions of which it is known what they took.
+    pub sampled: u64,
+    /// How many of these took so much that they may hang.
     pub hangs: u64,
     /// Fuel used, in the executions for which it is known by function; 0 if it isn't.
     pub fuel: u64,
@@ -118,7 +122,7 @@ impl Advisor {
 impl Topic {
     fn remark(self, facts: &AdviceFacts) -> Option<String> {
         match self {
-            Self::Deaf => (facts.execs >= EXECS_UNTIL_DEAF && facts.corpus <= 1).then(|| {
+            Self::Deaf => (facts.execs >= EXECS_UNTIL_DEAF && facts.corpus <= 1 && facts.failures == 0).then(|| {
                 "every input takes the same path: the target may not read its input this way; `fuzzbox inspect` shows \
                  how it is called; --entry names another export, and after `--` an argument with `@@` is a file with the input"
                     .to_owned()
@@ -143,11 +147,11 @@ impl Topic {
                     size(facts.input_bytes_max)
                 )
             }),
-            Self::Hangs => is_share(facts.hangs, facts.execs, 5).then(|| {
+            Self::Hangs => is_share(facts.hangs, facts.sampled, 5).then(|| {
                 format!(
-                    "{} of all inputs run out of fuel, which takes most of the time; set the limit with --fuel-max, or \
-                     shorten inputs with --input-bytes-max",
-                    percent(facts.hangs, facts.execs)
+                    "{} of all inputs take far more fuel than any testcase, which takes most of the time; set the limit with \
+                     --fuel-max, or shorten inputs with --input-bytes-max",
+                    percent(facts.hangs, facts.sampled)
                 )
             }),
             Self::Hottest => {
@@ -211,6 +215,7 @@ mod tests {
             rejected: 89_999,
             overruns: 49_999,
             at_size_limit: 49_999,
+            sampled: 100_000,
             hangs: 4_999,
             hottest: Some(("parse".to_owned(), 799_999)),
             ..facts()
@@ -225,6 +230,7 @@ mod tests {
             rejected: 1_900_000,
             overruns: 1_000_000,
             at_size_limit: 1_000_000,
+            sampled: 2_000_000,
             hangs: 200_000,
             hottest: Some(("crc32".to_owned(), 900_000)),
             ..facts()
@@ -234,7 +240,7 @@ mod tests {
             "the harness rejects 95 %",
             "50 % of all executions draw more",
             "50 % of all inputs are at the size",
-            "10 % of all inputs run",
+            "10 % of all inputs take",
             "`crc32` takes 90 %",
             "no new edge in the last 1.91 M",
         ];

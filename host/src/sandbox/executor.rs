@@ -50,6 +50,8 @@ pub struct Executor {
     closing: Arc<Closing>,
     /// An execution happened since the state was restored.
     dirty: bool,
+    /// Fuel that an execution may take, in units.
+    fuel_max: u64,
 }
 
 /// An instance with all that is needed to run and to restore it.
@@ -73,6 +75,8 @@ struct Kept {
     instance: Instance,
     /// The guest was called after an execution, in a way that can't be undone.
     spent: bool,
+    /// What the last execution might take.
+    fuel_max: u64,
 }
 
 /// How an input is executed.
@@ -193,7 +197,14 @@ impl Executor {
         let gate = Arc::default();
         watch(Interrupter::new(&gate));
         let instance = with_room(target.variant.stack_bytes(), || Kept::new(target, &gate))?;
-        Ok(Self { instance, target: target.clone(), gate, closing: Arc::default(), dirty: false })
+        Ok(Self {
+            instance,
+            target: target.clone(),
+            gate,
+            closing: Arc::default(),
+            dirty: false,
+            fuel_max: target.settings.fuel_max,
+        })
     }
 
     /// A handle to interrupt executions with, from any thread; of use for as long as the executor lives.
@@ -243,6 +254,11 @@ impl Executor {
         }
     }
 
+    /// From now on an execution may take so many units of fuel, if the settings don't say fewer. It has no meaning in variants without fuel.
+    pub fn set_fuel_max(&mut self, fuel_max: u64) {
+        self.fuel_max = fuel_max.min(self.target.settings.fuel_max);
+    }
+
     /// Executes `input` from whatever state the last execution left: to measure what restoring takes, and nothing else.
     ///
     /// # Errors
@@ -285,6 +301,7 @@ impl Executor {
                 self.instance.close_with(&self.closing);
             }
             self.instance.give(&self.target, input, rule, way == Way::Reporting);
+            self.instance.fuel_max = self.fuel_max;
             self.instance.run(&self.target, &self.gate, input)
         })
     }
@@ -324,8 +341,9 @@ impl Executor {
 
     /// What the last execution showed.
     pub fn observation(&self) -> Observation<'_> {
-        let Kept { store, injected, cut, lost, .. } = &self.instance;
-        Observation { target: &self.target, injected, host: store.data(), cut: *cut, lost: *lost }
+        let Kept { store, injected, cut, lost, fuel_max, .. } = &self.instance;
+        let (cut, lost, fuel_max) = (*cut, *lost, *fuel_max);
+        Observation { target: &self.target, injected, host: store.data(), cut, lost, fuel_max }
     }
 
     /// What the guest said in the last execution, which ended with `outcome`, for people. What else that execution showed is to be asked
@@ -403,6 +421,7 @@ impl Kept {
             class: None,
             instance,
             spent: false,
+            fuel_max: target.settings.fuel_max,
         })
     }
 
@@ -434,7 +453,8 @@ impl Kept {
         self.store.data_mut().given = None;
         self.snapshot.fault().clear();
         if target.variant.has_fuel() {
-            self.injected.set_fuel(target.settings.fuel_max);
+            self.injected.set_fuel(self.fuel_max);
+            self.store.data_mut().wasi.set_work_max(self.fuel_max);
         }
         if target.variant.has_trace() {
             // It was cleared with all else, unless nothing was restored.

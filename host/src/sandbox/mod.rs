@@ -83,4 +83,4 @@ pub use summary::Summary;
 pub use target::{THREAD_STACK_BYTES, Target, assemble};
 pub use thread::is_ignored;
 pub use variant::Variant;
-pub use watchdog::Watchdog;
+pub use watchdog::{Watchdog, fuel_per_second};

@@ -19,6 +19,8 @@ pub struct Observation<'a> {
     pub(super) cut: bool,
     /// The counters are not accessible.
     pub(super) lost: bool,
+    /// Fuel that there was.
+    pub(super) fuel_max: u64,
 }
 
 impl std::fmt::Debug for Observation<'_> {
@@ -88,7 +90,7 @@ impl<'a> Observation<'a> {
         if !self.target.variant.has_fuel() {
             return work;
         }
-        let guest = self.target.settings.fuel_max.saturating_add_signed(self.injected.fuel_left().saturating_neg());
+        let guest = self.fuel_max.saturating_add_signed(self.injected.fuel_left().saturating_neg());
         guest.saturating_add(work)
     }
 

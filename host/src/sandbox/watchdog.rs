@@ -3,6 +3,7 @@
 use super::interrupt::{Execution, Interrupter};
 use anyhow::{Context, Result};
 use std::hint::black_box;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -14,13 +15,27 @@ const SHARE: u32 = 16;
 /// A shorter time would interrupt what the machine merely did not get to, and cost more than it saves.
 const TIME_MIN: Duration = Duration::from_millis(5);
 
+/// Where executions hang often the watchdog looks more often than [`TIME_MIN`], but not more often than this.
+const TIME_SHORTEST: Duration = Duration::from_micros(200);
+/// What it takes to look once, about.
+const LOOK_COST: Duration = Duration::from_micros(10);
+/// It decides how often it looks by the interruptions of so long a time.
+const ADAPT_EVERY: Duration = Duration::from_millis(50);
+
 /// Interrupts each execution that takes twice its time, and none that takes less than it.
+///
+/// Its time is shorter the more it has to interrupt, down to what executions are [expected](Watchdog::expect) to take: each that hangs costs one and a
+/// half times of it, and each look costs something as well.
 ///
 /// An interruption is no verdict: that is for a variant with fuel, which depends on no clock.
 #[derive(Debug)]
 pub struct Watchdog {
     time: Duration,
     watched: Arc<Mutex<Vec<Watched>>>,
+    /// What executions take that don't hang, at most, in nanoseconds.
+    expected: Arc<AtomicU64>,
+    /// Nanoseconds that 2^20 units of fuel take.
+    nanos: u64,
     /// Dropped to end the thread.
     _alive: Sender<()>,
 }
@@ -49,9 +64,18 @@ impl Watchdog {
         let watched = Arc::<Mutex<Vec<Watched>>>::default();
         let (alive, ended) = channel();
         let shared = watched.clone();
+        let expected = Arc::new(AtomicU64::new(u64::MAX));
+        let theirs = expected.clone();
         let thread = std::thread::Builder::new().name("watchdog".to_owned());
-        thread.spawn(move || watch(&shared, &ended, time)).context("failed to start the watchdog")?;
-        Ok(Self { time, watched, _alive: alive })
+        thread.spawn(move || watch(&shared, &ended, time, &theirs)).context("failed to start the watchdog")?;
+        let nanos = u64::try_from(fuel_time(1 << 20).as_nanos()).unwrap_or(u64::MAX);
+        Ok(Self { time, watched, expected, nanos, _alive: alive })
+    }
+
+    /// From now on executions are expected to take no more than so many units of fuel, unless they hang.
+    pub fn expect(&self, fuel: u64) {
+        let nanos = (u128::from(fuel) * u128::from(self.nanos)) >> 20;
+        self.expected.store(u64::try_from(nanos).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
     /// Watches an executor for as long as it lives.
@@ -67,17 +91,39 @@ impl Watchdog {
     }
 }
 
-fn watch(watched: &Mutex<Vec<Watched>>, ended: &Receiver<()>, time: Duration) {
+fn watch(watched: &Mutex<Vec<Watched>>, ended: &Receiver<()>, longest: Duration, expected: &AtomicU64) {
+    let (mut time, mut interrupted, mut since) = (longest, 0, Instant::now());
     while ended.recv_timeout(time) == Err(RecvTimeoutError::Timeout) {
         for Watched { interrupter, seen } in watched.lock().expect("no panic while held").iter_mut() {
             let running = interrupter.running();
             if let Some(execution) = running.filter(|_| running == *seen) {
                 // If the machine is out of mappings, so that the guest can't be stopped, it is tried again the next time.
-                let _ = interrupter.interrupt_only(execution);
+                interrupted += u32::from(interrupter.interrupt_only(execution).unwrap_or_default());
             }
             *seen = running;
         }
+        let passed = since.elapsed();
+        if passed >= ADAPT_EVERY {
+            // Twice what is expected: a variant without fuel is faster than its fuel says, but other programs take their turns.
+            let expected = Duration::from_nanos(expected.load(Ordering::Relaxed)).saturating_mul(2);
+            time = time_by(interrupted, passed).max(expected).clamp(TIME_SHORTEST.min(longest), longest);
+            (interrupted, since) = (0, Instant::now());
+        }
     }
+}
+
+/// The time for which looking and what hangs until then cost the least together, if so many were interrupted in a while.
+fn time_by(interrupted: u32, passed: Duration) -> Duration {
+    // With h hangs a second, looking every t takes LOOK_COST / t + 1.5 h t of each second.
+    let rate = f64::from(interrupted) / passed.as_secs_f64();
+    let seconds = (LOOK_COST.as_secs_f64() / (1.5 * rate)).sqrt();
+    Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+}
+
+/// About how many units of fuel code takes in a second on this machine.
+pub fn fuel_per_second() -> f64 {
+    const UNITS: u64 = 1 << 30;
+    UNITS as f64 / fuel_time(UNITS).as_secs_f64()
 }
 
 /// About the time that so many units of fuel take on this machine.
@@ -104,6 +150,14 @@ fn fuel_time(units: u64) -> Duration {
 mod tests {
     use super::*;
     use crate::sandbox::Settings;
+
+    #[test]
+    fn the_watchdog_looks_more_often_the_more_hangs() {
+        let second = Duration::from_secs(1);
+        assert_eq!(time_by(0, second), Duration::MAX);
+        let times: Vec<_> = [1, 10, 1000].map(|hangs| time_by(hangs, second)).into();
+        assert!(times.is_sorted_by(|a, b| a > b) && times[0] < Duration::from_millis(10), "{times:?}");
+    }
 
     #[test]
     fn the_time_is_in_proportion_to_the_fuel() {

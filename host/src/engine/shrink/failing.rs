@@ -22,6 +22,8 @@ pub struct Failing<'a> {
     pub workers: &'a Workers,
     /// Which failure it is.
     pub signature: &'a str,
+    /// Fuel that an execution of plain bytes may take, in units, if the settings don't say less.
+    pub fuel_max: u64,
     /// The signature of an outcome that is a failure.
     pub signature_of: &'a (dyn Fn(&Outcome) -> String + Sync),
 }
@@ -71,7 +73,7 @@ impl Failing<'_> {
 impl PlainSubject for Failing<'_> {
     fn attempt_all(&self, inputs: &[Vec<u8>]) -> Result<Vec<Verdict>> {
         // Without outcomes it was aborted, and ends early.
-        let outcomes = self.workers.outcomes(self.target, inputs)?.unwrap_or_default();
+        let outcomes = self.workers.outcomes(self.target, inputs, self.fuel_max)?.unwrap_or_default();
         Ok(outcomes.iter().map(|outcome| self.verdict(outcome)).collect())
     }
 

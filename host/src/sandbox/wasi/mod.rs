@@ -268,6 +268,11 @@ impl Wasi {
         self.work
     }
 
+    /// From now on an execution's calls may be so much work.
+    pub fn set_work_max(&mut self, work_max: u64) {
+        self.work_max = work_max;
+    }
+
     /// Counts the work of a call that moved `bytes`.
     fn charge(&mut self, bytes: u64) -> Result<(), Exhausted> {
         self.work += CALL_WORK + bytes / 8;
