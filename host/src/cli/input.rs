@@ -101,6 +101,8 @@ pub(super) fn resolve(store: &Store, prefix: &str) -> Result<Vec<Match>, Fault> 
 /// The one thing in the store that `prefix` means.
 pub(super) fn one_match(store: &Store, prefix: &str) -> Result<Match, Fault> {
     let mut matches = resolve(store, prefix)?;
+    // What a finding is does not depend on the name that its target has.
+    matches.dedup_by(|b, a| matches!((a, b), (Match::Finding { id: a, .. }, Match::Finding { id: b, .. }) if a == b));
     match matches.len() {
         0 => Err(anyhow!("nothing in the store `{}` has a hash that begins with `{prefix}`", shown(store.root())))
             .blame_user(),
