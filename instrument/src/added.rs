@@ -7,8 +7,10 @@
 //! function F + 3  restores them
 //! function F + 4  the recorders, which write the trace
 //! ...
+//! function ...    those that know where the annex of a memory is
 //! function ...    the guest protocol, if the module speaks it
 //! table T         the trap table, with one element
+//! table T + 1     that of the function which grows a memory that has an annex
 //! global G, ...   what was saved, one for each mutable global
 //! ```
 
@@ -20,6 +22,7 @@ use wasm_encoder::{
 };
 use wasmparser::ValType;
 
+use crate::annex::Annex;
 use crate::counters::reserved;
 use crate::instrument::{Draws, Injected, Options};
 use crate::layout;
@@ -42,6 +45,8 @@ pub(crate) struct Added {
     pub(crate) globals: Option<Globals>,
     /// The functions that record, if something is recorded.
     pub(crate) recorders: Option<Recorders>,
+    /// What knows where the annex of a memory is, if one may have it.
+    pub(crate) annex: Option<Annex>,
     /// The functions that take the place of imports.
     pub(crate) protocol: Option<Linked>,
 }
@@ -76,8 +81,12 @@ impl Added {
                 saved: survey.globals,
             }),
             recorders: (options.compares || options.spans).then(|| Recorders::new(function())),
+            annex: None,
             protocol: None,
         };
+        let table = survey.tables + u32::from(added.traps.is_some());
+        let first = survey.names.len() as u32 + added.functions(survey);
+        let added = Added { annex: Annex::new(survey, options, table, first), ..added };
         let protocol = !survey.protocol.is_empty() && options.draws != Draws::Imported;
         let first = survey.names.len() as u32 + added.functions(survey);
         let protocol = protocol.then(|| {
@@ -91,6 +100,7 @@ impl Added {
     pub(crate) fn functions(&self, survey: &Survey<'_>) -> u32 {
         self.plain_functions()
             + self.recorders.map_or(0, |_| Recorders::COUNT)
+            + self.annex.map_or(0, |annex| annex.functions(survey))
             + self.protocol.map_or(0, |protocol| protocol.count(&survey.protocol))
     }
 
@@ -105,7 +115,8 @@ impl Added {
         if self.functions(survey) > 0 {
             types.push((&[], &[]));
         }
-        for ty in self.other_types(survey) {
+        let host = self.annex.map(|_| Annex::host_type());
+        for ty in self.other_types(survey).into_iter().chain(host) {
             if !types.contains(&ty) {
                 types.push(ty);
             }
@@ -113,10 +124,18 @@ impl Added {
         types
     }
 
+    /// The index of one of these types.
+    fn type_index(&self, types: &[Types], ty: Types) -> u32 {
+        let number = types.iter().position(|&other| other == ty).expect("these are the types of all");
+        self.plain_type + number as u32
+    }
+
     /// The types of the functions that are not plain, in order.
     fn other_types(&self, survey: &Survey<'_>) -> Vec<Types> {
         let recorders = self.recorders.iter().flat_map(|_| Recorders::types());
-        recorders.chain(self.protocol.iter().flat_map(|protocol| protocol.types(&survey.protocol))).collect()
+        let annex = self.annex.iter().flat_map(|annex| annex.types(survey));
+        let protocol = self.protocol.iter().flat_map(|protocol| protocol.types(&survey.protocol));
+        recorders.chain(annex).chain(protocol).collect()
     }
 
     /// The functions' types.
@@ -127,8 +146,7 @@ impl Added {
         }
         let types = self.types(survey);
         for ty in self.other_types(survey) {
-            let number = types.iter().position(|&other| other == ty).expect("these are the types of all");
-            section.function(self.plain_type + number as u32);
+            section.function(self.type_index(&types, ty));
         }
         section
     }
@@ -156,19 +174,26 @@ impl Added {
             }));
         }
         bodies.extend(injected.trace.iter().flat_map(|trace| Recorders::bodies(survey, trace)));
+        if let Some(annex) = self.annex {
+            let host = self.type_index(&self.types(survey), Annex::host_type());
+            bodies.extend(annex.bodies(survey, host));
+        }
         if let Some(protocol) = self.protocol {
             bodies.extend(protocol.code(survey, self)?);
         }
         Ok(bodies)
     }
 
-    /// The trap table.
+    /// The tables for the host's functions.
     pub(crate) fn tables(&self) -> TableSection {
         let mut section = TableSection::new();
         let ty =
             TableType { element_type: RefType::FUNCREF, table64: false, minimum: 1, maximum: Some(1), shared: false };
         if let Some(Traps { nothing, .. }) = self.traps {
             section.table_with_init(ty, &ConstExpr::ref_func(nothing));
+        }
+        if self.annex.is_some() {
+            Annex::table(&mut section);
         }
         section
     }

@@ -118,6 +118,31 @@ impl<'b> Code<'b> {
         }
     }
 
+    /// Puts on the stack, in 64 bits, how many pages the host has hidden from the guest.
+    pub(crate) fn hidden(&mut self) {
+        let hidden = self.cell(layout::HIDDEN.into(), 3);
+        self.i32_const(0).i64_load(hidden);
+    }
+
+    /// Hides fewer pages, by the number in a local.
+    pub(crate) fn show(&mut self, local: u32) {
+        let hidden = self.cell(layout::HIDDEN.into(), 3);
+        self.i32_const(0).i32_const(0).i64_load(hidden).local_get(local).i64_sub().i64_store(hidden);
+    }
+
+    /// Puts on the stack, in 64 bits, where the annex begins.
+    pub(crate) fn annex(&mut self) {
+        let annex = self.cell(layout::ANNEX.into(), 3);
+        self.i32_const(0).i64_load(annex);
+    }
+
+    /// Traps as an access outside of a memory does.
+    pub(crate) fn out_of_bounds(&mut self) {
+        // The injected memory never has 4 GiB.
+        let nowhere = self.cell(u32::MAX.into(), 0);
+        self.i32_const(0).i32_load8_u(nowhere).drop();
+    }
+
     /// Loads from the page that a watchdog can take away.
     pub(crate) fn poll(&mut self) {
         let poll = self.cell(layout::POLL.into(), 0);

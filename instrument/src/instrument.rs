@@ -57,6 +57,10 @@ pub struct Options {
     /// Whether compilers are kept from knowing how long a `memory.copy` is: for hosts that make pages inaccessible in the
     /// middle of a memory.
     pub hide_lengths: bool,
+    /// The memory, if any, of which a host may make more than the guest knows: an annex beyond all that the guest's part can grow to,
+    /// for what it gives the guest. Then `memory.size` and `memory.grow` are about the guest's part, and nobody gets at
+    /// what lies between. See [`Injected::annex`]. Shared memories have none.
+    pub annex: Option<u32>,
     /// Whether function entry and exit are recorded.
     pub spans: bool,
     /// How many bytes the trace takes, if something is recorded: what doesn't fit is lost. At most
@@ -125,6 +129,7 @@ impl Options {
             traps: false,
             compares: false,
             hide_lengths: false,
+            annex: None,
             spans: false,
             trace_bytes: TRACE_BYTES,
             draws: Draws::Imported,
@@ -186,6 +191,8 @@ pub struct Injected {
     /// module's code. For when it interrupts other code: after every bulk operator, growth and direct call of an imported function there is a load from the
     /// page that starts at [`layout::POLL`](crate::layout::POLL), which the host can make inaccessible.
     pub stop: Option<u32>,
+    /// How to make the annex of a memory, if [`Options::annex`] asked for that.
+    pub annex: Option<AnnexPlace>,
     /// Where the trace is, if something is recorded: a range of bytes. [`Instrumented::trace`] reads it.
     pub trace: Option<Range<u32>>,
     /// Where the area of the choice stream is, if the module speaks the guest protocol and its imports were replaced: a range of bytes.
@@ -196,6 +203,23 @@ pub struct Injected {
     /// The functions of the protocol that the module imports, each with the name under which what replaces it is exported: for
     /// who calls the import otherwise than by a call in the module's code, which is not replaced.
     pub protocol_exports: Vec<(&'static str, String)>,
+}
+
+/// What a host has to know to make an [annex](Options::annex), as follows. It chooses where the annex begins, above all that the guest's
+/// part will ever grow to and at a page; grows the memory, whose own maximum is gone, up to the end of the annex; makes inaccessible what lies between; puts a
+/// function into the table; and writes [`layout::HIDDEN`](crate::layout::HIDDEN) and [`layout::ANNEX`](crate::layout::ANNEX).
+/// From then on it is that function which is asked for growth.
+///
+/// What is inaccessible is so for the host too: `memory.copy` and the like never go there, and its own functions must not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnnexPlace {
+    /// The memory's index.
+    pub memory: u32,
+    /// How many pages the module lets it have at most, if it says so.
+    pub maximum: Option<u64>,
+    /// The name of the table for the function that grows the guest's part: it takes a number of pages, an `i64`, and gives 1 if the
+    /// guest has got them, else 0, an `i32`. It need not heed the maximum.
+    pub table_export: String,
 }
 
 /// Names of the exports that were added so that the host can save and restore all state of an instance: all memories

@@ -1,9 +1,9 @@
 //! Where things are in the injected memory, in bytes from its start; all values are little-endian.
 //!
 //! ```text
-//! 0        8 9 ...  14    16      20       24      32        36  64 KiB      128 KiB
-//! | fuel   |o|w|g|d|m|s|l| used  | depth  | lost  | calls   | 0 | poll      | counter 0 | counter 1 | ... | trace ...
-//!   i64     u8 flags       u32     u32      u64     u32           u8          u32         u32
+//! 0        8 9 ...  14    16      20       24      32      40  48       56      64 KiB   128 KiB
+//! | fuel   |o|w|g|d|m|s|l| used  | depth  | lost  | calls | 0 | hidden | annex | poll   | counter 0 | counter 1 | ... | trace ...
+//!   i64     u8 flags       u32     u32      u64     u32         u64      u64     u8       u32         u32
 //! ```
 //!
 //! The trace, if there is one, starts a page of 64 KiB behind the counters; [`Injected::trace`](crate::Injected::trace)
@@ -89,6 +89,17 @@ pub const CALLED_SLOT_BYTES: u32 = 64;
 
 /// How many parameters a slot has room for.
 pub const CALLED_PARAMS: u32 = 7;
+
+/// How many pages of the guest's memory are not the guest's, a `u64`: those of the [annex](ANNEX), and those between. `memory.size` is by so
+/// many less than the memory's length. The host writes it when it makes the annex; growth makes it less.
+pub const HIDDEN: u32 = 56;
+
+/// Where the annex of the guest's memory begins, a `u64` in bytes; 0 as long as there is none. See
+/// [`Options::annex`](crate::Options::annex).
+pub const ANNEX: u32 = 64;
+
+/// The cells of the annex.
+pub const ANNEX_CELLS: Range<u32> = HIDDEN..ANNEX + 8;
 
 /// The most bytes that a trace can take: 1 GiB.
 pub const TRACE_BYTES_MAX: u32 = 1 << 30;

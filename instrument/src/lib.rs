@@ -28,6 +28,7 @@
 //! What this crate does not do: it runs nothing, and knows no engine. It refuses by name what it can't rewrite.
 
 mod added;
+mod annex;
 mod called;
 mod cfg;
 mod claims;
@@ -61,7 +62,7 @@ pub use component::{ComponentModule, InstrumentedComponent, component_features, 
 pub use counters::{CounterMap, Counters, CountsBuffer, FunctionCounters, Left};
 pub use edges::{Edge, EdgeKind, EdgeMap, EdgeSet};
 pub use floats::shows_float_bits;
-pub use instrument::{Draws, Injected, Instrumented, Options, StateExports, instrument};
+pub use instrument::{AnnexPlace, Draws, Injected, Instrumented, Options, StateExports, instrument};
 pub use legacy::{Translated, translate_legacy_exceptions};
 pub use link::{
     Addresses, ComponentFunction, ComponentImport, ComponentLift, Linked, Takes, is_component, link_component,

@@ -72,6 +72,8 @@ pub(crate) struct Survey<'a> {
     pub(crate) memories: u32,
     /// The memories.
     pub(crate) memory_types: Vec<MemoryType>,
+    /// Names of those that are imported: the first.
+    pub(crate) memory_imports: Vec<(&'a str, &'a str)>,
     /// Size of the table index space.
     pub(crate) tables: u32,
     /// Size of the global index space.
@@ -123,6 +125,7 @@ struct Reader<'a> {
     types: Vec<Option<FuncType>>,
     /// Module, name, and index of the type.
     imports: Vec<(&'a str, &'a str, u32)>,
+    memory_imports: Vec<(&'a str, &'a str)>,
     referenced: Vec<u32>,
     exports: Vec<(u32, &'a str)>,
     /// What stands between `fuzzbox` and `:` in export names.
@@ -147,6 +150,9 @@ impl<'a> Reader<'a> {
                     let import = import?;
                     if let TypeRef::Func(ty) | TypeRef::FuncExact(ty) = import.ty {
                         self.imports.push((import.module, import.name, ty));
+                    }
+                    if let TypeRef::Memory(_) = import.ty {
+                        self.memory_imports.push((import.module, import.name));
                     }
                 }
             }
@@ -227,6 +233,7 @@ impl<'a> Reader<'a> {
             type_indices,
             memories: types.memory_count(),
             memory_types: (0..types.memory_count()).map(|index| types.memory_at(index)).collect(),
+            memory_imports: self.memory_imports,
             tables: types.table_count(),
             globals: types.global_count(),
             low_is_free: self.low.are_free() && types.memory_count() > 0 && !types.memory_at(0).memory64,

@@ -38,6 +38,13 @@ fn scripts_run_the_same_in_the_traced_variant() {
     run_all(OptLevel::None, Offsets::All, &Options::traced());
 }
 
+#[test]
+fn scripts_run_the_same_with_a_memory_that_could_have_an_annex() {
+    let mut options = Options::default();
+    options.annex = Some(0);
+    run_all(OptLevel::None, Offsets::All, &options);
+}
+
 fn run_all(opt_level: OptLevel, offsets: Offsets, options: &Options) {
     let engine = engine(opt_level, |config| {
         config.max_wasm_stack(1 << 20).memory_reservation(1 << 24).memory_guard_size(1 << 16);

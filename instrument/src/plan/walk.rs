@@ -149,6 +149,9 @@ impl Walk<'_, '_> {
         let block = self.graph.block_now();
         self.graph.operator(operator, self.at, self.end)?;
         self.call_instead(operator, live)?;
+        if live {
+            self.probe(Place::Instead, |probes, site| probes.instead(operator, site))?;
+        }
         self.count(operator, flow, live, operands[0])?;
         if self.frames.len() == 0 {
             self.probe(Place::Before, |probes, site| probes.leave(site))?;
@@ -409,6 +412,7 @@ impl Walk<'_, '_> {
         if start < end {
             self.edit(match place {
                 Place::Before => Change::InsertBefore { start, end },
+                Place::Instead => Change::InsertInstead { start, end },
                 Place::After => Change::InsertAfter { start, end },
             });
         }

@@ -4,6 +4,7 @@
 //! leaves the operands on the stack as they are, so probes don't know of each other. Adding an instrumentation is adding
 //! a file here, a line in [`Probes::new`] and a switch in [`Options`].
 
+mod annex;
 mod arguments;
 mod calls;
 mod comparers;
@@ -43,6 +44,12 @@ pub(crate) trait Probe: Send {
 
     /// Before an operator, whose operands lie on the stack.
     fn before(&mut self, _operator: &Operator<'_>, _site: &mut Site<'_, '_>) -> Result<()> {
+        Ok(())
+    }
+
+    /// In the place of an operator that can be reached: what is written takes it, if anything is. One probe at most has
+    /// something to write.
+    fn instead(&mut self, _operator: &Operator<'_>, _site: &mut Site<'_, '_>) -> Result<()> {
         Ok(())
     }
 
@@ -125,6 +132,10 @@ impl Probes {
         if options.low_stores && survey.low_is_free {
             probes.push(Box::new(low_stores::LowStores));
         }
+        // Wherever an operator stops, it has been charged and recorded.
+        if let Some(added) = added.annex {
+            probes.push(Box::new(annex::Annex { added }));
+        }
         if let Some(traps) = added.traps {
             probes.push(Box::new(traps::Traps { table: traps.table, ty: added.plain_type }));
         }
@@ -137,6 +148,10 @@ impl Probes {
 
     pub(crate) fn before(&mut self, operator: &Operator<'_>, site: &mut Site<'_, '_>) -> Result<()> {
         self.probes.iter_mut().try_for_each(|probe| probe.before(operator, site))
+    }
+
+    pub(crate) fn instead(&mut self, operator: &Operator<'_>, site: &mut Site<'_, '_>) -> Result<()> {
+        self.probes.iter_mut().try_for_each(|probe| probe.instead(operator, site))
     }
 
     pub(crate) fn after(&mut self, operator: &Operator<'_>, site: &mut Site<'_, '_>) -> Result<()> {
@@ -189,10 +204,11 @@ impl Bulk {
     }
 }
 
-/// Whether code goes before an operator or after it.
+/// Whether code goes before an operator, in its place, or after it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     Before,
+    Instead,
     After,
 }
 

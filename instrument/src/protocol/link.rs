@@ -9,6 +9,7 @@ use wasmparser::{FuncType, Operator};
 use super::assembled::Assembly;
 use super::{Assembled, Imports, OWN};
 use crate::added::Added;
+use crate::annex::Helper;
 use crate::code::Code;
 use crate::plan::Draft;
 use crate::survey::Survey;
@@ -178,6 +179,12 @@ fn of_guest(name: &str, survey: &Survey<'_>, added: &Added) -> Result<Vec<u8>> {
             code.i64_extend_i32_u();
         }
     };
+    let annex = added.annex.filter(|annex| annex.is(survey, 0));
+    let looked_at = |code: &mut Code<'_>, helper| {
+        if let Some(function) = annex.and_then(|annex| annex.index(survey, helper)) {
+            code.call(function);
+        }
+    };
     match (name, guest) {
         ("stop", _) => {
             if let Some(traps) = added.traps {
@@ -215,11 +222,15 @@ fn of_guest(name: &str, survey: &Survey<'_>, added: &Added) -> Result<Vec<u8>> {
         ("copy_in", _) => {
             code.local_get(0);
             address(&mut code, 1);
-            code.local_get(2).memory_copy(injected, 0);
+            code.local_get(2);
+            looked_at(&mut code, Helper::Range { wide: [false, wide, false], first: false, second: true });
+            code.memory_copy(injected, 0);
         }
         ("copy_out", _) => {
             address(&mut code, 0);
-            code.local_get(1).local_get(2).memory_copy(0, injected);
+            code.local_get(1).local_get(2);
+            looked_at(&mut code, Helper::Range { wide: [wide, false, false], first: true, second: false });
+            code.memory_copy(0, injected);
         }
         _ => bail!("needs the unknown function {name}"),
     }

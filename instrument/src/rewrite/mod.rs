@@ -4,6 +4,7 @@
 //! no index changes. Only function bodies are written anew.
 
 mod body;
+mod limits;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -22,7 +23,7 @@ use crate::plan::FunctionPlan;
 use crate::sections::sections;
 use crate::survey::Survey;
 use crate::types::AddedTypes;
-use crate::{Injected, Options, StateExports, layout, trace};
+use crate::{AnnexPlace, Injected, Options, StateExports, layout, trace};
 
 /// The sections in the order in which a module has them.
 const ORDER: [SectionId; 13] = [
@@ -63,6 +64,10 @@ pub(crate) fn assemble(
     wasm.extend_from_slice(&Module::HEADER);
     let mut offsets = OffsetMap::default();
     let mut code = Some(code).filter(|code| code.functions > 0);
+    let (imports, memories) = match added.annex {
+        Some(annex) => limits::lifted(survey, annex, old[1], old[4])?,
+        None => (None, None),
+    };
     for (id, old) in ORDER.into_iter().zip(old) {
         if id == SectionId::Code
             && let Some(code) = code.take()
@@ -74,7 +79,10 @@ pub(crate) fn assemble(
             SectionId::Type => extended(old, &added_types(types))?,
             SectionId::Function => extended(old, &added.function_types(survey))?,
             SectionId::Table => extended(old, &added.tables())?,
-            SectionId::Memory => extended(old, &added_memory(injected))?,
+            SectionId::Import => imports.as_deref().or(old).map(Cow::from),
+            SectionId::Memory => {
+                extended(memories.as_deref().or(old), &added_memory(injected))?.map(|data| data.into_owned().into())
+            }
             SectionId::Global => extended(old, &added.saved_globals(survey)?)?,
             SectionId::Export => extended(old, &added_exports(survey, added, injected, state))?,
             _ => old.map(Cow::from),
@@ -117,6 +125,11 @@ impl Injected {
             protocol_exports: exports.map(|(import, _)| (import, name(&format!("v1:{import}")))).collect(),
             trap_table_export: added.traps.map(|_| name("traps")),
             stop: added.stop,
+            annex: added.annex.map(|annex| AnnexPlace {
+                memory: annex.memory,
+                maximum: annex.maximum(survey),
+                table_export: name("growth"),
+            }),
             trace,
         })
     }
@@ -174,6 +187,9 @@ fn added_exports(survey: &Survey<'_>, added: &Added, injected: &Injected, state:
     }
     if let Some((index, name)) = &injected.callable {
         section.export(name, ExportKind::Func, *index);
+    }
+    if let (Some(annex), Some(place)) = (added.annex, &injected.annex) {
+        section.export(&place.table_export, ExportKind::Table, annex.table);
     }
     let functions = added.protocol.iter().flat_map(|protocol| protocol.exports(&survey.protocol));
     for ((_, name), (_, function)) in injected.protocol_exports.iter().zip(functions) {

@@ -1,0 +1,323 @@
+//! A memory that is longer than the guest knows: what a host puts there lies beyond all that the guest's part can grow to.
+//!
+//! ```text
+//! 0                 size      maximum      ANNEX            length
+//! | the guest's part |          nobody's       | the annex        |
+//! ```
+//!
+//! In the module, `memory.size` is the length less the pages that are [hidden](crate::layout::HIDDEN), `memory.grow` is a call of a
+//! function that asks the host, and each bulk operator is preceded by a call of a function that sees whether its operands
+//! lie in the guest's part or in the annex. These functions give the operands back, so that code needs no locals:
+//!
+//! ```wat
+//! memory.size        memory.size           ;; less what is hidden
+//! memory.grow        call $grow            ;; (i32) -> (i32)
+//! memory.copy        call $both            ;; (i32 i32 i32) -> (i32 i32 i32), traps
+//!                    memory.copy
+//! ```
+//!
+//! Loads and stores stay as they are where pages of the memory are no smaller than those of machines: the host makes
+//! what is nobody's inaccessible. Where they are smaller, accesses are looked at as bulk operators are.
+//!
+//! Until a host has made an annex, nothing is hidden, `$grow` grows the memory, and everything is as in the module itself.
+
+use wasm_encoder::{BlockType, Encode, RefType, TableSection, TableType};
+use wasmparser::ValType::{self, I32, I64};
+
+use crate::code::Code;
+use crate::instrument::Options;
+use crate::survey::Survey;
+use crate::trace::Types;
+
+/// What the host's function takes and gives: pages, and whether the guest's part has grown by them.
+const HOST: Types = (&[I64], &[I32]);
+
+/// Pages of memory below this size, as a power of two, may be smaller than the machine's.
+const PAGE_LOG2_MIN: u32 = 16;
+
+/// The memory, and the indices of what is added for it.
+#[derive(Clone, Copy)]
+pub(crate) struct Annex {
+    /// The memory.
+    pub(crate) memory: u32,
+    /// The table with the host's function.
+    pub(crate) table: u32,
+    /// The first of the functions.
+    first: u32,
+}
+
+/// A function that is added.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Helper {
+    /// Takes the place of `memory.grow`.
+    Grow,
+    /// Sees whether an access is all right: the address; its offset and its width, of 64 bits. Gives the address.
+    Access,
+    /// Sees whether the operands of a bulk operator are: which of them are wide, whether the first is an address in the
+    /// memory, and whether the second is; the third is the length. Gives the operands.
+    Range { wide: [bool; 3], first: bool, second: bool },
+}
+
+/// Types of three operands, by which of them are wide.
+static TRIPLES: [[ValType; 3]; 8] = [
+    [I32, I32, I32],
+    [I64, I32, I32],
+    [I32, I64, I32],
+    [I64, I64, I32],
+    [I32, I32, I64],
+    [I64, I32, I64],
+    [I32, I64, I64],
+    [I64, I64, I64],
+];
+
+impl Annex {
+    /// `None` if there is to be none, or can't be: memories that are shared have none.
+    pub(crate) fn new(survey: &Survey<'_>, options: &Options, table: u32, first: u32) -> Option<Annex> {
+        let memory = options.annex?;
+        let ty = survey.memory_types.get(memory as usize)?;
+        (!ty.shared).then_some(Annex { memory, table, first })
+    }
+
+    /// Whether a memory is this one: two imports of the same name are the same.
+    pub(crate) fn is(self, survey: &Survey<'_>, memory: u32) -> bool {
+        let import = |memory: u32| survey.memory_imports.get(memory as usize);
+        memory == self.memory || import(memory).is_some_and(|name| import(self.memory) == Some(name))
+    }
+
+    /// How many pages the module says that the memory has at most, if it does.
+    pub(crate) fn maximum(self, survey: &Survey<'_>) -> Option<u64> {
+        let ours = (0..).zip(&survey.memory_types).filter(|&(memory, _)| self.is(survey, memory));
+        ours.filter_map(|(_, ty)| ty.maximum).min()
+    }
+
+    /// Whether each access is looked at.
+    pub(crate) fn has_small_pages(self, survey: &Survey<'_>) -> bool {
+        self.page_log2(survey) < PAGE_LOG2_MIN
+    }
+
+    /// Whether addresses have 64 bits.
+    pub(crate) fn is_wide(self, survey: &Survey<'_>) -> bool {
+        survey.memory_types[self.memory as usize].memory64
+    }
+
+    fn page_log2(self, survey: &Survey<'_>) -> u32 {
+        survey.memory_types[self.memory as usize].page_size_log2.unwrap_or(PAGE_LOG2_MIN)
+    }
+
+    /// The functions, in the order of their indices: for all operators there can be.
+    fn helpers(self, survey: &Survey<'_>) -> Vec<Helper> {
+        let ours = self.is_wide(survey);
+        let mut helpers = vec![Helper::Grow];
+        let mut range = |wide, first, second| {
+            let helper = Helper::Range { wide, first, second };
+            if !helpers.contains(&helper) {
+                helpers.push(helper);
+            }
+        };
+        range([ours, false, ours], true, false); // fill
+        range([ours, false, false], true, false); // init
+        range([ours, ours, ours], true, true);
+        for (other, ty) in (0..).zip(&survey.memory_types) {
+            if !self.is(survey, other) {
+                let length = ours && ty.memory64;
+                range([ours, ty.memory64, length], true, false);
+                range([ty.memory64, ours, length], false, true);
+            }
+        }
+        if !survey.protocol.is_empty() {
+            range([false, ours, false], false, true); // into the injected memory
+        }
+        if self.has_small_pages(survey) {
+            helpers.push(Helper::Access);
+        }
+        helpers
+    }
+
+    /// How many functions there are.
+    pub(crate) fn functions(self, survey: &Survey<'_>) -> u32 {
+        self.helpers(survey).len() as u32
+    }
+
+    /// A function's index; `None` if there is no such function.
+    pub(crate) fn index(self, survey: &Survey<'_>, helper: Helper) -> Option<u32> {
+        let place = self.helpers(survey).iter().position(|&other| other == helper)?;
+        Some(self.first + place as u32)
+    }
+
+    /// The functions' types, in order; some are alike.
+    pub(crate) fn types(self, survey: &Survey<'_>) -> Vec<Types> {
+        let address: &'static [ValType] = if self.is_wide(survey) { &[I64] } else { &[I32] };
+        let ty = |helper| -> Types {
+            match helper {
+                Helper::Grow => (address, address),
+                Helper::Access if self.is_wide(survey) => (&[I64, I64, I64], address),
+                Helper::Access => (&[I32, I64, I64], address),
+                Helper::Range { wide: [a, b, c], .. } => {
+                    let triple = &TRIPLES[usize::from(a) + 2 * usize::from(b) + 4 * usize::from(c)];
+                    (triple, triple)
+                }
+            }
+        };
+        self.helpers(survey).into_iter().map(ty).collect()
+    }
+
+    /// The type of the host's function.
+    pub(crate) fn host_type() -> Types {
+        HOST
+    }
+
+    /// Adds the table to a section. Nothing is in it, and nobody calls that until there is an annex.
+    pub(crate) fn table(section: &mut TableSection) {
+        section.table(TableType {
+            element_type: RefType::FUNCREF,
+            table64: false,
+            minimum: 1,
+            maximum: Some(1),
+            shared: false,
+        });
+    }
+
+    /// The functions' bodies, in order, each with its size before it. `host` is the type of the host's function.
+    pub(crate) fn bodies(self, survey: &Survey<'_>, host: u32) -> Vec<Vec<u8>> {
+        let mut body = Body { annex: self, survey, bytes: Vec::new() };
+        let bodies = self.helpers(survey).into_iter().map(|helper| {
+            body.bytes.clear();
+            match helper {
+                Helper::Grow => body.grow(host),
+                Helper::Access => body.access(),
+                Helper::Range { wide, first, second } => body.range(wide, first, second),
+            }
+            body.code().end();
+            let mut bytes = Vec::new();
+            body.bytes.len().encode(&mut bytes);
+            bytes.extend_from_slice(&body.bytes);
+            bytes
+        });
+        bodies.collect()
+    }
+}
+
+/// A body as far as it is written.
+struct Body<'a, 's> {
+    annex: Annex,
+    survey: &'a Survey<'s>,
+    bytes: Vec<u8>,
+}
+
+impl Body<'_, '_> {
+    fn code(&mut self) -> Code<'_> {
+        Code::new(&mut self.bytes, self.survey.memories)
+    }
+
+    /// Declares so many locals of 64 bits.
+    fn locals(&mut self, count: u32) {
+        1_u32.encode(&mut self.bytes);
+        count.encode(&mut self.bytes);
+        wasm_encoder::ValType::I64.encode(&mut self.bytes);
+    }
+
+    /// Puts a local on the stack, extended to 64 bits.
+    fn extended(&mut self, local: u32, wide: bool) {
+        let mut code = self.code();
+        code.local_get(local);
+        if !wide {
+            code.i64_extend_i32_u();
+        }
+    }
+
+    /// Puts the guest's pages on the stack, in 64 bits.
+    fn pages(&mut self) {
+        let Annex { memory, .. } = self.annex;
+        let wide = self.annex.is_wide(self.survey);
+        let mut code = self.code();
+        code.memory_size(memory);
+        if !wide {
+            code.i64_extend_i32_u();
+        }
+        code.hidden();
+        code.i64_sub();
+    }
+
+    /// Traps if there is an annex, and so many bytes at an address are neither in the guest's part nor behind where the annex
+    /// begins: the operator itself sees that they end where memory does. All are locals of 64 bits; the last is free.
+    fn check(&mut self, address: u32, length: u32, free: u32) {
+        let shift = self.annex.page_log2(self.survey).into();
+        let mut code = self.code();
+        code.local_get(address);
+        code.annex();
+        code.i64_lt_u().if_(BlockType::Empty);
+        self.pages();
+        let mut code = self.code();
+        code.i64_const(shift).i64_shl().local_tee(free).local_get(length).i64_lt_u();
+        code.local_get(address).local_get(free).local_get(length).i64_sub().i64_gt_u().i32_or();
+        code.if_(BlockType::Empty);
+        code.out_of_bounds();
+        code.end().end();
+    }
+
+    fn grow(&mut self, host: u32) {
+        let Annex { memory, table, .. } = self.annex;
+        let (delta, old) = (1, 2);
+        let wide = self.annex.is_wide(self.survey);
+        let refuse = |code: &mut Code<'_>| {
+            if wide {
+                code.i64_const(-1)
+            } else {
+                code.i32_const(-1)
+            };
+        };
+        self.locals(2);
+        self.extended(0, wide);
+        self.code().local_set(delta);
+        self.pages();
+        let maximum = self.annex.maximum(self.survey);
+        let mut code = self.code();
+        code.local_set(old);
+        if let Some(maximum) = maximum {
+            // What is imported can be larger from the start.
+            code.local_get(delta).i64_const(maximum.cast_signed()).local_get(old).i64_sub().i64_gt_u();
+            code.local_get(old).i64_const(maximum.cast_signed()).i64_gt_u().i32_or().if_(BlockType::Empty);
+            refuse(&mut code);
+            code.return_().end();
+        }
+        code.annex();
+        code.i64_eqz().if_(BlockType::Empty).local_get(0).memory_grow(memory).return_().end();
+        code.local_get(delta).i32_const(0).call_indirect(table, host).if_(BlockType::Empty);
+        code.show(delta);
+        code.local_get(old);
+        if !wide {
+            code.i32_wrap_i64();
+        }
+        code.return_().end();
+        refuse(&mut code);
+    }
+
+    fn access(&mut self) {
+        let (offset, width, address, free) = (1, 2, 3, 4);
+        let wide = self.annex.is_wide(self.survey);
+        self.locals(2);
+        self.extended(0, wide);
+        let mut code = self.code();
+        code.local_get(offset).i64_add().local_tee(address).local_get(offset).i64_lt_u();
+        code.if_(BlockType::Empty);
+        code.out_of_bounds();
+        code.end();
+        self.check(address, width, free);
+        self.code().local_get(0);
+    }
+
+    fn range(&mut self, wide: [bool; 3], first: bool, second: bool) {
+        let (length, address, free) = (3, 4, 5);
+        self.locals(3);
+        self.extended(2, wide[2]);
+        self.code().local_set(length);
+        for (operand, checked) in [(0, first), (1, second)] {
+            if checked {
+                self.extended(operand, wide[operand as usize]);
+                self.code().local_set(address);
+                self.check(address, length, free);
+            }
+        }
+        self.code().local_get(0).local_get(1).local_get(2);
+    }
+}

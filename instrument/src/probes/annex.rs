@@ -1,0 +1,160 @@
+//! What a guest knows of a memory that is longer than it says: see [`annex`](crate::annex).
+
+use anyhow::Result;
+use wasmparser::{MemArg, MemArgTarget, Operator, ValType};
+
+use super::low_stores::store;
+use super::{Probe, Site};
+use crate::annex::{Annex as Added, Helper};
+use crate::code::Code;
+
+pub(super) struct Annex {
+    pub(super) added: Added,
+}
+
+impl Probe for Annex {
+    fn before(&mut self, operator: &Operator<'_>, site: &mut Site<'_, '_>) -> Result<()> {
+        use Operator as O;
+        if !site.live {
+            return Ok(());
+        }
+        let is_ours = |memory: u32| self.added.is(site.survey, memory);
+        let wide = |memory: u32| site.survey.memory_types.get(memory as usize).is_some_and(|ty| ty.memory64);
+        let range = |wide, first, second| Helper::Range { wide, first, second };
+        let helper = match *operator {
+            O::MemoryFill { mem } if is_ours(mem) => range([wide(mem), false, wide(mem)], true, false),
+            O::MemoryInit { mem, .. } if is_ours(mem) => range([wide(mem), false, false], true, false),
+            O::MemoryCopy { dst_mem, src_mem } if is_ours(dst_mem) || is_ours(src_mem) => {
+                let (to, from) = (wide(dst_mem), wide(src_mem));
+                range([to, from, to && from], is_ours(dst_mem), is_ours(src_mem))
+            }
+            _ if self.added.has_small_pages(site.survey) => return self.access(operator, site),
+            _ => return Ok(()),
+        };
+        self.call(helper, site);
+        Ok(())
+    }
+
+    fn instead(&mut self, operator: &Operator<'_>, site: &mut Site<'_, '_>) -> Result<()> {
+        use Operator as O;
+        match *operator {
+            O::MemorySize { mem } if self.added.is(site.survey, mem) => {
+                let wide = self.added.is_wide(site.survey);
+                let mut code = site.code();
+                code.memory_size(mem);
+                code.hidden();
+                if wide {
+                    code.i64_sub()
+                } else {
+                    code.i32_wrap_i64().i32_sub()
+                };
+            }
+            O::MemoryGrow { mem } if self.added.is(site.survey, mem) => self.call(Helper::Grow, site),
+            // Nobody waits, but the address has to be one.
+            O::MemoryAtomicNotify { memarg } if self.is_at(&memarg, site) => {
+                site.code().drop();
+                self.notify(&memarg, site)?.i32_atomic_load(encoded(&memarg, 2)).drop().i32_const(0);
+            }
+            // This fails in any case; but first if the address is none.
+            O::MemoryAtomicWait32 { memarg } if self.is_at(&memarg, site) => {
+                site.code().drop().drop();
+                self.notify(&memarg, site)?.i32_atomic_load(encoded(&memarg, 2)).drop();
+                self.address_0(site);
+                site.code().i32_const(0).i64_const(0).memory_atomic_wait32(at_start(&memarg));
+            }
+            O::MemoryAtomicWait64 { memarg } if self.is_at(&memarg, site) => {
+                site.code().drop().drop();
+                self.notify(&memarg, site)?.i64_atomic_load(encoded(&memarg, 3)).drop();
+                self.address_0(site);
+                site.code().i64_const(0).i64_const(0).memory_atomic_wait64(at_start(&memarg));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Annex {
+    fn is_at(&self, memarg: &MemArg, site: &Site<'_, '_>) -> bool {
+        matches!(memarg.target, MemArgTarget::Memory(memory) if self.added.is(site.survey, memory))
+    }
+
+    /// Notifies nobody at the address on the stack, and leaves it: fails by what is no address but in what is nobody's.
+    fn notify<'c>(&self, memarg: &MemArg, site: &'c mut Site<'_, '_>) -> Result<Code<'c>> {
+        let ty = if self.added.is_wide(site.survey) { ValType::I64 } else { ValType::I32 };
+        let address = site.scratch(ty, 0)?;
+        let mut code = site.code();
+        code.local_tee(address).i32_const(0).memory_atomic_notify(encoded(memarg, 2)).drop().local_get(address);
+        Ok(code)
+    }
+
+    fn address_0(&self, site: &mut Site<'_, '_>) {
+        let wide = self.added.is_wide(site.survey);
+        let mut code = site.code();
+        if wide {
+            code.i64_const(0)
+        } else {
+            code.i32_const(0)
+        };
+    }
+
+    fn call(&self, helper: Helper, site: &mut Site<'_, '_>) {
+        let function = self.added.index(site.survey, helper).expect("there is a function for every operator");
+        site.code().call(function);
+    }
+
+    /// Looks at an access.
+    fn access(&self, operator: &Operator<'_>, site: &mut Site<'_, '_>) -> Result<()> {
+        let Some(memarg) = memarg(operator).filter(|memarg| self.is_at(memarg, site)) else { return Ok(()) };
+        let above: &[ValType] = match operator {
+            Operator::V128Load8Lane { .. }
+            | Operator::V128Load16Lane { .. }
+            | Operator::V128Load32Lane { .. }
+            | Operator::V128Load64Lane { .. } => &[ValType::V128],
+            Operator::MemoryAtomicNotify { .. } => &[ValType::I32],
+            Operator::MemoryAtomicWait32 { .. } => &[ValType::I32, ValType::I64],
+            Operator::MemoryAtomicWait64 { .. } => &[ValType::I64, ValType::I64],
+            _ => store(operator).map_or(&[], |(_, above)| above),
+        };
+        let locals = (1..).zip(above).map(|(number, &ty)| site.scratch(ty, number)).collect::<Result<Vec<u32>>>()?;
+        for &local in locals.iter().rev() {
+            site.code().local_set(local);
+        }
+        site.code().i64_const(memarg.offset.cast_signed()).i64_const(1 << memarg.max_align);
+        self.call(Helper::Access, site);
+        for &local in &locals {
+            site.code().local_get(local);
+        }
+        Ok(())
+    }
+}
+
+/// The same place, for an atomic operator of so many bytes, as a power of two.
+fn encoded(memarg: &MemArg, align: u32) -> wasm_encoder::MemArg {
+    let target = match memarg.target {
+        MemArgTarget::Memory(memory) => wasm_encoder::MemArgTarget::Memory(memory),
+        MemArgTarget::Array(index) => wasm_encoder::MemArgTarget::Array(index),
+    };
+    wasm_encoder::MemArg { offset: memarg.offset, align, target, ordering: None }
+}
+
+fn at_start(memarg: &MemArg) -> wasm_encoder::MemArg {
+    wasm_encoder::MemArg { offset: 0, ..encoded(memarg, memarg.max_align.into()) }
+}
+
+macro_rules! define_memarg {
+    ($(@$proposal:ident $op:ident $({ $($field:ident: $type:ty),* })? => $visit:ident ($($ann:tt)*))*) => {
+        /// Where an operator loads or stores, if it does.
+        #[allow(unused_variables)]
+        fn memarg(operator: &Operator<'_>) -> Option<MemArg> {
+            match operator {
+                $(Operator::$op $({ $($field),* })? => define_memarg!(@of $($($field $field)*)?),)*
+                _ => None,
+            }
+        }
+    };
+    (@of $field:ident memarg $($rest:ident)*) => { Some(*$field) };
+    (@of $($rest:ident)*) => { None };
+}
+
+wasmparser::for_each_operator!(define_memarg);
