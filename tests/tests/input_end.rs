@@ -9,7 +9,7 @@ fn ends_as(body: &str, kind: Option<TrapKind>) {
     let wat = format!(
         r#"(module
             (import "wasi_snapshot_preview1" "fd_write" (func $fd_write (param i32 i32 i32 i32) (result i32)))
-            (memory (export "memory") 1)
+            (memory (export "memory") 2)
             (func (export "LLVMFuzzerTestOneInput") (param i32 i32) (result i32) (local i32)
                 (local.set 2 (i32.add (local.get 0) (local.get 1)))
                 {body}

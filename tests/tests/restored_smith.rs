@@ -88,7 +88,8 @@ fn compare(seed: u64, total: &mut Total) {
     }
     let settings = Settings {
         entry: Some(entries[random.below(entries.len() as u64) as usize].clone()),
-        entry_args: EntryArgs::Numbers,
+        // Some have their input in memory.
+        entry_args: if seed.is_multiple_of(2) { EntryArgs::Auto } else { EntryArgs::Numbers },
         stub_imports: Some(if random.below(4) == 0 { Stub::Trap } else { Stub::Zero }),
         fuel_max: 300_000,
         memory_bytes_max: 64 << 20,

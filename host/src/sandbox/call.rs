@@ -6,11 +6,10 @@ use super::entry::Entry;
 use super::host::Host;
 use super::memory::Region;
 use super::parameter::Parameter;
-use super::snapshot::region_of;
 use super::target::Target;
 use anyhow::{Context, Result};
 use std::sync::Arc;
-use wasmtime::{Func, Instance, Memory, Store, TypedFunc, ValRaw};
+use wasmtime::{Func, Instance, Store, TypedFunc, ValRaw};
 
 /// The entry, bound to an instance.
 pub(super) enum Call {
@@ -120,9 +119,9 @@ impl Call {
 }
 
 impl Place {
-    /// Inputs end at offset `end` of `memory`.
-    pub(super) fn new(target: &Target, store: &Store<Host>, memory: Memory, end: usize) -> Result<Self> {
-        Ok(Self { region: region_of(target, store, memory)?, end })
+    /// Inputs end at offset `end` of a memory.
+    pub(super) fn new(region: Arc<Region>, end: usize) -> Self {
+        Self { region, end }
     }
 
     /// Makes the page of the machine that begins where inputs end inaccessible to the guest.

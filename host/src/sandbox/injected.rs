@@ -107,6 +107,14 @@ impl Injected {
         unsafe { self.region.write(layout::CALLS as usize, &[0; 4]) };
     }
 
+    /// Says how many pages of its memory the guest doesn't count, and where the annex begins, in bytes.
+    pub(super) fn set_annex(&self, hidden: u64, start: u64) {
+        for (offset, value) in [(layout::HIDDEN, hidden), (layout::ANNEX, start)] {
+            // SAFETY: no guest runs.
+            unsafe { self.region.write(offset as usize, &value.to_le_bytes()) };
+        }
+    }
+
     /// Sets the fuel for what runs next, in units.
     pub(super) fn set_fuel(&self, fuel: u64) {
         let fuel = i64::try_from(fuel).expect("limits on fuel are far below 2^63") - INIT_FUEL_MAX.cast_signed();
@@ -136,9 +144,14 @@ impl Injected {
 
     /// Clears counters and flags: what the initialisers did is no part of any execution.
     pub(super) fn forget(&self) {
-        let (start, end) = (layout::FLAGS as usize, layout::COUNTERS as usize + 4 * self.counters);
-        for offset in (start..end).step_by(FORGET_BYTES) {
-            let len = FORGET_BYTES.min(end - offset);
+        let Range { start: annex, end: behind } = layout::ANNEX_CELLS;
+        self.clear(layout::FLAGS as usize..annex as usize);
+        self.clear(behind as usize..layout::COUNTERS as usize + 4 * self.counters);
+    }
+
+    fn clear(&self, bytes: Range<usize>) {
+        for offset in bytes.clone().step_by(FORGET_BYTES) {
+            let len = FORGET_BYTES.min(bytes.end - offset);
             // SAFETY: no guest runs.
             unsafe {
                 // What was never written takes no memory, and stays so.

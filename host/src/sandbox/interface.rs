@@ -22,6 +22,8 @@ pub(super) struct Interface {
     pub(super) exports: Vec<Export>,
     /// By index, imported ones included.
     pub(super) memories: Vec<MemoryType>,
+    /// The index of the memory that pointers mean: the export `memory`, else the first; if there is one.
+    pub(super) memory: Option<u32>,
     /// By index, imported ones included.
     pub(super) tables: Vec<TableType>,
     /// Whether there are exceptions to throw.
@@ -66,6 +68,7 @@ impl Interface {
             interface.read(payload?, &mut spaces)?;
         }
         interface.has_tags = !spaces.tags.is_empty();
+        interface.memory = interface.memory.or((!interface.memories.is_empty()).then_some(0));
         Ok(interface)
     }
 
@@ -118,6 +121,9 @@ impl Interface {
                     let ty = self.get(spaces, export.kind, export.index);
                     let ty =
                         ty.with_context(|| format!("exports `{}`, which it does not have", Shortened(export.name)))?;
+                    if let ("memory", ExternalKind::Memory) = (export.name, export.kind) {
+                        self.memory = Some(export.index);
+                    }
                     self.exports.push(Export { name: export.name.to_owned(), ty });
                 }
             }
@@ -172,17 +178,9 @@ impl Interface {
         self.exports.iter().filter_map(|export| Some((&*export.name, self.function_type(export.ty)?)))
     }
 
-    /// The memory that pointers mean: the export `memory`, else the first.
-    pub(super) fn memory(&self) -> Option<MemoryType> {
-        match self.export("memory") {
-            Some(TypeRef::Memory(memory)) => Some(memory),
-            _ => self.memories.first().copied(),
-        }
-    }
-
-    /// The type of addresses in that memory.
+    /// The type of addresses in the memory that pointers mean.
     pub(super) fn addresses(&self) -> Option<ValType> {
-        self.memory().map(|memory| memory.index_type())
+        Some(self.memories.get(self.memory? as usize)?.index_type())
     }
 
     /// Whether something is imported under this name.

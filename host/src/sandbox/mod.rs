@@ -26,6 +26,7 @@
 
 #![allow(unsafe_code, reason = "linear memories and the fault handler are made here, and nowhere else")]
 
+mod annex;
 mod call;
 mod candidate;
 mod check;

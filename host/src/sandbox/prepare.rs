@@ -1,29 +1,29 @@
 //! From a new instance to one that waits for its first input.
 //!
-//! In this order: initialisers, growth of the heap, a place for the input, the warm-up run. The snapshot is taken after
+//! In this order: initialisers, with a place for the input in between, growth of the heap, the warm-up run. The snapshot is taken after
 //! that, so each costs once what it would cost in every execution.
 //!
 //! Growth of the heap and a warm-up run that the guest only may have wanted are attempts. What they leave behind if they
 //! fail can't be undone before there is a snapshot, so the instance is given up then, and the next one does without:
 //! [`Attempts`] keeps that in mind for all instances of a target.
 
+use super::annex::Annex;
 use super::call::{Call, Place};
 use super::component;
 use super::entry::Entry;
 use super::host::Host;
 use super::imports::can_ask_for_snapshot;
 use super::injected::Injected;
-use super::interface::{Interface, page_bytes};
+use super::interface::Interface;
 use super::interrupt::Gate;
-use super::memory::PAGE_BYTES;
 use super::settings::Settings;
 use super::signals;
 use super::target::{INIT_FUEL_MAX, Target};
 use super::variant::CALLS_MAX;
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Result, anyhow, ensure};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use wasmtime::{Instance, Memory, Store, WasmBacktrace};
+use wasmtime::{Instance, Store, WasmBacktrace};
 
 /// What is not tried again, because it was in vain; and what was done. The same for all instances, since they are equal.
 #[derive(Debug, Default)]
@@ -38,9 +38,7 @@ pub(super) struct Attempts {
 pub(super) struct Done {
     /// The heap was grown.
     pub(super) heap: bool,
-    /// Every input ends where memory does, or at an inaccessible page.
-    pub(super) at_end: bool,
-    /// At an inaccessible page.
+    /// Every input ends at an inaccessible page.
     pub(super) closed_page: bool,
     /// The entry was called with the empty input.
     pub(super) warm_up: bool,
@@ -54,18 +52,9 @@ impl Done {
             Entry::Component { lift, .. } => lift.realloc.is_some(),
             _ => exports("malloc") && exports("free") || exports("realloc"),
         };
-        let pages = interface.memory().filter(|_| entry.takes_bytes()).map(|memory| {
-            let free = memory.maximum.map_or(u64::MAX, |maximum| maximum.saturating_sub(memory.initial));
-            (free, page_bytes(&memory))
-        });
-        let (free, page) = pages.unwrap_or((0, 1));
-        let fits = |bytes: u64| entry.takes_bytes() && bytes.div_ceil(page) <= free;
-        let (len, host_page) = (u64::from(settings.input_bytes_max).max(1), *PAGE_BYTES as u64);
-        let closed_page = signals::HANDLED && page.is_multiple_of(host_page) && fits(len + host_page);
         Self {
             heap: settings.grow_heap_bytes > 0 && !entry.is_program() && allocates,
-            at_end: closed_page || fits(len),
-            closed_page,
+            closed_page: signals::HANDLED && entry.takes_bytes(),
             warm_up: settings.warm_up || !entry.is_program() && can_ask_for_snapshot(interface),
         }
     }
@@ -115,9 +104,10 @@ pub(super) fn prepare(
     };
     allow(INIT_FUEL_MAX);
     gate.prepare(|| initialise(target, store, instance))??;
-    let memory = if target.entry.takes_bytes() { Some(guest_memory(target, store, instance)?) } else { None };
-    if let Some(memory) = memory {
-        gate.prepare(|| libfuzzer_initialize(target, store, instance, memory))??;
+    let takes_bytes = target.entry.takes_bytes();
+    let annex = takes_bytes.then(|| Annex::make(target, store, instance, injected)).transpose()?;
+    if let Some(annex) = &annex {
+        gate.prepare(|| libfuzzer_initialize(target, store, instance, annex))??;
     }
     // What an execution may take is enough for an attempt.
     allow(target.settings.fuel_max);
@@ -125,25 +115,14 @@ pub(super) fn prepare(
         target.attempts.no_heap.store(true, Relaxed);
         return Ok(None);
     };
-    allow(INIT_FUEL_MAX);
-    let area = gate.prepare(|| memory.map(|memory| input_area(target, store, instance, memory)).transpose())?;
-    let (at_end, closed_page) = match &area {
-        Ok(Some(area)) => (area.at_end, area.closed_page && target.restores),
-        _ => (false, false),
-    };
-    if heap && memory.is_some() && !at_end {
-        // The heap may have taken what the input needs.
-        target.attempts.no_heap.store(true, Relaxed);
-        return Ok(None);
-    }
-    let place = area?.map(|area| {
-        let place = Place::new(target, store, area.memory, area.end)?;
-        if area.closed_page && target.restores {
+    let place = annex.map(|annex| {
+        let place = Place::new(annex.region, annex.end);
+        if target.restores {
             place.forbid_what_follows();
         }
-        anyhow::Ok(place)
+        place
     });
-    let mut call = Call::bind(target, store, instance, place.transpose()?)?;
+    let mut call = Call::bind(target, store, instance, place)?;
     allow(target.settings.fuel_max);
     // What initialisers drew is no part of any execution.
     target.note_names(|| injected.told().names);
@@ -156,7 +135,7 @@ pub(super) fn prepare(
     ensure!(!limits.host_failed, "failed to grow a linear memory: the machine is out of memory or of mappings");
     // A growth that was refused so far is nothing that an execution did.
     limits.refused = false;
-    let done = Done { heap, at_end, closed_page, warm_up };
+    let done = Done { heap, closed_page: takes_bytes && target.restores, warm_up };
     debug_assert_eq!(*target.attempts.done.get_or_init(|| done), done, "instances are equal");
     target.attempts.done.get_or_init(|| done);
     Ok(Some(call))
@@ -171,31 +150,18 @@ fn initialise(target: &Target, store: &mut Store<Host>, instance: &Instance) -> 
     initialize.call(store, ()).map_err(|error| initialiser_failed(target, error, "in `_initialize`"))
 }
 
-/// The memory that the entry's pointer means: the export `memory`, else the first.
-fn guest_memory(target: &Target, store: &mut Store<Host>, instance: &Instance) -> Result<Memory> {
-    let first = target.state.memories.first();
-    let named = instance.get_memory(&mut *store, "memory");
-    named
-        .or_else(|| instance.get_memory(&mut *store, first?))
-        .context("the harness takes a pointer, but the module has no memory")
-}
-
 /// Calls `LLVMFuzzerInitialize(int *argc, char ***argv)` if there is one, with argc 1 and argv { "fuzzbox", NULL }.
-fn libfuzzer_initialize(target: &Target, store: &mut Store<Host>, instance: &Instance, memory: Memory) -> Result<()> {
+fn libfuzzer_initialize(target: &Target, store: &mut Store<Host>, instance: &Instance, annex: &Annex) -> Result<()> {
     const NAME: &str = "LLVMFuzzerInitialize";
     let Some(function) = instance.get_func(&mut *store, NAME) else { return Ok(()) };
-    let wide = memory.ty(&*store).is_64();
-    let base = memory.data_size(&*store);
-    memory
-        .grow(&mut *store, 1)
-        .map_err(anyhow::Error::from)
-        .with_context(|| format!("no memory for the arguments of {NAME}"))?;
+    let (wide, base) = (annex.memory.ty(&*store).is_64(), annex.start);
     // argc, argv[0], argv[1], argv, and the name, in words of a pointer's size.
     let word = if wide { 8 } else { 4 };
     let words = [1, base + 4 * word, 0, base + word];
     let mut bytes: Vec<u8> = words.iter().flat_map(|value| value.to_le_bytes()[..word].to_vec()).collect();
     bytes.extend(b"fuzzbox\0");
-    memory.write(&mut *store, base, &bytes)?;
+    // SAFETY: no guest runs.
+    unsafe { annex.region.write(base, &bytes) };
     let (argc, argv) = (base, base + 3 * word);
     let unusual = |error| anyhow::Error::from(error).context(format!("export `{NAME}` has an unusual type"));
     let result = if wide {
@@ -245,50 +211,6 @@ fn grow_heap(target: &Target, store: &mut Store<Host>, instance: &Instance) -> R
         Ok(false)
     };
     Ok(allocated.ok())
-}
-
-/// Where inputs lie.
-struct Area {
-    memory: Memory,
-    /// The offset at which every input ends.
-    end: usize,
-    /// What is behind it is none of the guest's memory, or a page of the machine that is to be inaccessible.
-    at_end: bool,
-    closed_page: bool,
-}
-
-/// Finds a place for the longest input.
-///
-/// Memory grows by the input's pages and one of the machine, which will be inaccessible: every input ends where that page begins, so reading
-/// past it traps, whatever the guest's memory does. A memory that can't grow gives a block from the guest's own `malloc`.
-fn input_area(target: &Target, store: &mut Store<Host>, instance: &Instance, memory: Memory) -> Result<Area> {
-    let len = target.settings.input_bytes_max;
-    let page_bytes = memory.page_size(&*store);
-    let host_page = *PAGE_BYTES as u64;
-    // Wasm's pages can be smaller than the machine's, of which the guest's would be but a part.
-    let closed_page = page_bytes.is_multiple_of(host_page);
-    for closed_page in [true, false].into_iter().filter(|&wanted| closed_page || !wanted) {
-        let closed = if closed_page { host_page } else { 0 };
-        if memory.grow(&mut *store, (u64::from(len).max(1) + closed).div_ceil(page_bytes)).is_ok() {
-            let end = memory.data_size(&*store) - usize::try_from(closed)?;
-            return Ok(Area { memory, end, at_end: true, closed_page });
-        }
-    }
-    let malloc = instance.get_typed_func::<i32, i32>(&mut *store, "malloc").ok();
-    let pointer = match &malloc {
-        Some(malloc) => malloc
-            .call(&mut *store, i32::try_from(len)?)
-            .map_err(|error| initialiser_failed(target, error, "in `malloc`"))?,
-        None => 0,
-    };
-    let end = u64::from(pointer.cast_unsigned()) + u64::from(len);
-    let fits = usize::try_from(end).is_ok_and(|end| end <= memory.data_size(&*store));
-    ensure!(
-        pointer != 0 && fits,
-        "there is no room for inputs of {len} bytes: the memory can't grow, and `malloc` {}\nhelp: lower --input-bytes-max or raise --memory-max",
-        if malloc.is_some() { "failed" } else { "is not exported" }
-    );
-    Ok(Area { memory, end: usize::try_from(end)?, at_end: false, closed_page: false })
 }
 
 /// Calls the entry with the empty input, if that is wanted: by the settings, or because the guest can ask for a snapshot. Tells

@@ -157,6 +157,7 @@ impl SavedMemory {
     /// The guest's memories, then the injected one; from now on writes to them are tracked, so they need the fault handler.
     fn all(target: &Target, store: &mut Store<Host>, instance: &Instance) -> Result<Vec<Self>> {
         let mut memories: Vec<Self> = Vec::new();
+        let mut images = 0..;
         let guest = target.state.memories.iter().map(String::as_str);
         for export in guest.chain([target.injected.memory_export.as_str()]) {
             let memory = instance.get_memory(&mut *store, export).context("the rewriter exports every memory")?;
@@ -167,11 +168,15 @@ impl SavedMemory {
             // Two imports may be the same memory.
             if memories.iter().all(|saved| !Arc::ptr_eq(&saved.region, &region)) {
                 if target.restores {
+                    let mut image = |bytes| {
+                        let index = images.next().expect("there are few memories");
+                        target.image(index, bytes).context("failed to copy a linear memory")
+                    };
                     // SAFETY: no guest runs.
-                    let image = unsafe { target.image(memories.len(), region.bytes()) };
-                    let image = image.context("failed to copy a linear memory")?;
+                    let (image, annex) =
+                        unsafe { (image(region.bytes())?, region.annex_bytes().map(image).transpose()?) };
                     // SAFETY: no guest runs; the caller sets the handler before one does.
-                    unsafe { region.track(image, scratch) }.context("failed to protect a linear memory")?;
+                    unsafe { region.track(image, annex, scratch) }.context("failed to protect a linear memory")?;
                 }
                 memories.push(Self { memory, region });
             }

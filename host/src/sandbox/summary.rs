@@ -240,7 +240,6 @@ fn input(entry: &Entry, done: Done) -> String {
     };
     let place = match done {
         _ if !entry.takes_bytes() => None,
-        done if !done.at_end => Some("in a block of the guest's `malloc`"),
         done if done.closed_page => Some("in memory, before an inaccessible page"),
         _ => Some("at the end of memory"),
     };
@@ -260,9 +259,8 @@ fn over_read(entry: &Entry, done: Done) -> &'static str {
         Entry::Command { .. } => "not found: the guest reads its input into memory of its own",
         Entry::Component { .. } => "not found: behind the input is other memory of the component",
         Entry::Function { .. } if !entry.takes_bytes() => "impossible: numbers have no end",
-        Entry::Function { .. } if done.at_end && done.closed_page => "found: the page behind the input is inaccessible",
-        Entry::Function { .. } if done.at_end => "found: it traps, as long as the guest has not grown its memory",
-        Entry::Function { .. } => "not found: behind the input is other memory of the guest",
+        Entry::Function { .. } if done.closed_page => "found: the page behind the input is inaccessible",
+        Entry::Function { .. } => "not found: faults are not handled here",
     }
 }
 

@@ -86,7 +86,8 @@ pub struct Target {
     /// Functions that ran before the first input.
     initialised: OnceLock<BTreeSet<u32>>,
     names: OnceLock<Vec<(u32, u32, String)>>,
-    /// By memory: what it holds when an instance is ready. Instances are equal, so one copy serves all workers.
+    /// By memory, and of an annex right after its memory: what it holds when an instance is ready. Instances are equal, so one copy serves
+    /// all workers.
     images: Mutex<Vec<Arc<Image>>>,
 }
 
@@ -100,7 +101,9 @@ impl Target {
         code: Code,
     ) -> Result<Self> {
         let Candidate { source, settings, entry, id, object, interface, missing } = candidate;
-        let mut rewritten = fuzzbox_instrument::instrument(&source.module, &variant.options(past))?;
+        let mut options = variant.options(past);
+        options.annex = interface.memory.filter(|_| entry.takes_bytes());
+        let mut rewritten = fuzzbox_instrument::instrument(&source.module, &options)?;
         let wasm = std::mem::take(&mut rewritten.wasm);
         let memories = Arc::new(Memories::default());
         let config = |code| config(&source.module, &interface, &memories, &variant, code);
@@ -263,7 +266,7 @@ impl Target {
         self.rewritten.counters.len() as usize
     }
 
-    /// The image of memory number `index`, whose bytes in a new instance are `bytes`.
+    /// Image number `index`, of a memory or an annex whose bytes in a new instance are `bytes`.
     pub(super) fn image(&self, index: usize, bytes: &[u8]) -> std::io::Result<Arc<Image>> {
         let mut images = self.images.lock().expect("no panic while held");
         if index == images.len() {

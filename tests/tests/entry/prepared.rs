@@ -38,9 +38,12 @@ fn the_heap_is_grown_before_the_first_execution() {
     };
     assert_eq!(run(settings()), (true, vec!["growth of the heap by 1024 KiB".to_owned()]));
     assert_eq!(run(Settings { grow_heap_bytes: 0, ..settings() }), (false, vec![]));
+    // All that the module allows the memory is the heap's, and none of it the input's.
+    let summary = load(&allocating("", "17"), settings()).summary();
+    assert_eq!(summary.before, ["growth of the heap by 1024 KiB"]);
 }
 
-/// The allocator may refuse, fail, never end, or take what the input needs: the target is one without growth then.
+/// The allocator may refuse, fail, or never end: the target is one without growth then.
 #[test]
 fn growth_of_the_heap_never_fails_a_target() {
     let nothing: [String; 0] = [];
@@ -50,7 +53,6 @@ fn growth_of_the_heap_never_fails_a_target() {
         (format!("(if {is_large} (then unreachable))"), "", "traps"),
         (format!("(if {is_large} (then (loop (br 0))))"), "", "never ends"),
         (format!("(if {is_large} (then (global.set $have (i32.const 0)) unreachable))"), "", "traps after a change"),
-        (String::new(), "17", "takes the last page"),
         (String::new(), "4", "has no memory"),
     ] {
         let target = load(&allocating(&malloc, maximum), Settings { fuel_max: 10_000, ..settings() });

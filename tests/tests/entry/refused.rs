@@ -135,15 +135,15 @@ fn inspect_shows_how_the_input_comes() {
     assert_eq!(
         inspect(&["--entry", "f", "--input-bytes-max", "64KiB"]),
         "entry     f(ptr, len, i64), a function over numbers from the input and the bytes after them\n\
-         input     numbers, from its first 8 bytes; the others at the end of memory\n\
-         over-read found: it traps, as long as the guest has not grown its memory\n\
+         input     numbers, from its first 8 bytes; the others in memory, before an inaccessible page\n\
+         over-read found: the page behind the input is inaccessible\n\
          before    _initialize, growth of the heap by 1024 KiB"
     );
     assert_eq!(
         inspect(&["--entry", "f", "--entry-args", "bytes", "--input-bytes-max", "70KiB", "--grow-heap", "0"]),
         "entry     f(ptr, len, i64), a function over numbers from the input and the bytes after them\n\
-         input     numbers, from its first 8 bytes; the others in a block of the guest's `malloc`\n\
-         over-read not found: behind the input is other memory of the guest\n\
+         input     numbers, from its first 8 bytes; the others in memory, before an inaccessible page\n\
+         over-read found: the page behind the input is inaccessible\n\
          before    _initialize"
     );
     assert_eq!(

@@ -9,11 +9,11 @@ use wasmtime::{LinearMemory, MemoryCreator, MemoryType};
 /// wasmtime's handle of a region.
 struct Handle(Arc<Region>);
 
-// SAFETY: `size` bytes at the base are accessible, but for pages whose faults the store's handler deals with; the rest of the
-// reservation and the guard are not, and nothing moves.
+// SAFETY: `length` bytes at the base are accessible, but for pages whose faults the store's handler deals with, and those before an
+// annex, where only the guest's code can go, which traps; the rest of the reservation and the guard are not, and nothing moves.
 unsafe impl LinearMemory for Handle {
     fn byte_size(&self) -> usize {
-        self.0.size()
+        self.0.length()
     }
 
     fn byte_capacity(&self) -> usize {
@@ -21,7 +21,7 @@ unsafe impl LinearMemory for Handle {
     }
 
     fn grow_to(&mut self, new_size: usize) -> wasmtime::Result<()> {
-        Ok(self.0.grow(new_size)?)
+        Ok(self.0.grow_to(new_size)?)
     }
 
     fn as_ptr(&self) -> *mut u8 {

@@ -7,6 +7,13 @@
 //!  | R  RW  R  RW  forbidden  R |  RW (grown)  -    |  no access ...                           |
 //! ```
 //!
+//! One can have an annex, which the guest does not count: see [`super::annex`].
+//!
+//! ```text
+//! base               snapshot      size                              annex                     length (wasm)       reserved
+//!  | R  RW  R  RW  R  |  RW (grown) |  nobody's: no access ...        | R  RW  R  forbidden     |  no access ...      |
+//! ```
+//!
 //! Once [`Region::track`] was called, pages below the snapshot are read-only until the guest first writes to them: the
 //! fault ([`super::signals`]) makes the page writable and *hot*. Restoring makes the hot pages what they are in the [`Image`]
 //! and leaves them writable, so that in the steady state there is no fault and no system call. A hot page that is
@@ -62,8 +69,12 @@ pub(super) struct Region {
     mapping: Mapping,
     /// Bytes the memory can grow to.
     capacity: usize,
-    /// The wasm length in bytes.
+    /// The wasm length in bytes, up to the annex: what the guest counts.
     size: AtomicUsize,
+    /// Where the next growth makes an annex; [`NOWHERE`] if it doesn't.
+    announced: AtomicUsize,
+    /// The bytes of the annex.
+    annex: OnceLock<Range<usize>>,
     /// Where the forbidden page starts; [`NOWHERE`] if there is none.
     forbidden: AtomicUsize,
     pool: &'static Pool,
@@ -76,6 +87,7 @@ struct Tracking {
     pages: Pages,
     /// Above it.
     grown: Grown,
+    annex: Option<Pages>,
 }
 
 impl Region {
@@ -97,6 +109,8 @@ impl Region {
             mapping,
             capacity: maximum.map_or(capacity, |maximum| maximum.min(capacity)),
             size: AtomicUsize::new(minimum),
+            announced: AtomicUsize::new(NOWHERE),
+            annex: OnceLock::new(),
             forbidden: AtomicUsize::new(NOWHERE),
             pool,
             tracking: OnceLock::new(),
@@ -111,9 +125,38 @@ impl Region {
         self.tracking.get().expect("the region is tracked")
     }
 
-    /// The wasm length in bytes.
+    /// How many bytes the guest counts: the wasm length if there is no annex.
     pub(super) fn size(&self) -> usize {
         self.size.load(Relaxed)
+    }
+
+    /// The wasm length in bytes.
+    fn length(&self) -> usize {
+        self.annex.get().map_or(self.size(), |annex| annex.end)
+    }
+
+    /// Bytes that the memory can grow to.
+    pub(super) fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Lets the next growth make an annex that begins at `start`, a page, and ends where the memory does then. The page before it will always
+    /// be nobody's.
+    pub(super) fn announce_annex(&self, start: usize) {
+        assert!(self.annex.get().is_none() && self.tracking.get().is_none());
+        assert!(start.is_multiple_of(*PAGE_BYTES) && self.size() + *PAGE_BYTES <= start);
+        self.announced.store(start, Relaxed);
+    }
+
+    /// The bytes between what the guest counts and the annex, which are nobody's; behind everything if there is no annex.
+    pub(super) fn gap(&self) -> Range<usize> {
+        self.annex.get().map_or(NOWHERE..NOWHERE, |annex| self.size()..annex.start)
+    }
+
+    /// Whether there are so many bytes at an offset, all the guest's or all the annex's.
+    fn has(&self, offset: usize, len: usize) -> bool {
+        let within = |start: usize, end: usize| offset >= start && offset <= end && len <= end - offset;
+        within(0, self.size()) || self.annex.get().is_some_and(|annex| within(annex.start, annex.end))
     }
 
     /// By how many bytes the memory grew since it was restored.
@@ -121,7 +164,19 @@ impl Region {
         self.size() - self.tracking().pages.image().len()
     }
 
-    /// The memory's bytes. If it grew or a page of it is forbidden, [`Region::visit`] is for you.
+    /// The bytes of the annex, if there is one. [`Region::visit`] is for you when the region is tracked.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Region::bytes`].
+    pub(super) unsafe fn annex_bytes(&self) -> Option<&[u8]> {
+        assert!(self.tracking.get().is_none(), "pages may be inaccessible");
+        let Range { start, end } = self.annex.get()?.clone();
+        // SAFETY: they are mapped and readable; the caller keeps writers out.
+        Some(unsafe { std::slice::from_raw_parts(self.base().add(start), end - start) })
+    }
+
+    /// The memory's bytes, without the annex. If it grew or a page of it is forbidden, [`Region::visit`] is for you.
     ///
     /// # Safety
     ///
@@ -139,33 +194,56 @@ impl Region {
         unsafe { std::slice::from_raw_parts(self.base(), self.size()) }
     }
 
-    /// Calls `visit` with the memory's bytes, in pieces in ascending order.
+    /// Calls `visit` with the memory's bytes, in pieces in ascending order: what the guest counts, then the annex.
     ///
     /// # Safety
     ///
     /// As for [`Region::bytes`].
     pub(super) unsafe fn visit(&self, mut visit: impl FnMut(&[u8])) {
-        let (size, mut next) = (self.size(), 0);
-        let mut visit_up_to = |accessible: Range<usize>| {
-            while next < accessible.start {
-                let zeros = ZEROS.len().min(accessible.start - next);
+        let size = self.size();
+        let bytes =
+            |pages: Range<usize>, start: usize| start + pages.start * *PAGE_BYTES..start + pages.end * *PAGE_BYTES;
+        let Some(Tracking { pages, grown, annex }) = self.tracking.get() else {
+            // SAFETY: by the contract; all is accessible.
+            unsafe {
+                self.visit_part(0..size, std::iter::once(0..size), &mut visit);
+                let annex = self.annex.get().cloned().unwrap_or_default();
+                return self.visit_part(annex.clone(), std::iter::once(annex), &mut visit);
+            }
+        };
+        let below = pages.accessible().map(|range| bytes(range, 0));
+        // SAFETY: by the contract.
+        unsafe { self.visit_part(0..size, below.chain(grown.accessible(round_up(size))), &mut visit) };
+        if let (Some(annex), Some(range)) = (annex, self.annex.get()) {
+            let accessible = annex.accessible().map(|pages| bytes(pages, range.start));
+            // SAFETY: by the contract.
+            unsafe { self.visit_part(range.clone(), accessible, &mut visit) };
+        }
+    }
+
+    /// Visits one part of the memory, of which the ranges in `accessible` are, in ascending order; the last may reach beyond the part.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Region::bytes`].
+    unsafe fn visit_part(
+        &self,
+        part: Range<usize>,
+        accessible: impl Iterator<Item = Range<usize>>,
+        visit: &mut impl FnMut(&[u8]),
+    ) {
+        let mut next = part.start;
+        for Range { start, end } in accessible.chain(std::iter::once(part.end..part.end)) {
+            while next < start {
+                let zeros = ZEROS.len().min(start - next);
                 visit(&ZEROS[..zeros]);
                 next += zeros;
             }
+            let end = end.min(part.end);
             // SAFETY: inside the memory and readable; the caller keeps writers out.
-            visit(unsafe { std::slice::from_raw_parts(self.base().add(next), accessible.end - next) });
-            next = accessible.end;
-        };
-        if let Some(Tracking { pages, grown }) = self.tracking.get() {
-            for range in pages.accessible() {
-                visit_up_to(range.start * *PAGE_BYTES..size.min(range.end * *PAGE_BYTES));
-            }
-            for range in grown.accessible(round_up(size)) {
-                visit_up_to(range.start..size.min(range.end));
-            }
+            visit(unsafe { std::slice::from_raw_parts(self.base().add(next), end - next) });
+            next = end;
         }
-        let rest = if self.tracking.get().is_some() { size..size } else { 0..size };
-        visit_up_to(rest);
     }
 
     /// Makes a page of the host inaccessible, as part of the snapshot that is to be taken: the one that starts at `offset`. It
@@ -182,8 +260,7 @@ impl Region {
     ///
     /// If a page is forbidden already, or the region is tracked.
     pub(super) unsafe fn forbid(&self, offset: usize) -> bool {
-        let end = offset.checked_add(*PAGE_BYTES);
-        if !offset.is_multiple_of(*PAGE_BYTES) || end.is_none_or(|end| end > self.size()) {
+        if !offset.is_multiple_of(*PAGE_BYTES) || !self.has(offset, *PAGE_BYTES) {
             return false;
         }
         assert!(self.tracking.get().is_none() && self.forbidden.load(Relaxed) == NOWHERE);
@@ -195,24 +272,46 @@ impl Region {
 
     /// Whether something other than the guest's own loads and stores touched the forbidden page since the last restore.
     pub(super) fn was_opened(&self) -> bool {
-        self.tracking.get().is_some_and(|tracking| tracking.pages.was_opened())
+        let opened = |Tracking { pages, annex, .. }: &Tracking| {
+            pages.was_opened() || annex.as_ref().is_some_and(Pages::was_opened)
+        };
+        self.tracking.get().is_some_and(opened)
     }
 
-    /// Takes the present contents as the snapshot and begins to track writes. `image` holds the present contents. What is from `scratch` on, which starts
-    /// a page, is not restored: for what is always written before it is read.
+    /// Takes the present contents as the snapshot and begins to track writes. `image` holds the present contents, `annex` those of the annex. What
+    /// is from `scratch` on, which starts a page, is not restored: for what is always written before it is read.
     ///
     /// # Safety
     ///
     /// As for [`Region::bytes`]; and from now on the store's fault handler must know this region.
-    pub(super) unsafe fn track(&self, image: Arc<Image>, scratch: Option<usize>) -> io::Result<()> {
+    pub(super) unsafe fn track(
+        &self,
+        image: Arc<Image>,
+        annex: Option<Arc<Image>>,
+        scratch: Option<usize>,
+    ) -> io::Result<()> {
         assert_eq!(image.len(), self.size());
         let forbidden = Some(self.forbidden.load(Relaxed)).filter(|&offset| offset != NOWHERE);
         let page = |offset| offset / *PAGE_BYTES;
+        let page_in = |range: Range<usize>| {
+            forbidden.filter(|offset| range.contains(offset)).map(|offset| page(offset - range.start))
+        };
         // There is a guard at least.
         self.mapping.make_joinable(round_up(image.len()))?;
-        let grown = Grown::new(round_up(image.len()), self.capacity, self.pool);
-        let pages = Pages::new(&self.mapping, image, forbidden.map(page), scratch.map(page), self.pool)?;
-        self.tracking.set(Tracking { pages, grown }).expect("a region is tracked once");
+        let end = self.annex.get().map_or(self.capacity, |annex| annex.start);
+        let grown = Grown::new(round_up(image.len()), end, self.pool);
+        let below = page_in(0..image.len());
+        let pages = Pages::new(&self.mapping, 0, image, below, scratch.map(page), self.pool)?;
+        let annex = match (annex, self.annex.get()) {
+            (Some(image), Some(range)) => {
+                assert_eq!(image.len(), range.len());
+                let forbidden = page_in(range.clone());
+                Some(Pages::new(&self.mapping, range.start, image, forbidden, None, self.pool)?)
+            }
+            (None, None) => None,
+            _ => panic!("there is an image of the annex if there is one"),
+        };
+        self.tracking.set(Tracking { pages, grown, annex }).expect("a region is tracked once");
         Ok(())
     }
 
@@ -224,12 +323,18 @@ impl Region {
         let offset = fault.wrapping_sub(self.base() as usize);
         let end = round_up(self.size());
         if offset >= end {
-            false
+            self.in_annex(tracking, offset).is_some_and(|(annex, page)| annex.fault(&self.mapping, page, by_guest))
         } else if offset < tracking.grown.first() {
             tracking.pages.fault(&self.mapping, offset / *PAGE_BYTES, by_guest)
         } else {
             tracking.grown.make_hot(&self.mapping, offset, end)
         }
+    }
+
+    /// The pages of the annex, and which of them holds an offset, if one does.
+    fn in_annex<'a>(&self, tracking: &'a Tracking, offset: usize) -> Option<(&'a Pages, usize)> {
+        let range = self.annex.get().filter(|range| range.contains(&offset))?;
+        Some((tracking.annex.as_ref()?, (offset - range.start) / *PAGE_BYTES))
     }
 
     /// Where in the pages of the snapshot an address is, in bytes from the region's start.
@@ -265,15 +370,16 @@ impl Region {
     ///
     /// If the range is not inside the memory, or a page of it is forbidden.
     pub(super) unsafe fn write(&self, offset: usize, bytes: &[u8]) {
-        assert!(offset.checked_add(bytes.len()).is_some_and(|end| end <= self.size()));
+        assert!(self.has(offset, bytes.len()));
         if bytes.is_empty() {
             return;
         }
-        if let Some(Tracking { pages, grown }) = self.tracking.get() {
+        if let Some(tracking @ Tracking { pages, grown, .. }) = self.tracking.get() {
             for page in offset / *PAGE_BYTES..(offset + bytes.len()).div_ceil(*PAGE_BYTES) {
-                assert!(!pages.is_forbidden(page), "the page is forbidden");
                 let start = page * *PAGE_BYTES;
-                if start < grown.first() {
+                let (pages, page) = self.in_annex(tracking, start).unwrap_or((pages, page));
+                assert!(!pages.is_forbidden(page), "the page is forbidden");
+                if start < grown.first() || offset >= round_up(self.size()) {
                     pages.make_hot(&self.mapping, page);
                 } else {
                     grown.make_hot(&self.mapping, start, round_up(self.size()));
@@ -284,14 +390,14 @@ impl Region {
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.base().add(offset), bytes.len()) };
     }
 
-    /// Goes back to the snapshot: contents and length. If the length changed, wasmtime's copy of it must be refreshed
+    /// Goes back to the snapshot: contents and length. If the wasm length changed, wasmtime's copy of it must be refreshed
     /// (by `memory.grow(0)`), which the return value says.
     ///
     /// # Safety
     ///
     /// As for [`Region::bytes`]; only the thread that runs the guest calls this.
     pub(super) unsafe fn restore(&self) -> io::Result<bool> {
-        let Tracking { pages, grown } = self.tracking();
+        let Tracking { pages, grown, annex } = self.tracking();
         let (size, snapshot) = (self.size(), pages.image().len());
         if size != snapshot {
             // SAFETY: no guest runs, and the bytes are inside the memory.
@@ -300,7 +406,11 @@ impl Region {
         }
         // SAFETY: by the contract.
         unsafe { pages.restore(&self.mapping)? };
-        Ok(size != snapshot)
+        if let Some(annex) = annex {
+            // SAFETY: by the contract.
+            unsafe { annex.restore(&self.mapping)? };
+        }
+        Ok(size != snapshot && annex.is_none())
     }
 
     /// Calls `visit` with the offset and the bytes of everything that can differ from the snapshot, below it, in ascending
@@ -325,9 +435,28 @@ impl Region {
         }
     }
 
-    fn grow(&self, size: usize) -> io::Result<()> {
+    /// wasmtime's growth, to so many bytes: of what the guest counts, or, announced before, an annex.
+    fn grow_to(&self, length: usize) -> io::Result<()> {
+        let start = self.announced.swap(NOWHERE, Relaxed);
+        if start == NOWHERE {
+            return self.grow(length);
+        }
+        if length > self.capacity || length <= start {
+            return Err(io::Error::from(io::ErrorKind::OutOfMemory));
+        }
+        self.mapping.protect(start, length - start, Access::Write)?;
+        // So that it becomes one mapping again whenever the access is the same.
+        // SAFETY: nobody knows of the annex yet.
+        unsafe { self.base().add(start).write_volatile(0) };
+        self.annex.set(start..length).expect("there is no annex yet");
+        Ok(())
+    }
+
+    /// Lets the guest count so many bytes, zeros at first.
+    pub(super) fn grow(&self, size: usize) -> io::Result<()> {
         let old = self.size();
-        if size > self.capacity || size < old {
+        let end = self.annex.get().map_or(self.capacity, |annex| annex.start - *PAGE_BYTES);
+        if size > end || size < old {
             return Err(io::Error::from(io::ErrorKind::OutOfMemory));
         }
         let (start, end) = (round_up(old), round_up(size));

@@ -12,9 +12,11 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// The pages of a memory as they were when the snapshot was taken, numbered from its start.
+/// A range of pages of a memory as they were when the snapshot was taken, numbered from the first of them.
 #[derive(Debug)]
 pub(super) struct Pages {
+    /// Where they begin, in bytes from the memory's start: at a page.
+    start: usize,
     image: Arc<Image>,
     /// The pages that are writable.
     hot: Marks,
@@ -38,27 +40,20 @@ pub(super) struct Pages {
 unsafe impl Sync for Pages {}
 
 impl Pages {
-    /// No page is hot. `image` is what `mapping` holds now; the forbidden page holds zeros. Nobody minds what pages from `scratch` on hold.
+    /// No page is hot. `image` is what `mapping` holds now from `start` on, in bytes; the forbidden page holds zeros. Nobody minds what pages
+    /// from `scratch` on hold.
     pub(super) fn new(
         mapping: &Mapping,
+        start: usize,
         image: Arc<Image>,
         forbidden: Option<usize>,
         scratch: Option<usize>,
         pool: &'static Pool,
     ) -> io::Result<Self> {
         let count = image.padded().len() / *PAGE_BYTES;
-        mapping.protect(0, image.padded().len(), Access::Read)?;
-        let budget = Budget::new(pool);
         let scratch = scratch.unwrap_or(count);
-        if scratch < count {
-            budget.take(1);
-            protect(mapping, scratch..count, Access::Write)?;
-        }
-        if let Some(page) = forbidden {
-            budget.take(2);
-            mapping.protect(page * *PAGE_BYTES, *PAGE_BYTES, Access::None)?;
-        }
-        Ok(Self {
+        let pages = Self {
+            start,
             image,
             hot: Marks::new(count),
             scratch,
@@ -66,9 +61,28 @@ impl Pages {
             all: AtomicBool::new(false),
             forbidden,
             opened: AtomicBool::new(false),
-            budget,
+            budget: Budget::new(pool),
             upkeep: UnsafeCell::new(Upkeep::new(count)),
-        })
+        };
+        pages.protect(mapping, 0..count, Access::Read)?;
+        if scratch < count {
+            pages.budget.take(1);
+            pages.protect(mapping, scratch..count, Access::Write)?;
+        }
+        if let Some(page) = forbidden {
+            pages.budget.take(2);
+            pages.protect(mapping, page..page + 1, Access::None)?;
+        }
+        Ok(pages)
+    }
+
+    fn protect(&self, mapping: &Mapping, pages: Range<usize>, access: Access) -> io::Result<()> {
+        mapping.protect(self.start + pages.start * *PAGE_BYTES, pages.len() * *PAGE_BYTES, access)
+    }
+
+    /// Where a page begins.
+    fn at(&self, mapping: &Mapping, page: usize) -> *mut u8 {
+        mapping.base().wrapping_add(self.start + page * *PAGE_BYTES)
     }
 
     pub(super) fn image(&self) -> &Image {
@@ -96,12 +110,12 @@ impl Pages {
         if self.is_forbidden(page) {
             return !by_guest && self.open_forbidden(mapping, page);
         }
-        self.make_hot(mapping, page) || !by_guest && protect(mapping, page..page + 1, Access::Write).is_ok()
+        self.make_hot(mapping, page) || !by_guest && self.protect(mapping, page..page + 1, Access::Write).is_ok()
     }
 
     fn open_forbidden(&self, mapping: &Mapping, page: usize) -> bool {
-        if protect(mapping, page..page + 1, Access::Write).is_err() {
-            if protect(mapping, 0..self.hot.pages(), Access::Write).is_err() {
+        if self.protect(mapping, page..page + 1, Access::Write).is_err() {
+            if self.protect(mapping, 0..self.hot.pages(), Access::Write).is_err() {
                 return false;
             }
             self.all_are_hot();
@@ -119,7 +133,7 @@ impl Pages {
         // A page between others splits their mapping in three; one beside a hot page moves a boundary; one between two
         // hot pages joins them.
         let affordable = self.budget.take(2 * (1 - self.hot.around(&pages)));
-        if !affordable || protect(mapping, pages.clone(), Access::Write).is_err() {
+        if !affordable || self.protect(mapping, pages.clone(), Access::Write).is_err() {
             return self.make_all_hot(mapping).is_ok();
         }
         self.hot.insert(pages);
@@ -130,7 +144,7 @@ impl Pages {
     /// One mapping for all of it, the forbidden page aside: this gives mappings back, so it works when nothing else does.
     pub(super) fn make_all_hot(&self, mapping: &Mapping) -> io::Result<()> {
         for range in self.accessible() {
-            protect(mapping, range, Access::Write)?;
+            self.protect(mapping, range, Access::Write)?;
         }
         self.all_are_hot();
         Ok(())
@@ -151,13 +165,13 @@ impl Pages {
     /// Makes a page inaccessible; on an error nothing changed. Any thread may call it: contents and hot marks stay as
     /// they are. The owner may open the page at any time, when it makes all pages hot.
     pub(super) fn close(&self, mapping: &Mapping, page: usize) -> io::Result<()> {
-        protect(mapping, page..page + 1, Access::None)
+        self.protect(mapping, page..page + 1, Access::None)
     }
 
     /// Makes what [`Pages::close`] closed accessible again: a hot page can be written, others read.
     pub(super) fn reopen(&self, mapping: &Mapping, page: usize) -> io::Result<()> {
         let access = if self.hot.contains(page) { Access::Write } else { Access::Read };
-        if self.all.load(Relaxed) || protect(mapping, page..page + 1, access).is_err() {
+        if self.all.load(Relaxed) || self.protect(mapping, page..page + 1, access).is_err() {
             self.make_all_hot(mapping)?;
         }
         Ok(())
@@ -212,7 +226,7 @@ impl Pages {
             unsafe { self.restore_and_check(mapping, upkeep) };
             return Ok(());
         }
-        let (to, from, look) = (mapping.base(), self.image.padded().as_ptr(), upkeep.look_first());
+        let (to, from, look) = (self.at(mapping, 0), self.image.padded().as_ptr(), upkeep.look_first());
         for &Run { start, len, zero } in upkeep.runs() {
             // SAFETY: hot pages are inside the image and writable, and the image is as long as they are.
             unsafe { lines::restore(to.add(start), (!zero).then(|| from.add(start)), len, look) };
@@ -226,8 +240,8 @@ impl Pages {
     unsafe fn close_forbidden(&self, mapping: &Mapping) -> io::Result<()> {
         let page = self.forbidden.expect("it was opened");
         // SAFETY: by the contract.
-        unsafe { mapping.base().add(page * *PAGE_BYTES).write_bytes(0, *PAGE_BYTES) };
-        protect(mapping, page..page + 1, Access::None)?;
+        unsafe { self.at(mapping, page).write_bytes(0, *PAGE_BYTES) };
+        self.protect(mapping, page..page + 1, Access::None)?;
         self.opened.store(false, Relaxed);
         Ok(())
     }
@@ -241,7 +255,7 @@ impl Pages {
         let start = page * *PAGE_BYTES;
         let image = &self.image.padded()[start..start + *PAGE_BYTES];
         // SAFETY: the page is mapped, and by the contract nobody else has it.
-        let present = unsafe { std::slice::from_raw_parts_mut(mapping.base().add(start), image.len()) };
+        let present = unsafe { std::slice::from_raw_parts_mut(self.at(mapping, page), image.len()) };
         let clean = present == image;
         if !clean {
             present.copy_from_slice(image);
@@ -281,7 +295,7 @@ impl Pages {
         if !self.budget.take(mappings) {
             return;
         }
-        if protect(mapping, pages.clone(), Access::Read).is_err() {
+        if self.protect(mapping, pages.clone(), Access::Read).is_err() {
             // They stay hot, and the others must not take what these have.
             self.budget.take(-mappings);
             return;
@@ -290,8 +304,4 @@ impl Pages {
         self.changed.store(true, Relaxed);
         pages.for_each(|page| upkeep.demoted(page));
     }
-}
-
-fn protect(mapping: &Mapping, pages: Range<usize>, access: Access) -> io::Result<()> {
-    mapping.protect(pages.start * *PAGE_BYTES, pages.len() * *PAGE_BYTES, access)
 }

@@ -3,6 +3,7 @@
 use super::Wasi;
 use super::abi::{Errno, Filestat, Result};
 use std::cell::Cell;
+use std::ops::Range;
 
 /// One call in progress: the state and the guest's memory, borrowed side by side.
 pub(super) struct Call<'a> {
@@ -15,13 +16,21 @@ pub(super) struct Call<'a> {
 /// Pointers and lengths come from the guest and may be anything. Nothing here allocates.
 pub(super) struct Guest<'a> {
     bytes: &'a mut [u8],
+    /// Those that are nobody's: there may be nothing behind the addresses.
+    gap: Range<usize>,
     /// Bytes that were handed out, which is what the host's work is in proportion to.
     touched: Cell<u64>,
 }
 
 impl<'a> Guest<'a> {
     pub(super) fn new(bytes: &'a mut [u8]) -> Self {
-        Self { bytes, touched: Cell::new(0) }
+        let gap = bytes.len()..bytes.len();
+        Self { bytes, gap, touched: Cell::new(0) }
+    }
+
+    /// As if bytes in the middle of the memory weren't there.
+    pub(super) fn with_gap(self, gap: Range<usize>) -> Self {
+        Self { gap, ..self }
     }
 
     /// Bytes that were read or written so far, as often as they were.
@@ -33,18 +42,24 @@ impl<'a> Guest<'a> {
         self.touched.set(self.touched.get() + len as u64);
     }
 
+    /// The place of bytes `at..at + len`, if they are the guest's.
+    fn place(&self, at: u32, len: usize) -> Result<Range<usize>> {
+        let (start, end) = (at as usize, at as usize + len);
+        let is_there = end <= self.bytes.len() && (end <= self.gap.start || start >= self.gap.end);
+        if is_there { Ok(start..end) } else { Err(Errno::Fault) }
+    }
+
     /// Bytes `at..at + len`.
     pub(super) fn bytes(&self, at: u32, len: u32) -> Result<&[u8]> {
-        let at = at as usize;
         self.touch(len as usize);
-        self.bytes.get(at..at + len as usize).ok_or(Errno::Fault)
+        Ok(&self.bytes[self.place(at, len as usize)?])
     }
 
     /// Bytes `at..at + len`, writable.
     pub(super) fn bytes_mut(&mut self, at: u32, len: u32) -> Result<&mut [u8]> {
-        let at = at as usize;
         self.touch(len as usize);
-        self.bytes.get_mut(at..at + len as usize).ok_or(Errno::Fault)
+        let place = self.place(at, len as usize)?;
+        Ok(&mut self.bytes[place])
     }
 
     /// A string; what is not UTF-8 is `ilseq`.
@@ -62,8 +77,7 @@ impl<'a> Guest<'a> {
 
     pub(super) fn array<const N: usize>(&self, at: u32) -> Result<[u8; N]> {
         self.touch(N);
-        let bytes = self.bytes.get(at as usize..).ok_or(Errno::Fault)?;
-        bytes.first_chunk().copied().ok_or(Errno::Fault)
+        self.bytes[self.place(at, N)?].first_chunk().copied().ok_or(Errno::Fault)
     }
 
     /// Stores `bytes` at `at`. Storing nothing succeeds anywhere.

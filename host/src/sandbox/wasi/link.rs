@@ -21,7 +21,8 @@ fn enter<T: 'static, R>(
         None => (&mut [][..], access(caller.data_mut()).1),
     };
     let files = wasi.fs.bytes();
-    let mut call = Call { wasi, guest: Guest::new(bytes) };
+    let gap = wasi.gap().unwrap_or(bytes.len()..bytes.len());
+    let mut call = Call { wasi, guest: Guest::new(bytes).with_gap(gap) };
     let result = body(&mut call);
     let touched = call.guest.touched() + call.wasi.fs.bytes().abs_diff(files) as u64;
     call.wasi.charge(touched)?;

@@ -43,11 +43,14 @@ mod tree;
 pub use link::{MODULE, functions, link};
 pub use output::TAIL_BYTES;
 
+use super::memory::Region;
 use clock::{Clock, Random};
 use fd::{Fd, Fds};
 use fs::Fs;
 use output::Tail;
 use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
 use tree::Orphan;
 
 /// What the guest finds when it starts.
@@ -106,6 +109,8 @@ pub struct Wasi {
     small: Small,
     fs: Fs,
     base: Base,
+    /// Whose gap is none of the guest's memory, if that has one.
+    region: Option<Arc<Region>>,
 }
 
 /// State that is small enough to be copied as a whole.
@@ -196,7 +201,18 @@ impl Wasi {
             base: Base { small: small.clone(), stdout_len: 0, stderr_len: 0 },
             small,
             fs,
+            region: None,
         }
+    }
+
+    /// Keeps calls out of the gap of this memory, which is the one that pointers mean.
+    pub(super) fn has_gap(&mut self, region: Arc<Region>) {
+        self.region = Some(region);
+    }
+
+    /// The bytes of memory that are nobody's, if there are some.
+    fn gap(&self) -> Option<Range<usize>> {
+        self.region.as_ref().map(|region| region.gap())
     }
 
     /// Goes back to the state after [`Wasi::new`] or the last [`Wasi::snapshot`], with `stdin` as standard input, unread.
