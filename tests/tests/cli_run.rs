@@ -118,3 +118,27 @@ fn no_executions_have_an_exit_code_of_their_own() {
     std::fs::create_dir(fuzzbox.dir().join("empty")).unwrap();
     assert_eq!(fuzzbox.run("replay", &[&example("json"), "empty"], &[]).code, 4);
 }
+
+/// Before there is any input an allocator does what it does in every execution, so it is no input's fault.
+#[test]
+fn what_fails_in_an_allocator_on_the_empty_input_is_said_and_is_no_finding() {
+    let run = |function: &str| {
+        let fuzzbox = Fuzzbox::new();
+        let wat = format!(
+            r#"(module (memory (export "memory") 1)
+            (func ${function} (param i32) (if (i32.eqz (local.get 0)) (then (drop (i32.load (i32.const 0x100000))))))
+            (func (export "LLVMFuzzerTestOneInput") (param i32 i32) (result i32)
+                (call ${function} (local.get 1)) (i32.const 0)))"#
+        );
+        std::fs::write(fuzzbox.dir().join("f.wat"), wat).unwrap();
+        let run = fuzzbox.run("run", &["f.wat"], &["--execs", "2000", "--reporter", "json"]);
+        let lines = run.json_lines();
+        let advice = lines.iter().filter(|line| line["event"] == "advice").map(|line| line["message"].to_string());
+        let advice = advice.filter(|message| message.contains("fails in the allocator")).collect::<Vec<_>>();
+        (run.code, done(&lines)["findings"].as_array().unwrap().len(), advice)
+    };
+    let (code, findings, advice) = run("malloc");
+    assert_eq!((code, findings, advice.len()), (0, 0, 1), "{advice:?}");
+    assert!(advice[0].contains("in `malloc` (memory-out-of-bounds)"), "{advice:?}");
+    assert_eq!(run("parse"), (1, 1, vec![]));
+}

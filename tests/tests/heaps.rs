@@ -30,12 +30,12 @@ fn compile(file: &str, flags: &[&str]) -> Vec<u8> {
 
 /// The README's line, by which `malloc` is not exported.
 fn by_the_readme(flags: &[&str]) -> Vec<u8> {
-    compile("harness.c", &[&["--target=wasm32-wasi", "-mexec-model=reactor"], flags].concat())
+    compile("harness.c", &[&["--target=wasm32-wasi", "-mexec-model=reactor"][..], flags].concat())
 }
 
 fn sbrk(block_log2: &str, flags: &[&str]) -> Vec<u8> {
     let block = format!("-DBLOCK_LOG2={block_log2}");
-    compile("sbrk.c", &[&["--target=wasm32", "-nostdlib", "-Wl,--no-entry", &block], flags].concat())
+    compile("sbrk.c", &[&["--target=wasm32", "-nostdlib", "-Wl,--no-entry", &block][..], flags].concat())
 }
 
 /// What the inputs' first byte, which says how much is allocated, is mostly: small.

@@ -57,7 +57,7 @@ const fn narrow(memories: &'static str, size: u64) -> Kind {
 
 const KINDS: [Kind; 9] = [
     narrow(r#"(memory $m (export "memory") 1) (memory $n 1)"#, 1 << 16),
-    narrow(r#"(memory $n 1) (memory $m (export "memory") 1 3)"#, 1 << 16),
+    narrow(r#"(memory $n 1) (memory $m (export "memory") 1 4)"#, 1 << 16),
     narrow(r#"(memory $m (export "memory") 2 2) (memory $n 1)"#, 2 << 16),
     narrow(r#"(memory $m 0) (memory $n 1)"#, 0),
     narrow(r#"(import "env" "m" (memory $m 1 4)) (import "env" "m" (memory $same 1 4)) (memory $n 1)"#, 1 << 16),
@@ -239,6 +239,9 @@ fn compare(kind: &Kind) {
                         };
                         match (&outcome, expected) {
                             (Outcome::Ok, Ok(_)) => {}
+                            // Of an access that is misaligned and goes past the end, either can be said.
+                            (Outcome::Crash(trap), Err(Trap::HeapMisaligned))
+                                if trap.kind == TrapKind::MemoryOutOfBounds && kind.page == 1 => {}
                             (Outcome::Crash(trap), Err(other)) => {
                                 assert_eq!(trap.kind, kind_of(other), "{}", context())
                             }

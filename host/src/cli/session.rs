@@ -164,7 +164,9 @@ impl Running<'_> {
             Some(execs) if self.campaign.totals().execs >= execs => Some(format!("--execs {execs} reached")),
             _ if time.is_some_and(|time| self.view.elapsed(out) >= time) => Some("--time reached".to_owned()),
             _ if seeds_only && !self.campaign.has_seeds() => Some("all inputs executed".to_owned()),
-            _ if stop_on_first && self.campaign.failures().len() > 0 => Some("first finding".to_owned()),
+            _ if stop_on_first && self.campaign.failures().len() > self.view.dismissed => {
+                Some("first finding".to_owned())
+            }
             _ => None,
         }
     }
@@ -208,6 +210,8 @@ struct View<'a> {
     stats: StatsFiles,
     advisor: Advisor,
     findings: BTreeMap<String, report::Finding>,
+    /// Failures that are no findings.
+    dismissed: usize,
     /// Time in turns before this one.
     spent: Duration,
     last_status: Option<Duration>,
@@ -231,6 +235,7 @@ impl<'a> View<'a> {
             stats: StatsFiles::create(folder, about)?,
             advisor: Advisor::new(),
             findings: BTreeMap::new(),
+            dismissed: 0,
             spent: Duration::ZERO,
             last_status: None,
         })
@@ -316,6 +321,10 @@ impl<'a> View<'a> {
         target: &Arc<Target>,
         (failure, fuel_max): (&Failure, u64),
     ) -> Result<()> {
+        if let Some(advice) = self.fails_without_input(target, failure) {
+            self.dismissed += 1;
+            return self.tell(out.reporter, &[Event::Advice(advice)]);
+        }
         let Session { name, store, seed, workers, shrink, limits, .. } = self.session;
         let shrinking = Shrinking { target, symbols: &self.session.symbols, workers };
         let execution = shrinking.execute(&failure.input)?;
@@ -353,6 +362,21 @@ impl<'a> View<'a> {
             }
         }
         Ok(())
+    }
+
+    /// What to say of a failure that is hardly an input's: of the empty one, where the guest takes memory or gives it back.
+    fn fails_without_input(&self, target: &Target, failure: &Failure) -> Option<report::Advice> {
+        let Session { name, symbols, .. } = self.session;
+        let is_empty = failure.input.is_empty() && !target.takes_choices();
+        let trap = failure.outcome.trap().filter(|_| is_empty)?;
+        let function = symbols.name(trap.frames.first()?.function);
+        let message = format!(
+            "the empty input fails in the allocator, in `{}` ({}): that is more likely the fault of the module's build or of fuzzbox \
+             than a bug that inputs show, and is not kept as a finding",
+            report::text::printable(&report::simplify(&function)),
+            trap.kind.name()
+        );
+        report::is_allocator(&function).then(|| report::Advice { target: name.clone(), message })
     }
 
     /// A finding in the store, as it is told.
@@ -411,7 +435,7 @@ impl<'a> View<'a> {
             edges: campaign.reached() as u64,
             edges_total: self.session.target.edges.edges.len() as u64,
             corpus: campaign.corpus().testcases().len() as u64,
-            findings: campaign.failures().len() as u64,
+            findings: (campaign.failures().len() - self.dismissed) as u64,
             rounds: totals.rounds,
         }
     }

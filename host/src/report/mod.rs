@@ -15,6 +15,7 @@
 //! would need. No reporter reads a clock: the time that has passed is in the events.
 
 mod advice;
+mod allocator;
 mod color;
 mod decoded;
 mod event;
@@ -34,6 +35,7 @@ mod terminal;
 pub mod text;
 
 pub use advice::{AdviceFacts, Advisor, Given};
+pub use allocator::is_allocator;
 pub use color::{ColorChoice, is_dumb};
 pub use decoded::Decoded;
 pub use event::{

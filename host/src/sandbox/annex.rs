@@ -4,7 +4,7 @@
 //! sees to it that the guest counts its own pages ([`Options::annex`](fuzzbox_instrument::Options::annex)); here the annex is made, and the guest's part grows.
 //!
 //! ```text
-//! 0                 size        guest_max      start                       end               length
+//! 0                 size        guest_max         start                       end               length
 //! | the guest's part |  can grow  |   a page    | arguments | input of any  | closed page     |
 //! ```
 
@@ -16,6 +16,9 @@ use super::target::Target;
 use anyhow::{Context, Result, bail};
 use std::sync::Arc;
 use wasmtime::{Caller, Func, Instance, Memory, Ref, ResourceLimiter, Store};
+
+/// So far above all that the guest can have the annex begins, if there is room: what goes past the end of memory goes past it by less.
+const GAP_BYTES: usize = 1 << 20;
 
 /// Where things are in the memory that inputs lie in, in bytes from its start.
 pub(super) struct Annex {
@@ -86,7 +89,7 @@ impl Layout {
         let limit = region.capacity().min(1 << 32) - if page < granule { granule } else { 0 };
         let needed = (*PAGE_BYTES + input.max(1).next_multiple_of(*PAGE_BYTES) + *PAGE_BYTES).next_multiple_of(granule);
         let last = limit.checked_sub(needed)? / granule * granule;
-        let start = (guest_max.next_multiple_of(granule) + granule).min(last);
+        let start = (guest_max.next_multiple_of(granule) + GAP_BYTES).min(last);
         // The page before the annex is nobody's.
         let guest_max = guest_max.min(start.checked_sub(granule)?) / page * page;
         (size <= guest_max).then_some(Self { guest_max, start, length: start + needed })
@@ -134,11 +137,11 @@ mod tests {
     #[test]
     fn the_annex_is_right_above_what_the_guest_can_have() {
         let place = |guest_max, page| layout(guest_max, 1 << 16, MIB, page).unwrap();
-        assert_eq!(place(256 * MIB, 1 << 16).start, 256 * MIB + (1 << 16));
+        assert_eq!(place(256 * MIB, 1 << 16).start, 257 * MIB);
         assert_eq!(place(256 * MIB, 1 << 16).guest_max, 256 * MIB);
-        assert_eq!(place(1 << 16, 1 << 16).start, 2 << 16);
+        assert_eq!(place(1 << 16, 1 << 16).start, (1 << 16) + MIB);
         assert_eq!(place(70_000, 1).guest_max, 70_000);
-        assert_eq!(place(70_000, 1).start, 70_000_usize.next_multiple_of(*PAGE_BYTES) + *PAGE_BYTES);
+        assert_eq!(place(70_000, 1).start, 70_000_usize.next_multiple_of(*PAGE_BYTES) + MIB);
     }
 
     #[test]

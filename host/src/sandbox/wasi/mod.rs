@@ -210,6 +210,12 @@ impl Wasi {
         self.region = Some(region);
     }
 
+    /// Whether some of these bytes of memory are nobody's: there may be nothing behind the addresses.
+    pub(super) fn touches_gap(&self, at: u32, len: u32) -> bool {
+        let (start, end) = (at as usize, at as usize + len as usize);
+        self.gap().is_some_and(|gap| start < gap.end && end > gap.start)
+    }
+
     /// The bytes of memory that are nobody's, if there are some.
     fn gap(&self) -> Option<Range<usize>> {
         self.region.as_ref().map(|region| region.gap())

@@ -48,8 +48,13 @@ pub(in crate::sandbox) fn define(
 /// A string of the guest's, while that runs; the beginning of one that is too long.
 fn string(caller: &mut Caller<'_, Host>, at: u32) -> String {
     let Some(memory) = caller.data().memory else { return String::new() };
+    let is_there = |at: &u32, len| !caller.data().wasi.touches_gap(*at, len);
     let bytes = memory.data(&*caller);
-    let header = at.checked_sub(4).and_then(|header| bytes.get(header as usize..)?.first_chunk());
+    let header = at
+        .checked_sub(4)
+        .filter(|header| is_there(header, 4))
+        .and_then(|header| bytes.get(header as usize..)?.first_chunk());
     let len = header.map_or(0, |len| u32::from_le_bytes(*len)).min(TEXT_BYTES_MAX) as usize;
-    from_utf16(bytes.get(at as usize..at as usize + len).unwrap_or_default())
+    let bytes = bytes.get(at as usize..at as usize + len).filter(|_| is_there(&at, len as u32));
+    from_utf16(bytes.unwrap_or_default())
 }

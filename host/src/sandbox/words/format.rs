@@ -74,6 +74,7 @@ impl Writers {
         let appended = text.clone();
         let write_str = move |mut caller: Caller<'_, Host>, _: u32, at: u32, len: u32| -> u32 {
             let memory = caller.get_export("memory").and_then(Extern::into_memory).or(caller.data().memory);
+            let memory = memory.filter(|_| !caller.data().wasi.touches_gap(at, len));
             let bytes = memory.and_then(|memory| memory.data(&caller).get(at as usize..)?.get(..len as usize));
             bytes.map_or(1, |bytes| append(&appended, bytes))
         };
