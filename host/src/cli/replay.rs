@@ -75,7 +75,8 @@ impl Args {
         for (name, bytes) in &inputs {
             input::check_len(name, bytes, &candidate.settings)?;
         }
-        let target = Arc::new(compile(&self.target, candidate, &CodeCache::of_user(), &mut compiling::live())?);
+        let code = (&CodeCache::of_user(), self.flags.quick_code());
+        let target = Arc::new(compile(&self.target, candidate, code, &mut compiling::live())?);
         // Signatures have names only.
         let symbols = symbols(&target, Found::default());
         let mut executor = Executor::new(&target)?;

@@ -107,7 +107,7 @@ impl Args {
         let mut reporter = self.output.reporter()?;
         let mut targets = Vec::new();
         for (path, candidate) in self.targets.iter().zip(candidates) {
-            targets.push(compile(path, candidate, &code, &mut *reporter)?);
+            targets.push(compile(path, candidate, (&code, self.target.quick_code()), &mut *reporter)?);
         }
         let symbols: Vec<_> =
             targets.iter().zip(debug_infos).map(|(target, debug_info)| symbols(target, debug_info)).collect();

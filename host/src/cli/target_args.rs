@@ -61,6 +61,10 @@ pub(super) struct TargetArgs {
     /// The same as a time, such as 500ms: as much fuel as this machine takes in it, which is measured and told
     #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "fuel_max", help_heading = "Limits")]
     timeout: Option<Duration>,
+    /// Execute nothing before a large module is compiled with all optimisation: wasmtime does not vouch for the faster
+    /// compiler, in whose code campaigns begin, against modules that are made to harm
+    #[arg(long, help_heading = "Target")]
+    no_quick_code: bool,
     /// What --timeout is here.
     #[arg(skip)]
     measured: OnceLock<u64>,
@@ -83,6 +87,11 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
 }
 
 impl TargetArgs {
+    /// Whether large modules may begin in code that is compiled in a hurry.
+    pub(super) fn quick_code(&self) -> bool {
+        !self.no_quick_code
+    }
+
     /// What was typed, as what it means.
     pub(super) fn settings(&self) -> Result<Settings, Fault> {
         let input_bytes_max = u32::try_from(self.input_bytes_max).ok().filter(|&max| max <= Settings::INPUT_BYTES_MAX);
@@ -166,15 +175,15 @@ pub(super) fn candidate(path: &Path, settings: Settings) -> Result<Candidate, Fa
     candidate.with_context(|| format!("failed to load target `{shown}`")).blame_user()
 }
 
-/// Compiles what was read from `path`, large modules in a hurry; `reporter` is told while that takes its time.
+/// Compiles what was read from `path`, large modules in a hurry if that is `quick`; `reporter` is told while that takes its time.
 pub(super) fn compile(
     path: &Path,
     candidate: Candidate,
-    cache: &CodeCache,
+    (cache, quick): (&CodeCache, bool),
     reporter: &mut dyn Reporter,
 ) -> Result<Target, Fault> {
     let name = default_name(path, candidate.settings.entry.as_deref());
-    let code = candidate.code_to_begin_with();
+    let code = if quick { candidate.code_to_begin_with() } else { Code::Optimised };
     compiling::compile(&name, candidate, (cache, code), reporter)?
         .with_context(|| format!("failed to load target `{}`", shown(path)))
         .blame_user()
