@@ -38,6 +38,7 @@ fn scripts_run_the_same_in_the_traced_variant() {
     run_all(OptLevel::None, Offsets::All, &Options::traced());
 }
 
+/// Where modules share no memory: its own maximum is lifted, which others that import it would see.
 #[test]
 fn scripts_run_the_same_with_a_memory_that_could_have_an_annex() {
     let mut options = Options::default();
@@ -64,11 +65,12 @@ fn run_all(opt_level: OptLevel, offsets: Offsets, options: &Options) {
     );
     assert!(differences.is_empty(), "{}", differences.join("\n"));
     // What was compared, so that nobody breaks the runner and believes in its silence.
-    assert!(*files >= 400, "{files}");
-    assert!(*modules >= 4_000, "{modules}");
-    assert!(*returned >= 60_000, "{returned}");
-    assert!(*trapped >= 6_000, "{trapped}");
-    assert!(*refused >= 7_000, "{refused}");
+    let share = if options.annex.is_some() { 4 } else { 1 };
+    assert!(*files * share >= 400, "{files}");
+    assert!(*modules * share >= 4_000, "{modules}");
+    assert!(*returned * share >= 60_000, "{returned}");
+    assert!(*trapped * share >= 6_000, "{trapped}");
+    assert!(*refused * share >= 7_000, "{refused}");
 }
 
 #[derive(Debug, Default)]
@@ -88,7 +90,7 @@ struct Total {
 fn compare(engine: &Engine, offsets: Offsets, options: &Options, file: &TestFile<'_>, total: &mut Total) {
     let run = |rewrite| Script::run(engine, offsets, file.raw(), rewrite);
     // Scripts of proposals that the parser doesn't know are left out.
-    let (Some(original), Some(rewritten)) = (run(None), run(Some(options))) else { return };
+    let (Some(rewritten), Some(original)) = (run(Some(options)), run(None)) else { return };
     total.files += 1;
     assert_eq!(original.len(), rewritten.len());
     for (Step { line, module, outcome }, Step { outcome: new, .. }) in original.iter().zip(&rewritten) {
@@ -127,6 +129,10 @@ struct Script<'e> {
 impl<'e> Script<'e> {
     /// Runs a script; `None` if it can't be parsed.
     fn run(engine: &'e Engine, offsets: Offsets, text: &str, rewrite: Option<&'e Options>) -> Option<Vec<Step>> {
+        let shares_memory = text.contains("(register") || text.contains("\"spectest\" \"memory\"");
+        if rewrite.is_some_and(|options| options.annex.is_some()) && shares_memory {
+            return None;
+        }
         let mut lexer = wast::lexer::Lexer::new(text);
         lexer.allow_confusing_unicode(true);
         let buffer = wast::parser::ParseBuffer::new_with_lexer(lexer).ok()?;
