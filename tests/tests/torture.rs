@@ -294,17 +294,27 @@ const HARNESS: &str = r#"(func (export "LLVMFuzzerTestOneInput") (param i32 i32)
 
 /// A module with one function `body` beside the harness.
 fn module_with(locals: u32, body: &[u8]) -> Vec<u8> {
-    use wasm_encoder::{CodeSection, Function, FunctionSection, Module, TypeSection, ValType};
+    use wasm_encoder::{
+        CodeSection, ExportKind, ExportSection, Function, FunctionSection, MemorySection, MemoryType, Module,
+        TypeSection, ValType,
+    };
     let mut types = TypeSection::new();
     types.ty().function([], []);
+    types.ty().function([ValType::I32, ValType::I32], [ValType::I32]);
     let mut functions = FunctionSection::new();
-    functions.function(0);
+    functions.function(0).function(1);
+    let mut memories = MemorySection::new();
+    memories.memory(MemoryType { minimum: 1, maximum: None, memory64: false, shared: false, page_size_log2: None });
+    let mut exports = ExportSection::new();
+    exports.export("LLVMFuzzerTestOneInput", ExportKind::Func, 1);
     let mut function = Function::new([(locals, ValType::I32)]);
     function.raw(body.iter().copied());
+    let mut harness = Function::new([]);
+    harness.instructions().i32_const(0).end();
     let mut code = CodeSection::new();
-    code.function(&function);
+    code.function(&function).function(&harness);
     let mut module = Module::new();
-    module.section(&types).section(&functions).section(&code);
+    module.section(&types).section(&functions).section(&memories).section(&exports).section(&code);
     module.finish()
 }
 
