@@ -284,7 +284,7 @@ fn what_becomes_of_imported_files_is_told_by_kind() {
     let files: [(&str, &[u8]); 6] = [
         ("default/queue/id:000000,orig:a", b"SPR"),
         ("default/queue/id:000001,src:0", b"SPR"),
-        ("default/crashes/id:000000,sig:06", b"SPR\x800\00000"),
+        ("default/crashes/id:000000,sig:06", b"SPR\x800\x000000"),
         ("default/crashes/README.txt", b"no input"),
         ("default/fuzzer_stats", b"no input"),
         ("default/hangs/id:000000", b"S"),

@@ -219,7 +219,7 @@ fn compare(kind: &Kind) {
     let mut executors = variants.map(|variant| Executor::new(&Arc::new(metered.in_variant(variant).unwrap())).unwrap());
     let (addresses, lengths) = kind.numbers();
     let mut traps = 0;
-    for op in 0..OPERATIONS.len() {
+    for (op, operation) in OPERATIONS.iter().enumerate() {
         for pages in [0, 1, 3] {
             for &at in &addresses {
                 for len in lengths {
@@ -233,8 +233,8 @@ fn compare(kind: &Kind) {
                         let context = || {
                             let variant = &executor.target().variant;
                             format!(
-                                "{variant:?}: {} with {pages} pages, {at:#x}, {len:#x}: {expected:?}, {outcome:?}\n{}",
-                                OPERATIONS[op], kind.memories
+                                "{variant:?}: {operation} with {pages} pages, {at:#x}, {len:#x}: {expected:?}, {outcome:?}\n{}",
+                                kind.memories
                             )
                         };
                         match (&outcome, expected) {
