@@ -191,10 +191,7 @@ pub(super) fn compile(
 
 /// As [`compile`], for what is executed often, or fails: that is for optimised code. The verb's output is its result.
 pub(super) fn optimise(path: &Path, candidate: Candidate, cache: &CodeCache) -> Result<Target, Fault> {
-    let name = default_name(path, candidate.settings.entry.as_deref());
-    compiling::compile(&name, candidate, (cache, Code::Optimised), &mut compiling::live())?
-        .with_context(|| format!("failed to load target `{}`", shown(path)))
-        .blame_user()
+    compile(path, candidate, (cache, false), &mut compiling::live())
 }
 
 /// Lets an error in wasm text name the file.

@@ -3,13 +3,14 @@
 use super::closing::{Closings, Learner, Witness};
 use super::corpus::{Admitted, Corpus, Testcase};
 use super::mutate::Mutator;
+use super::report::{Known, KnownFailures, NewFailure, Report};
 use super::rng::Rng;
 use super::round::{Failure, Found, Round, Totals};
 use super::suspects::{self, Hangs, Suspect};
 use super::targets::Climb;
 use super::tasks::{Mutating, TASK_EXECS_MAX, TASKS, Tasks};
 use super::variants::Progress;
-use super::worker::{Known, KnownFailures, NewFailure, Report, Variants, Workers};
+use super::worker::{Variants, Workers};
 use crate::sandbox::{Outcome, Target};
 use crate::stream::{Node, Rule};
 use anyhow::Result;
@@ -425,26 +426,25 @@ impl Campaign {
         let fuel = self.fuel_mean().saturating_mul(self.totals.execs);
         let affordable = self.hangs.affordable(fuel, self.target().settings.fuel_max);
         let (mut hangs, mut reports) = (self.hangs.clone(), Vec::new());
-        for suspect in &met {
+        let (known, variants) = (self.all_known(), &self.variants);
+        let met: Vec<_> = met.into_iter().map(|suspect| (signature(&suspect.outcome), suspect)).collect();
+        for (suspected, suspect) in &met {
             let Some(origin) = suspect.origin.as_ref().filter(|_| hangs.confirmed < self.hangs.confirmed + affordable)
             else {
                 continue;
             };
-            let suspected = signature(&suspect.outcome);
-            if !hangs.wants(suspect, &suspected) {
+            if !hangs.wants(suspect, suspected) {
                 continue;
             }
             let input = tasks.mutant(origin);
-            let (known, variants) = (self.all_known(), &self.variants);
             let results = workers.run(variants, 1, |_, worker| worker.confirm(variants, known, &input))?;
             let Some((report, hang)) = results.and_then(|mut results| results.pop()) else { return Ok(None) };
             reports.push(report);
             if let Some((outcome, edges)) = hang {
-                hangs.add([suspected, signature(&outcome)], edges);
+                hangs.add([suspected.clone(), signature(&outcome)], edges);
             }
         }
-        for suspect in met {
-            let suspected = signature(&suspect.outcome);
+        for (suspected, suspect) in met {
             hangs.met(suspect.outcome, &suspected);
         }
         Ok(Some((reports, hangs)))

@@ -1,9 +1,9 @@
 //! The inputs that are worth keeping.
 
 use super::mutate::choices::Pool;
+use super::report::NewTestcase;
 use super::rng::Rng;
 use super::targets::{Scores, Targets};
-use super::worker::NewTestcase;
 use crate::coverage::{Profile, Seen};
 use crate::store::InputId;
 use crate::stream::Node;

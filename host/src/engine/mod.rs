@@ -11,6 +11,7 @@ mod corpus;
 mod dictionary;
 mod ender;
 mod mutate;
+mod report;
 mod rng;
 mod round;
 mod scheduler;

@@ -2,9 +2,10 @@
 
 use super::corpus::{Admitted, Corpus, Testcase};
 use super::mutate::Mutator;
+use super::report::{Known, Report};
 use super::rng::Rng;
 use super::scheduler::Scheduler;
-use super::worker::{Known, Report, Variants, Worker};
+use super::worker::{Variants, Worker};
 use crate::stream::{Rule, Tail};
 use anyhow::Result;
 use std::cmp::Reverse;

@@ -1,26 +1,19 @@
 //! Threads with executors, and what each does with an input.
 
 use super::climb::{self, Limits, Shown};
-use super::closing::{Probed, Witness};
+use super::closing::Probed;
 use super::ender::Ender;
+use super::report::{Hung, Known, NewTestcase, Report, new_edges};
 use super::rng::Rng;
-use super::suspects::{self, Hangs, Suspect};
-use super::targets::{Climb, Scores, Targets};
+use super::targets::{Climb, Scores};
 use super::trim::{Trimmed, trim};
-use crate::coverage::{Added, Judge, Profile, Seen};
+use crate::coverage::{Judge, Profile};
 use crate::sandbox::{Executor, Outcome, THREAD_STACK_BYTES, Target, Variant, Watchdog};
-use crate::stream::{Choice, Closing, Node, Rule, Tail, Trace, encode};
+use crate::stream::{Choice, Node, Rule, Tail, Trace, encode};
 use anyhow::{Context, Result, ensure};
-use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-
-/// Different failures that a task reports at most.
-const TASK_FAILURES_MAX: usize = 16;
-/// Failures that are known not to be worth a report, at most.
-const KNOWN_MAX: usize = 4096;
 
 /// The variants of one target that executions go through.
 ///
@@ -68,86 +61,6 @@ pub(super) struct Worker {
 struct Life {
     abort: Arc<AtomicBool>,
     ender: Arc<Ender>,
-}
-
-/// What is known at the beginning of a round, to all of its tasks.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Known<'a> {
-    pub(super) seen: &'a Seen,
-    pub(super) targets: &'a Targets,
-    pub(super) failures: &'a KnownFailures,
-    /// What call sites close with.
-    pub(super) closing: &'a Arc<Closing>,
-    /// Fuel after which an execution is suspected to hang, in units.
-    pub(super) fuel_max: u64,
-    pub(super) hangs: &'a Hangs,
-}
-
-/// Failures of earlier rounds: another input that fails so is no news.
-#[derive(Clone, Debug, Default)]
-pub(super) struct KnownFailures {
-    outcomes: BTreeSet<Outcome>,
-    /// By [`Executor::stack_key`] of the quick variant. They save an execution, and change nothing else.
-    keys: BTreeSet<NonZeroU64>,
-}
-
-/// What a task found, to be judged again when it is merged: other tasks may have found the same.
-#[derive(Debug, Default)]
-pub(super) struct Report {
-    pub(super) testcases: Vec<NewTestcase>,
-    pub(super) failures: Vec<NewFailure>,
-    /// Where the quick variant showed failures that are known, but not there.
-    keys: BTreeSet<NonZeroU64>,
-    /// Testcases that were mutated, by index.
-    pub(super) picks: Vec<usize>,
-    pub(super) execs: u64,
-    /// Bytes of the inputs that were executed.
-    pub(super) input_bytes: u64,
-    pub(super) rejected: u64,
-    pub(super) overruns: u64,
-    /// The first execution that overran although call sites were closed.
-    pub(super) witness: Option<Witness>,
-    pub(super) hangs: u64,
-    pub(super) suspects: Vec<Suspect>,
-    /// Executions of which it is known what they take, that fuel, and how many of them may hang.
-    pub(super) sample: Sample,
-    pub(super) at_len_max: u64,
-    /// What the task showed that was not known, and its scores that were better.
-    added: Added,
-    scores: Scores,
-}
-
-/// How a confirmed hang ended, and the edges that it reached and no testcase has.
-pub(super) type Hung = (Outcome, Vec<u32>);
-
-/// Executions that were all made where fuel is counted: the same ones in whatever variant the others were.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Sample {
-    pub(super) execs: u64,
-    pub(super) fuel: u64,
-    pub(super) hangs: u64,
-}
-
-#[derive(Debug, Default)]
-pub(super) struct NewTestcase {
-    pub(super) input: Vec<u8>,
-    pub(super) profile: Profile,
-    /// What of it was not known when the round began: all that can be new when it is merged.
-    pub(super) unseen: Profile,
-    pub(super) fuel: u64,
-    /// What it drew, if the guest draws.
-    pub(super) sample: Option<Node>,
-    /// The scores that it told.
-    pub(super) scores: Scores,
-}
-
-#[derive(Debug)]
-pub(super) struct NewFailure {
-    pub(super) input: Vec<u8>,
-    pub(super) outcome: Outcome,
-    /// Edges that it reached and no testcase had.
-    pub(super) edges: Vec<u32>,
-    key: Option<NonZeroU64>,
 }
 
 impl Variants {
@@ -339,7 +252,7 @@ impl Worker {
         executor.set_closing(known.closing);
         executor.set_fuel_max(known.fuel_max);
         let outcome = self.life.run(executor, &self.input, &self.rule)?;
-        report.counts(&self.input, variants);
+        report.counts(&self.input, &variants.metered);
         report.sample.execs += 1;
         report.sample.fuel += executor.observation().fuel();
         report.sample.hangs += u64::from(matches!(outcome, Outcome::Hang(_)));
@@ -372,7 +285,7 @@ impl Worker {
         self.quick.set_closing(known.closing);
         self.quick.set_fuel_max(known.fuel_max);
         let outcome = self.life.run(&mut self.quick, &self.input, &self.rule)?;
-        report.counts(&self.input, variants);
+        report.counts(&self.input, &variants.metered);
         let observation = self.quick.observation();
         let fuel = observation.fuel();
         let mut key = None;
@@ -556,139 +469,6 @@ fn deciding<'a>(
     let fits = |executor: &Executor| Arc::ptr_eq(executor.target(), &variants.metered) || !executor.target().is_quick();
     let made = metered.take().filter(fits).map_or_else(|| life.executor(&variants.metered), Ok)?;
     Ok(metered.insert(made))
-}
-
-impl Report {
-    /// Notes what an execution showed; returns whether some of it was new.
-    fn shows(&mut self, unseen: &Profile, scores: &Scores, known: Known<'_>) -> bool {
-        let news = self.added.add(unseen);
-        self.scores.add(scores, known.targets) || news
-    }
-
-    /// Notes what the execution of an input showed where that decides.
-    fn decided(
-        &mut self,
-        executor: &Executor,
-        input: &[u8],
-        (outcome, key): (Outcome, Option<NonZeroU64>),
-        known: Known<'_>,
-    ) {
-        let (target, observation) = (executor.target(), executor.observation());
-        let (mut input, mut drawn) = (Cow::Borrowed(input), None);
-        if target.takes_choices() && !matches!(outcome, Outcome::Rejected | Outcome::Overrun) {
-            let draws = observation.draws().canonical();
-            input = encode(&draws.choices).into();
-            drawn = Some(draws);
-            if input.len() > target.settings.input_bytes_max as usize {
-                return;
-            }
-        }
-        match outcome {
-            Outcome::Ok => {
-                let (profile, scores) = (Profile::of(observation), Scores::of(observation));
-                let unseen = known.seen.news(&profile);
-                if self.shows(&unseen, &scores, known) {
-                    let (input, fuel) = (input.into_owned(), observation.fuel());
-                    let sample = drawn.as_ref().map(Node::of);
-                    self.testcases.push(NewTestcase { input, profile, unseen, fuel, sample, scores });
-                }
-            }
-            Outcome::Rejected | Outcome::Overrun => self.no_case(&outcome),
-            // Who interrupts what has fuel ends the round.
-            Outcome::Interrupted => {}
-            Outcome::Hang(_) if known.fuel_max < target.settings.fuel_max => {
-                self.suspect(executor, &input, outcome, known);
-            }
-            Outcome::Crash(_) | Outcome::Hang(_) | Outcome::OutOfMemory(_) => {
-                self.fail(&input, (outcome, key), executor, known);
-            }
-        }
-    }
-
-    /// Keeps the first execution that overran.
-    fn witness(&mut self, outcome: &Outcome, input: &[u8], rule: Rule) {
-        if *outcome == Outcome::Overrun && rule.close && self.witness.is_none() {
-            self.witness = Some(Witness { input: input.to_vec(), rule });
-        }
-    }
-
-    /// Counts an execution that tested nothing.
-    fn no_case(&mut self, outcome: &Outcome) {
-        let overrun = *outcome == Outcome::Overrun;
-        self.overruns += u64::from(overrun);
-        self.rejected += u64::from(!overrun);
-    }
-
-    /// Counts the execution of an input.
-    fn counts(&mut self, input: &[u8], variants: &Variants) {
-        self.execs += 1;
-        self.input_bytes += input.len() as u64;
-        self.at_len_max += u64::from(input.len() == variants.metered.settings.input_bytes_max as usize);
-    }
-
-    /// Reports that an execution may hang, unless there is no use in finding that out.
-    fn suspect(&mut self, executor: &Executor, input: &[u8], outcome: Outcome, known: Known<'_>) {
-        let mut edges = new_edges(executor, known.seen);
-        edges.retain(|&edge| !known.hangs.has_edge(edge));
-        let chosen = suspects::is_chosen(input, known.fuel_max, executor.target().settings.fuel_max);
-        if chosen || !edges.is_empty() || !known.hangs.is_known(&outcome) {
-            self.suspects.push(Suspect { outcome, edges, chosen, origin: None });
-        }
-    }
-
-    /// Reports a failure unless it is known.
-    fn fail(
-        &mut self,
-        input: &[u8],
-        (outcome, key): (Outcome, Option<NonZeroU64>),
-        executor: &Executor,
-        known: Known<'_>,
-    ) {
-        self.hangs += u64::from(matches!(outcome, Outcome::Hang(_)));
-        let is_known = known.failures.outcomes.contains(&outcome)
-            || self.failures.iter().any(|failure| failure.outcome == outcome);
-        if is_known {
-            // Of hangs the key says only where they were interrupted.
-            self.keys.extend(key.filter(|_| !matches!(outcome, Outcome::Hang(_))));
-        } else if self.failures.len() < TASK_FAILURES_MAX {
-            let edges = new_edges(executor, known.seen);
-            self.failures.push(NewFailure { input: input.to_vec(), outcome, edges, key });
-        }
-    }
-}
-
-/// Edges that the last execution reached and no testcase has.
-fn new_edges(executor: &Executor, seen: &Seen) -> Vec<u32> {
-    let mut edges = Vec::new();
-    executor.observation().edges(|edge, _| {
-        if !seen.has_edge(edge) {
-            edges.push(edge);
-        }
-    });
-    edges
-}
-
-impl KnownFailures {
-    /// From the next round on, `failure` is no news.
-    pub(super) fn add(&mut self, failure: &NewFailure) {
-        if self.outcomes.len() < KNOWN_MAX {
-            self.outcomes.insert(failure.outcome.clone());
-            // Of hangs the key says only where they were interrupted.
-            self.keys.extend(failure.key.filter(|_| !matches!(failure.outcome, Outcome::Hang(_))));
-        }
-    }
-
-    /// From the next round on, what the quick variant showed so is no news, as its outcome was none.
-    pub(super) fn learn_keys(&mut self, report: &Report) {
-        if self.keys.len() < KNOWN_MAX {
-            self.keys.extend(&report.keys);
-        }
-    }
-
-    /// Forgets what depends on the quick variant.
-    pub(super) fn forget_keys(&mut self) {
-        self.keys.clear();
-    }
 }
 
 #[cfg(test)]

@@ -101,7 +101,7 @@ impl Mutator {
 mod tests {
     use super::*;
     use crate::coverage::Profile;
-    use crate::engine::worker::NewTestcase;
+    use crate::engine::report::NewTestcase;
 
     #[test]
     fn mutants_stay_in_bounds_differ_and_are_reproducible() {
