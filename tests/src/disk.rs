@@ -1,5 +1,6 @@
-//! A disk that is soon full.
+//! Folders, and a disk that is soon full.
 
+use std::io;
 use std::path::Path;
 use std::process::Command;
 
@@ -43,6 +44,25 @@ impl SmallDisk {
         assert!(length >= pages * 4096, "the disk holds {length} bytes");
         filler.set_len(length - pages * 4096).expect("a file can shrink");
     }
+}
+
+/// Copies what is in a folder, and in the folders in it, into another.
+///
+/// # Errors
+///
+/// If something can't be read or written; also if `to` isn't there.
+pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            std::fs::create_dir_all(&to)?;
+            copy(&entry.path(), &to)?;
+        } else {
+            std::fs::copy(entry.path(), to)?;
+        }
+    }
+    Ok(())
 }
 
 impl Drop for SmallDisk {

@@ -22,6 +22,8 @@ pub mod disk;
 pub mod guests;
 pub mod interrupt;
 pub mod modules;
+pub mod random;
+pub mod search;
 pub mod seeds;
 pub mod shown;
 pub mod tmin;

@@ -3,6 +3,7 @@
 use fuzzbox::engine::{Campaign, Dictionary, Mutator, Workers};
 use fuzzbox::sandbox::{Outcome, Settings, Target};
 use fuzzbox_tests::command::{Fuzzbox, Ran};
+use fuzzbox_tests::search::{Found, if_begins_with};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -13,11 +14,7 @@ const EXECS: u64 = 150_000;
 fn module() -> Vec<u8> {
     let mut bugs = String::new();
     for (bug, word) in ["abc", "bca", "cab", "acb", "bac"].into_iter().enumerate() {
-        let mut inner = format!("(call $bug{bug})");
-        for (at, byte) in word.bytes().enumerate().rev() {
-            inner =
-                format!("(if (i32.eq (i32.load8_u offset={at} (local.get $data)) (i32.const {byte})) (then {inner}))");
-        }
+        let inner = if_begins_with(word, &format!("(call $bug{bug})"));
         let _ = write!(bugs, "(if (i32.gt_u (local.get $size) (i32.const 2)) (then {inner}))");
     }
     let functions: String = (0..5).map(|bug| format!("(func $bug{bug} (unreachable))")).collect();
@@ -44,17 +41,14 @@ fn module() -> Vec<u8> {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-struct Found {
-    corpus: Vec<Vec<u8>>,
-    failures: Vec<(String, Vec<u8>, u64)>,
-    hangs: u64,
-    rounds: u64,
+struct Searched {
+    found: Found,
     /// What the slowest testcase takes.
     slowest: u64,
     fuel_limit: u64,
 }
 
-fn search(target: &Arc<Target>, jobs: usize) -> Found {
+fn search(target: &Arc<Target>, jobs: usize) -> Searched {
     let workers = Workers::new(jobs, Arc::default()).unwrap();
     let mut campaign = Campaign::new(target.clone(), 5, Mutator::new(Dictionary::default()));
     // By the outermost frames, as what is told of hangs.
@@ -68,13 +62,8 @@ fn search(target: &Arc<Target>, jobs: usize) -> Found {
         let left = EXECS - campaign.totals().execs;
         campaign.step(&workers, left, &signature).unwrap();
     }
-    let failures =
-        campaign.failures().map(|failure| (failure.signature.clone(), failure.input.to_vec(), failure.execs));
-    Found {
-        corpus: campaign.corpus().testcases().iter().map(|testcase| testcase.bytes.to_vec()).collect(),
-        failures: failures.collect(),
-        hangs: campaign.totals().hangs,
-        rounds: campaign.totals().rounds,
+    Searched {
+        found: Found::of(&campaign),
         slowest: campaign.corpus().testcases().iter().map(|testcase| testcase.fuel).max().unwrap(),
         fuel_limit: campaign.fuel_limit(),
     }
@@ -86,14 +75,14 @@ fn hangs_cost_little_and_slow_inputs_are_none_whoever_executes_them() {
     let one = search(&target, 1);
     println!(
         "{} testcases, {} failures, {} hangs, {} rounds",
-        one.corpus.len(),
-        one.failures.len(),
-        one.hangs,
-        one.rounds
+        one.found.corpus.len(),
+        one.found.failures.len(),
+        one.found.hangs,
+        one.found.rounds
     );
-    let kind = |kind: &str| one.failures.iter().filter(|(signature, ..)| signature.starts_with(kind)).count();
-    assert_eq!((kind("crash"), kind("hang")), (5, 1), "{:?}", one.failures);
-    assert!((1..20).contains(&one.hangs), "few were executed with all of the fuel: {}", one.hangs);
+    let kind = |kind: &str| one.found.failures.iter().filter(|(signature, ..)| signature.starts_with(kind)).count();
+    assert_eq!((kind("crash"), kind("hang")), (5, 1), "{:?}", one.found.failures);
+    assert!((1..20).contains(&one.found.hangs), "few were executed with all of the fuel: {}", one.found.hangs);
     assert!(one.slowest > 500_000, "what is slow and new is in the corpus: {}", one.slowest);
     assert!(one.fuel_limit >= 50 * one.slowest, "and its like are suspected no more: {}", one.fuel_limit);
     assert_eq!(one, search(&target, 2), "two workers");

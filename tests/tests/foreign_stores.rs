@@ -2,6 +2,7 @@
 //! for ever, and what is wrong is said in one error.
 
 use fuzzbox_tests::command::{Fuzzbox, Ran};
+use fuzzbox_tests::disk;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
@@ -201,15 +202,7 @@ fn watched(mut command: Command, what: &str) -> Ran {
 /// Copies a store.
 fn copy(from: &Path, to: &Path) {
     fs::create_dir(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), target).unwrap();
-        }
-    }
+    disk::copy(from, to).unwrap();
 }
 
 /// All names below a directory, with what would be different if it had been touched.

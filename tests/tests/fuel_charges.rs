@@ -1,6 +1,7 @@
 //! Fuel charges what is executed: everything at least once, and little of what is not.
 
 use fuzzbox::sandbox::{Executor, Outcome, Settings, Target};
+use fuzzbox_tests::random::Random;
 use std::fmt::Write as _;
 use std::sync::Arc;
 use wasmtime::{Config, Engine, Instance, Module, Store};
@@ -9,18 +10,6 @@ use wasmtime::{Config, Engine, Instance, Module, Store};
 const PROGRAMS: u64 = 150;
 /// Inputs that each is executed with.
 const INPUTS: usize = 6;
-
-/// Numbers without a pattern.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % limit
-    }
-}
 
 /// Writes a program of blocks, loops and conditions that branches at random. `$next` gives numbers, and ends the program when there were enough.
 fn program(random: &mut Random) -> String {

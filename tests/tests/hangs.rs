@@ -2,6 +2,7 @@
 
 use fuzzbox::sandbox::{Executor, Interrupter, Outcome, Settings, THREAD_STACK_BYTES, Target, Variant};
 use fuzzbox_instrument::EdgeSet;
+use fuzzbox_tests::random::Random;
 use fuzzbox_tests::{Shown, interrupt_until_over, show};
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -288,18 +289,6 @@ fn many_functions() -> Vec<u8> {
             (i32.const 0)))"#,
     );
     wat::parse_str(text).unwrap()
-}
-
-/// Numbers without a pattern.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % limit
-    }
 }
 
 /// The torture goes on for so many outcomes of each kind, ...

@@ -3,6 +3,7 @@
 
 use fuzzbox::engine::{Campaign, Dictionary, Mutator, Workers};
 use fuzzbox::sandbox::{Candidate, Code, CodeCache, Outcome, Settings, Target, Watchdog};
+use fuzzbox_tests::search::{Found, if_begins_with};
 use std::sync::Arc;
 
 /// Executions of each campaign.
@@ -21,11 +22,7 @@ fn module() -> Vec<u8> {
             "(loop (local.set $n (i32.add (local.get $n) (i32.const 1))) (br_if 0 (i32.lt_u (local.get $n) (local.get $size))))",
         ),
     ] {
-        let mut inner = end.to_owned();
-        for (at, byte) in word.bytes().enumerate().rev() {
-            inner =
-                format!("(if (i32.eq (i32.load8_u offset={at} (local.get $data)) (i32.const {byte})) (then {inner}))");
-        }
+        let inner = if_begins_with(word, end);
         words.push_str(&format!("(if (i32.gt_u (local.get $size) (i32.const {})) (then {inner}))", word.len()));
     }
     wat::parse_str(format!(
@@ -37,14 +34,6 @@ fn module() -> Vec<u8> {
                 (i32.const 0)))"#
     ))
     .unwrap()
-}
-
-#[derive(Debug, PartialEq, Eq)]
-struct Found {
-    corpus: Vec<Vec<u8>>,
-    failures: Vec<(String, Vec<u8>, u64)>,
-    hangs: u64,
-    rounds: u64,
 }
 
 /// `busy` is done after the first rounds, while the quick variant is compiled.
@@ -62,14 +51,7 @@ fn search(target: &Arc<Target>, jobs: usize, busy: impl FnOnce()) -> Found {
             busy();
         }
     }
-    let failures =
-        campaign.failures().map(|failure| (failure.signature.clone(), failure.input.to_vec(), failure.execs));
-    Found {
-        corpus: campaign.corpus().testcases().iter().map(|testcase| testcase.bytes.to_vec()).collect(),
-        failures: failures.collect(),
-        hangs: campaign.totals().hangs,
-        rounds: campaign.totals().rounds,
-    }
+    Found::of(&campaign)
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The store under everything that may happen to it: other processes, kills, damage, a full disk.
 
 use fuzzbox::store::{FindingId, FindingRecord, InputId, ModuleId, ObjectId, Store};
-use fuzzbox_tests::disk::SmallDisk;
+use fuzzbox_tests::disk::{self, SmallDisk};
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -290,18 +290,10 @@ fn repair(root: &Path) {
     assert_eq!(fs::read(store.target_folder("json").unwrap().path("fuzzer_stats")).unwrap(), b"stats");
 }
 
-/// Copies a store: small files only.
+/// Copies a store.
 fn copy(from: &Path, to: &Path) {
     fs::create_dir(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), target).unwrap();
-        }
-    }
+    disk::copy(from, to).unwrap();
 }
 
 /// Replaces a file, whatever its mode.

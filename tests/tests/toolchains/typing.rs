@@ -3,6 +3,7 @@
 use super::document::Block;
 use anyhow::{Context as _, Result, ensure};
 use fuzzbox_tests::command::{Fuzzbox, Ran};
+use fuzzbox_tests::disk;
 use fuzzbox_tests::guests::{self, Toolchain};
 use std::ffi::OsString;
 use std::fs;
@@ -177,14 +178,5 @@ impl Shell {
 /// Copies a folder's files into another folder, which is made.
 pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from).with_context(|| format!("failed to read `{}`", from.display()))? {
-        let entry = entry?;
-        let to = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            copy(&entry.path(), &to)?;
-        } else {
-            fs::copy(entry.path(), to)?;
-        }
-    }
-    Ok(())
+    disk::copy(from, to).with_context(|| format!("failed to copy `{}`", from.display()))
 }
