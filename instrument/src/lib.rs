@@ -36,6 +36,7 @@ mod code;
 mod component;
 mod counters;
 mod edges;
+mod excerpt;
 mod floats;
 pub mod identity;
 mod instrument;
@@ -61,6 +62,7 @@ pub use cfg::{Block, BlockKind, Cfg, Cfgs, ControlDependence, DominatorTree, Flo
 pub use component::{ComponentModule, InstrumentedComponent, component_features, instrument_component};
 pub use counters::{CounterMap, Counters, CountsBuffer, FunctionCounters, Left};
 pub use edges::{Edge, EdgeKind, EdgeMap, EdgeSet};
+pub use excerpt::leave_out;
 pub use floats::shows_float_bits;
 pub use instrument::{AnnexPlace, Draws, Injected, Instrumented, Options, StateExports, instrument};
 pub use legacy::{Translated, translate_legacy_exceptions};

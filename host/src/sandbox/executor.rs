@@ -14,6 +14,7 @@ use super::observation::Observation;
 use super::outcome::{Outcome, Trap, TrapKind};
 use super::past::Past;
 use super::prepare::{initialiser_failed, prepare};
+use super::quick::Other;
 use super::said::Said;
 use super::settings::Settings;
 use super::snapshot::{Snapshot, region};
@@ -25,16 +26,11 @@ use super::wasi::{Wasi, WasiConfig};
 use super::words::Failed;
 use crate::stream::given::Given;
 use crate::stream::{Closing, Rule};
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use fuzzbox_instrument::layout;
 use std::num::NonZeroU64;
 use std::sync::Arc;
-use std::sync::mpsc::RecvTimeoutError;
-use std::time::Duration;
 use wasmtime::{AsContextMut, ExternRef, Instance, RootScope, Store};
-
-/// How often who waits for optimised code looks whether it is interrupted.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// Runs a target's entry on inputs, each from the state right after initialisation.
 ///
@@ -43,27 +39,29 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// can be looked at until then.
 #[derive(Debug)]
 pub struct Executor {
-    target: Arc<Target>,
-    instance: Kept,
-    gate: Arc<Gate>,
+    pub(super) target: Arc<Target>,
+    pub(super) instance: Kept,
+    /// In quick code: another instance, once something failed.
+    pub(super) other: Option<Other>,
+    pub(super) gate: Arc<Gate>,
     /// What call sites close with.
     closing: Arc<Closing>,
     /// An execution happened since the state was restored.
-    dirty: bool,
+    pub(super) dirty: bool,
     /// Fuel that an execution may take, in units.
     fuel_max: u64,
 }
 
 /// An instance with all that is needed to run and to restore it.
-struct Kept {
+pub(super) struct Kept {
     store: Store<Host>,
     call: Call,
-    injected: Injected,
+    pub(super) injected: Injected,
     snapshot: Snapshot,
     /// The last execution ended by a trap, or by so many frames that not all are known.
     cut: bool,
     /// The injected memory could not be made accessible again.
-    lost: bool,
+    pub(super) lost: bool,
     /// The last execution ended because the native stack did.
     overflowed: bool,
     /// The stream of the last execution.
@@ -81,7 +79,7 @@ struct Kept {
 
 /// How an input is executed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+pub(super) enum Way {
     /// From the initial state.
     Restored,
     /// From that, and the guest is told that what it reports is read.
@@ -126,7 +124,7 @@ impl Target {
     /// If the module is invalid, or its initialisers fail; never because of `cache`.
     pub fn compiled(candidate: Candidate, cache: &CodeCache, code: Code) -> Result<Self> {
         let again = candidate.clone();
-        let target = Arc::new(Self::compile(candidate, Variant::Metered, &Past::default(), cache, code)?);
+        let target = Arc::new(Self::compile(candidate, (Variant::Metered, &Past::default()), (cache, code), None)?);
         // Whatever keeps the module from being executed is said now, not by the first worker.
         match Executor::new(&target) {
             // Where initialisers end may be a matter of how large frames are: optimised code decides.
@@ -168,7 +166,7 @@ impl Target {
     ///
     /// As for [`Target::in_variant`].
     pub fn in_variant_after(self: &Arc<Self>, variant: Variant, past: &Past) -> Result<Self> {
-        let mut target = Self::compile(self.candidate(), variant, past, &self.cache, Code::Optimised)?;
+        let mut target = Self::compile(self.candidate(), (variant, past), (&self.cache, Code::Optimised), None)?;
         target.attempts = self.attempts.clone();
         target.restores = self.restores;
         let target = Arc::new(target);
@@ -199,6 +197,7 @@ impl Executor {
         let instance = with_room(target.variant.stack_bytes(), || Kept::new(target, &gate))?;
         Ok(Self {
             instance,
+            other: None,
             target: target.clone(),
             gate,
             closing: Arc::default(),
@@ -210,11 +209,6 @@ impl Executor {
     /// A handle to interrupt executions with, from any thread; of use for as long as the executor lives.
     pub fn interrupter(&self) -> Interrupter {
         Interrupter::new(&self.gate)
-    }
-
-    /// The target that is executed.
-    pub fn target(&self) -> &Arc<Target> {
-        &self.target
     }
 
     /// Executes `input` from the initial state.
@@ -275,21 +269,15 @@ impl Executor {
             "the input has {} bytes, the limit is {limit}\nhelp: raise it with --input-bytes-max",
             input.len()
         );
+        self.leave_excerpt();
         let outcome = self.execute_once(input, rule, way)?;
-        // Where a failure was, and how many frames there may be, is for optimised code to say: quick code may tell a place an instruction
-        // early or late, and has larger frames.
         if self.target.is_quick() && (outcome.trap().is_some() || self.instance.overflowed) {
-            return match self.go_over() {
-                Ok(true) => self.execute_once(input, rule, way),
-                Ok(false) => Ok(Outcome::Interrupted),
-                Err(error) if error.is::<Unprepared>() => Ok(Outcome::Interrupted),
-                Err(error) => Err(error),
-            };
+            return self.execute_optimised((input, rule), way, &outcome);
         }
         Ok(outcome)
     }
 
-    fn execute_once(&mut self, input: &[u8], rule: &Rule, way: Way) -> Result<Outcome> {
+    pub(super) fn execute_once(&mut self, input: &[u8], rule: &Rule, way: Way) -> Result<Outcome> {
         with_room(self.target.variant.stack_bytes(), || {
             if way != Way::Unrestored
                 && let Err(error) = self.restore()
@@ -304,29 +292,6 @@ impl Executor {
             self.instance.fuel_max = self.fuel_max;
             self.instance.run(&self.target, &self.gate, input)
         })
-    }
-
-    /// Goes on in optimised code, which is waited for if it must be; `false` if that was interrupted.
-    fn go_over(&mut self) -> Result<bool> {
-        let made = self.target.optimise()?;
-        self.gate.enter();
-        let optimised = loop {
-            match made.recv_timeout(LOOK_EVERY) {
-                Err(RecvTimeoutError::Timeout) if self.gate.is_taken() => break None,
-                Err(RecvTimeoutError::Timeout) => {}
-                Ok(made) => break Some(made),
-                Err(RecvTimeoutError::Disconnected) => {
-                    break Some(Err(anyhow!("the thread that compiles ended early")));
-                }
-            }
-        };
-        let interrupted = self.gate.leave(Some(self.instance.injected.region()))?;
-        let Some(optimised) = optimised.filter(|_| !interrupted) else { return Ok(false) };
-        let optimised = optimised?;
-        self.instance = with_room(optimised.variant.stack_bytes(), || Kept::new(&optimised, &self.gate))?;
-        self.target = optimised;
-        self.dirty = false;
-        Ok(true)
     }
 
     /// If the last execution failed: a number that tells where, the same for each failure of this executor's target with the
@@ -378,7 +343,7 @@ impl Executor {
 }
 
 impl Kept {
-    fn new(target: &Target, gate: &Arc<Gate>) -> Result<Self> {
+    pub(super) fn new(target: &Target, gate: &Arc<Gate>) -> Result<Self> {
         let engine = target.module.engine();
         let injected_bytes =
             usize::try_from(target.injected.pages << 16).context("the counters fill the address space")?;

@@ -50,6 +50,7 @@ mod outcome;
 mod parameter;
 mod past;
 mod prepare;
+mod quick;
 mod reference;
 mod said;
 mod settings;

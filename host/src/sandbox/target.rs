@@ -13,6 +13,7 @@ use super::interrupt::Stop;
 use super::memory::{Image, Memories};
 use super::past::Past;
 use super::prepare::Attempts;
+use super::quick::Excerpts;
 use super::settings::Settings;
 use super::signals;
 use super::variant::{METERED_STACK_BYTES, Variant};
@@ -69,6 +70,9 @@ pub struct Target {
     /// The same in optimised code, if this isn't, once it was asked for; and who makes it.
     optimised: OnceLock<Arc<Target>>,
     optimising: Mutex<()>,
+    /// Those of the functions that have counters which are whole; all are if that isn't said.
+    pub(super) functions: Option<BTreeSet<u32>>,
+    pub(super) excerpts: Mutex<Excerpts>,
     /// If it is one: what it exports and imports.
     pub(super) component: Option<Arc<Component>>,
     pub(super) interface: Arc<Interface>,
@@ -93,22 +97,30 @@ pub struct Target {
 
 impl Target {
     /// Rewrites and compiles a module, unless its code is in the cache; executes nothing. If optimised code is in the cache, it has that.
+    /// If `functions` are given, others that have counters are left out.
     pub(super) fn compile(
         candidate: Candidate,
-        variant: Variant,
-        past: &Past,
-        cache: &CodeCache,
-        code: Code,
+        (variant, past): (Variant, &Past),
+        (cache, code): (&CodeCache, Code),
+        functions: Option<BTreeSet<u32>>,
     ) -> Result<Self> {
         let Candidate { source, settings, entry, id, object, interface, missing } = candidate;
         let mut options = variant.options(past);
         options.annex = interface.memory.filter(|_| entry.takes_bytes());
         let mut rewritten = fuzzbox_instrument::instrument(&source.module, &options)?;
-        let wasm = std::mem::take(&mut rewritten.wasm);
+        let mut wasm = std::mem::take(&mut rewritten.wasm);
+        if let Some(functions) = &functions {
+            let counters = &rewritten.counters;
+            let counts = |function| counters.of_function(function).map(|index| &counters.functions()[index].counters);
+            fuzzbox_instrument::leave_out(&mut wasm, |function| {
+                !functions.contains(&function) && counts(function).is_some_and(|counters| !counters.is_empty())
+            })?;
+        }
         let memories = Arc::new(Memories::default());
         let config = |code| config(&source.module, &interface, &memories, &variant, code);
-        // What can still be new is different in every campaign: nobody would find such code again.
-        let kept = if let Variant::Fast(_) = variant { &CodeCache::default() } else { cache };
+        // What can still be new is different in every campaign, and so is what failed: nobody would find such code again.
+        let is_kept = !matches!(variant, Variant::Fast(_)) && functions.is_none();
+        let kept = if is_kept { cache } else { &CodeCache::default() };
         let cached = if code == Code::Quick { kept.find(&config(Code::Optimised)?, &wasm)? } else { None };
         let (module, origin, code) = match cached {
             Some((module, origin)) => (module, origin, Code::Optimised),
@@ -144,6 +156,8 @@ impl Target {
             code,
             optimised: OnceLock::new(),
             optimising: Mutex::default(),
+            functions,
+            excerpts: Mutex::default(),
             imports,
             missing,
             memories,
@@ -237,6 +251,11 @@ impl Target {
     /// execute is no part of any execution. Known once an executor was made.
     pub fn is_initialiser(&self, function: u32) -> bool {
         self.initialised.get().is_some_and(|functions| functions.contains(&function))
+    }
+
+    /// The functions that ran before the first input, as far as that is known.
+    pub(super) fn initialised(&self) -> impl Iterator<Item = u32> {
+        self.initialised.get().into_iter().flatten().copied()
     }
 
     /// Notes what the initialisers executed, by the indices of counters that are not 0.

@@ -67,9 +67,13 @@ struct Guest {
 impl Guest {
     fn new() -> Self {
         let candidate = Candidate::new(GUEST.as_bytes(), Settings::default()).unwrap();
-        let target =
-            Target::compile(candidate, Variant::Metered, &Past::default(), &CodeCache::default(), Code::Optimised)
-                .unwrap();
+        let target = Target::compile(
+            candidate,
+            (Variant::Metered, &Past::default()),
+            (&CodeCache::default(), Code::Optimised),
+            None,
+        )
+        .unwrap();
         let host = Host::new(Wasi::new(WasiConfig::default()), Limits::new(1 << 30));
         let mut store = Store::new(target.module.engine(), host);
         store.limiter(|host| host);

@@ -1,0 +1,218 @@
+//! What fails in quick code is executed again in optimised code, and only that counts: quick code may tell a place an instruction early
+//! or late, and has larger frames.
+//!
+//! Optimising all of a large module takes half a minute. But of an execution it is known which functions it entered, so it is enough
+//! to optimise an *excerpt*: the module in which all other functions only trap. Should one of these be entered all the same, as where quick code
+//! ended too early, the excerpt says nothing, and the whole module is waited for. So it is when several excerpts were made.
+
+use super::compiler::Code;
+use super::executor::{Executor, Kept, Way};
+use super::interrupt::Unprepared;
+use super::outcome::Outcome;
+use super::past::Past;
+use super::stack::with_room;
+use super::target::{THREAD_STACK_BYTES, Target};
+use crate::stream::Rule;
+use anyhow::{Context, Result, anyhow, ensure};
+use std::collections::BTreeSet;
+use std::mem::swap;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// How often who waits for code looks whether it is interrupted.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// As many are made of a target at most: by then the whole module is the better bargain.
+const EXCERPTS_MAX: usize = 8;
+
+/// What was made of a target in quick code.
+#[derive(Debug, Default)]
+pub(super) struct Excerpts {
+    made: usize,
+    last: Option<Arc<Target>>,
+}
+
+/// The other one of two instances: that of an excerpt, or that of quick code while the excerpt's is in its place.
+pub(super) struct Other {
+    target: Arc<Target>,
+    instance: Kept,
+    /// As [`Executor::dirty`].
+    dirty: bool,
+    is_quick: bool,
+}
+
+impl std::fmt::Debug for Other {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Other").finish_non_exhaustive()
+    }
+}
+
+impl Target {
+    /// Has an excerpt made, on a thread of its own, in which these functions are whole, or finds one. It sends `None` if none is made any
+    /// more.
+    fn excerpt(self: &Arc<Self>, functions: BTreeSet<u32>) -> Result<Receiver<Result<Option<Arc<Self>>>>> {
+        let (sender, receiver) = channel();
+        let target = self.clone();
+        let thread = std::thread::Builder::new().name("compile".to_owned()).stack_size(THREAD_STACK_BYTES);
+        // Nobody may want it any more.
+        thread.spawn(move || _ = sender.send(target.make_excerpt(functions))).context("failed to start a thread")?;
+        Ok(receiver)
+    }
+
+    fn make_excerpt(self: &Arc<Self>, mut functions: BTreeSet<u32>) -> Result<Option<Arc<Self>>> {
+        let mut excerpts = self.excerpts.lock().expect("a panic ends the process");
+        if let Some(last) = &excerpts.last {
+            if last.has_all(&functions) {
+                return Ok(Some(last.clone()));
+            }
+            functions.extend(last.functions.iter().flatten());
+        }
+        if excerpts.made == EXCERPTS_MAX {
+            return Ok(None);
+        }
+        excerpts.made += 1;
+        let (variant, past) = (self.variant.clone(), &Past::default());
+        let mut excerpt =
+            Self::compile(self.candidate(), (variant, past), (&self.cache, Code::Optimised), Some(functions))?;
+        excerpt.attempts = self.attempts.clone();
+        let excerpt = Arc::new(excerpt);
+        let same = Executor::new(self)?.state_hash() == Executor::new(&excerpt)?.state_hash();
+        ensure!(same, "the initialisers leave another state in an excerpt of the module");
+        excerpts.last = Some(excerpt.clone());
+        Ok(Some(excerpt))
+    }
+
+    /// Whether these functions are whole.
+    fn has_all(&self, functions: &BTreeSet<u32>) -> bool {
+        self.functions.as_ref().is_none_or(|whole| functions.is_subset(whole))
+    }
+}
+
+impl Executor {
+    /// Executes again what ended so in quick code.
+    pub(super) fn execute_optimised(
+        &mut self,
+        (input, rule): (&[u8], &Rule),
+        way: Way,
+        outcome: &Outcome,
+    ) -> Result<Outcome> {
+        let result = match self.execute_excerpt((input, rule), way, outcome) {
+            Ok(None) => match self.go_over() {
+                Ok(true) => self.execute_once(input, rule, way),
+                Ok(false) => Ok(Outcome::Interrupted),
+                Err(error) => Err(error),
+            },
+            Ok(Some(outcome)) => Ok(outcome),
+            Err(error) => Err(error),
+        };
+        result.or_else(|error| if error.is::<Unprepared>() { Ok(Outcome::Interrupted) } else { Err(error) })
+    }
+
+    /// Executes an input in an excerpt, whose instance stays in place to be looked at until the next execution. `None` if that says nothing.
+    fn execute_excerpt(
+        &mut self,
+        (input, rule): (&[u8], &Rule),
+        way: Way,
+        outcome: &Outcome,
+    ) -> Result<Option<Outcome>> {
+        if !self.target.restores || way == Way::Unrestored || self.target.optimised_by_now().is_some() {
+            return Ok(None);
+        }
+        let Some(functions) = self.entered(outcome) else { return Ok(None) };
+        if self.other.as_ref().is_none_or(|other| !other.target.has_all(&functions)) {
+            self.other = None;
+            let Some(made) = self.wait(&self.target.excerpt(functions)?)? else {
+                return Ok(Some(Outcome::Interrupted));
+            };
+            // Where initialisers end may be a matter of how large frames are: the whole module decides.
+            let Ok(Some(target)) = made else { return Ok(None) };
+            let instance = with_room(target.variant.stack_bytes(), || Kept::new(&target, &self.gate));
+            let instance = instance.inspect_err(|_| self.watch())?;
+            // The gate watches the excerpt's instance now, which is put in place at once.
+            self.other = Some(Other { target, instance, dirty: false, is_quick: false });
+        }
+        self.swap();
+        let outcome = self.execute_once(input, rule, way)?;
+        let innermost = outcome.trap().map(|trap| trap.frames.first());
+        let is_known = match innermost {
+            Some(Some(frame)) => self.target.has_all(&BTreeSet::from([frame.function])),
+            Some(None) => false,
+            None => true,
+        };
+        if !is_known {
+            self.leave_excerpt();
+        }
+        Ok(is_known.then_some(outcome))
+    }
+
+    /// The functions that the last execution or the initialisers entered; `None` if they aren't known.
+    fn entered(&self, outcome: &Outcome) -> Option<BTreeSet<u32>> {
+        let Kept { injected, lost, .. } = &self.instance;
+        if *lost {
+            return None;
+        }
+        let counters = &self.target.rewritten.counters;
+        let function = |counter| counters.of_counter(counter).map(|index| counters.functions()[index].function);
+        let mut functions: BTreeSet<u32> = injected.counted().into_iter().filter_map(function).collect();
+        // A function may fail before it counts.
+        functions.extend(outcome.trap().iter().flat_map(|trap| &trap.frames).map(|frame| frame.function));
+        functions.extend(self.target.initialised());
+        Some(functions)
+    }
+
+    /// Puts quick code back in its place, if an excerpt took it.
+    pub(super) fn leave_excerpt(&mut self) {
+        if self.other.as_ref().is_some_and(|other| other.is_quick) {
+            self.swap();
+        }
+    }
+
+    /// The target that this was made for, or went over to.
+    pub fn target(&self) -> &Arc<Target> {
+        self.other.as_ref().filter(|other| other.is_quick).map_or(&self.target, |other| &other.target)
+    }
+
+    fn swap(&mut self) {
+        let Some(other) = &mut self.other else { return };
+        swap(&mut self.target, &mut other.target);
+        swap(&mut self.instance, &mut other.instance);
+        swap(&mut self.dirty, &mut other.dirty);
+        other.is_quick = !other.is_quick;
+        self.watch();
+    }
+
+    /// Lets the instance that is in place be interrupted.
+    fn watch(&self) {
+        self.gate.expect(self.target.stop(), self.target.variant.has_fuel());
+        self.gate.watch(self.instance.injected.region());
+    }
+
+    /// Goes on in optimised code, which is waited for if it must be; `false` if that was interrupted.
+    fn go_over(&mut self) -> Result<bool> {
+        self.other = None;
+        let Some(optimised) = self.wait(&self.target.optimise()?)? else { return Ok(false) };
+        let optimised = optimised?;
+        self.instance = with_room(optimised.variant.stack_bytes(), || Kept::new(&optimised, &self.gate))?;
+        self.target = optimised;
+        self.dirty = false;
+        Ok(true)
+    }
+
+    /// Waits for code; `None` if that was interrupted.
+    fn wait<T>(&self, made: &Receiver<Result<T>>) -> Result<Option<Result<T>>> {
+        self.gate.enter();
+        let made = loop {
+            match made.recv_timeout(LOOK_EVERY) {
+                Err(RecvTimeoutError::Timeout) if self.gate.is_taken() => break None,
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok(made) => break Some(made),
+                Err(RecvTimeoutError::Disconnected) => {
+                    break Some(Err(anyhow!("the thread that compiles ended early")));
+                }
+            }
+        };
+        let interrupted = self.gate.leave(Some(self.instance.injected.region()))?;
+        Ok(made.filter(|_| !interrupted))
+    }
+}
