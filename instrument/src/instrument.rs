@@ -61,6 +61,9 @@ pub struct Options {
     /// for what it gives the guest. Then `memory.size` and `memory.grow` are about the guest's part, and nobody gets at
     /// what lies between. See [`Injected::annex`]. Shared memories have none.
     pub annex: Option<u32>,
+    /// Whether NaNs that arithmetic makes have the canonical bits wherever bits are seen: so in an engine that leaves them open, whatever
+    /// it makes of the order of operands, as in one that makes each result canonical.
+    pub canonical_nans: bool,
     /// Whether function entry and exit are recorded.
     pub spans: bool,
     /// How many bytes the trace takes, if something is recorded: what doesn't fit is lost. At most
@@ -100,7 +103,7 @@ impl Options {
     /// Enough counters for the counts of all edges.
     pub fn full() -> Options {
         let options = Options { counters: Counters::Enough, selects: true, interrupts: true, ..Options::counting() };
-        Options { traps: true, draws: Draws::Read, ..options }
+        Options { traps: true, canonical_nans: true, draws: Draws::Read, ..options }
     }
 
     /// Counters for some edges only: those that can still tell something new. `unreachable` is itself, because compilers forget where calls
@@ -130,6 +133,7 @@ impl Options {
             compares: false,
             hide_lengths: false,
             annex: None,
+            canonical_nans: false,
             spans: false,
             trace_bytes: TRACE_BYTES,
             draws: Draws::Imported,

@@ -63,7 +63,6 @@ pub use component::{ComponentModule, InstrumentedComponent, component_features, 
 pub use counters::{CounterMap, Counters, CountsBuffer, FunctionCounters, Left};
 pub use edges::{Edge, EdgeKind, EdgeMap, EdgeSet};
 pub use excerpt::leave_out;
-pub use floats::shows_float_bits;
 pub use instrument::{AnnexPlace, Draws, Injected, Instrumented, Options, StateExports, instrument};
 pub use legacy::{Translated, translate_legacy_exceptions};
 pub use link::{

@@ -23,19 +23,21 @@ fn generated_modules_do_the_same_when_they_are_rewritten() {
         config.memory_reservation(1 << 24).memory_guard_size(1 << 16).parallel_compilation(false);
     };
     let ways = [(OptLevel::None, Offsets::Calls), (OptLevel::Speed, Offsets::None)];
-    let engines = ways.map(|(level, offsets)| {
+    let ways = ways.map(|(level, offsets)| {
         let registers =
             if level == OptLevel::None { RegallocAlgorithm::SinglePass } else { RegallocAlgorithm::Backtracking };
-        let adjust = |config: &mut wasmtime::Config| {
-            adjust(config);
-            config.cranelift_regalloc_algorithm(registers);
+        let make = |canonical| {
+            engine(level, |config| {
+                adjust(config);
+                config.cranelift_regalloc_algorithm(registers).cranelift_nan_canonicalization(canonical);
+            })
         };
-        (engine(level, adjust), offsets)
+        Way { rule: make(true), engine: make(false), offsets }
     });
     let mut total = Total::default();
     let first = std::env::var("FUZZBOX_SMITH_FIRST").map_or(0, |number| number.parse().unwrap());
     for seed in first..first + modules {
-        compare(&engines, seed, &mut total);
+        compare(&ways, seed, &mut total);
     }
     println!("{total:?}");
     // What was compared, as a share of what was tried.
@@ -82,13 +84,23 @@ struct Ran {
     unplaced: bool,
 }
 
-/// Compares by one of the engines: the first doesn't optimise, the second does.
-fn compare(engines: &[(Engine, Offsets); 2], seed: u64, total: &mut Total) {
+/// How modules are compiled.
+struct Way {
+    /// For modules as they are: NaNs are made canonical.
+    rule: Engine,
+    /// For rewritten ones, which do that themselves.
+    engine: Engine,
+    offsets: Offsets,
+}
+
+/// Compares in one of the ways: the first doesn't optimise, the second does.
+fn compare(ways: &[Way; 2], seed: u64, total: &mut Total) {
     let Some(wasm) = generate(&mut Random(seed)) else { return };
-    let (engine, offsets) = &engines[seed as usize % 2];
+    let Way { rule, engine, offsets } = &ways[seed as usize % 2];
     // What wasmtime refuses, as too many fields in a struct, is not compared.
-    let Ok(original) = Module::new(engine, &wasm) else { return };
-    let left = run(engine, &original, &original, None, &Origins::new(*offsets), seed);
+    let Ok(original) = Module::new(rule, &wasm) else { return };
+    let left = run(rule, &original, &original, None, &Origins::new(*offsets), seed);
+    let original = Module::new(engine, &wasm).unwrap();
     let rewrite =
         |options: &Options| instrument(&wasm, options).unwrap_or_else(|error| panic!("seed {seed}: {error:#}"));
     // A memory that could have an annex, but has none, is as any other.
@@ -129,7 +141,7 @@ fn compare(engines: &[(Engine, Offsets); 2], seed: u64, total: &mut Total) {
     if seed % 2 == 1 && all.iter().any(|ran| ran.unplaced || !ran.left.is_empty()) {
         // The optimiser makes one conditional trap of a branch and the trap behind it, and then nobody knows where the
         // frame was left. Without it, the offsets are right.
-        let (engine, offsets) = &engines[0];
+        let Way { engine, offsets, .. } = &ways[0];
         let original = Module::new(engine, &wasm).unwrap();
         all = variants.iter().map(|new| rewritten(engine, *offsets, &original, new, &recursive, seed)).collect();
         if all.iter().flat_map(|ran| &ran.log).any(|outcome| outcome.contains("StackOverflow")) {

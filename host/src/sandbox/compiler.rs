@@ -8,7 +8,6 @@
 //! | optimising for size as well, no address map, no backtraces, no frame pointers | default | no difference that can be told from noise |
 
 use super::settings::Settings;
-use anyhow::Result;
 use wasmtime::{Config, OptLevel, RegallocAlgorithm};
 
 /// Modules whose code section has more bytes are never compiled with inlining. It holds the graphs of all functions at once, 700 to 1,400
@@ -44,20 +43,15 @@ impl Code {
     }
 }
 
-/// Settings for the module `wasm`, before it is rewritten: deterministic, and everything on that
-/// [`fuzzbox_instrument::features`] accepts.
+/// Settings for rewritten modules: deterministic, and everything on that [`fuzzbox_instrument::features`] accepts. The rewriter has made
+/// NaNs canonical; what is not rewritten has them as the processor makes them.
 ///
 /// Public for those who measure what code costs.
-///
-/// # Errors
-///
-/// If the module can't be read.
-pub fn compiler_settings(wasm: &[u8]) -> Result<Config> {
+pub fn compiler_settings() -> Config {
     let mut config = Config::new();
     config
         .cranelift_opt_level(OptLevel::Speed)
         .cranelift_regalloc_algorithm(RegallocAlgorithm::Backtracking)
-        .cranelift_nan_canonicalization(fuzzbox_instrument::shows_float_bits(wasm)?)
         .relaxed_simd_deterministic(true)
         .generate_address_map(true)
         .memory_may_move(false)
@@ -79,7 +73,7 @@ pub fn compiler_settings(wasm: &[u8]) -> Result<Config> {
         .wasm_wide_arithmetic(true)
         .wasm_custom_page_sizes(true)
         .wasm_threads(true);
-    Ok(config)
+    config
 }
 
 /// Gives memory back to the system that compiling took, as far as the allocator keeps it: some ten times as much as a campaign needs.

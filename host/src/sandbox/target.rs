@@ -117,15 +117,15 @@ impl Target {
             })?;
         }
         let memories = Arc::new(Memories::default());
-        let config = |code| config(&source.module, &interface, &memories, &variant, code);
+        let config = |code| config(&interface, &memories, &variant, code);
         // What can still be new is different in every campaign, and so is what failed: nobody would find such code again.
         let is_kept = !matches!(variant, Variant::Fast(_)) && functions.is_none();
         let kept = if is_kept { cache } else { &CodeCache::default() };
-        let cached = if code == Code::Quick { kept.find(&config(Code::Optimised)?, &wasm)? } else { None };
+        let cached = if code == Code::Quick { kept.find(&config(Code::Optimised), &wasm)? } else { None };
         let (module, origin, code) = match cached {
             Some((module, origin)) => (module, origin, Code::Optimised),
             None => {
-                let compiled = kept.compile(&config(code)?, &wasm);
+                let compiled = kept.compile(&config(code), &wasm);
                 let (module, origin) = compiled.context("failed to compile the rewritten module")?;
                 (module, origin, code)
             }
@@ -357,15 +357,9 @@ pub fn assemble(bytes: &[u8]) -> Result<Cow<'_, [u8]>> {
     Ok(wat::parse_str(text)?.into())
 }
 
-/// wasmtime's settings for a variant of the module `bytes`.
-fn config(
-    bytes: &[u8],
-    interface: &Interface,
-    memories: &Arc<Memories>,
-    variant: &Variant,
-    code: Code,
-) -> Result<Config> {
-    let mut config = compiler_settings(bytes)?;
+/// wasmtime's settings for a variant of a module.
+fn config(interface: &Interface, memories: &Arc<Memories>, variant: &Variant, code: Code) -> Config {
+    let mut config = compiler_settings();
     code.apply(&mut config);
     config
         .max_wasm_stack(variant.stack_bytes())
@@ -378,7 +372,7 @@ fn config(
     {
         config.compiler_inlining(Inlining::Yes);
     }
-    Ok(config)
+    config
 }
 
 /// Where the code of a module is, and in it the code of `function`, at which interrupted code goes on.

@@ -9,7 +9,9 @@ use super::frames::{Frames, Kind};
 use super::{ArmsWay, Change, Edit, FunctionPlan, Handler, TablePlan, Test, TryPlan, label, with_label};
 use crate::added::Added;
 use crate::cfg::{Builder, Calls};
+use crate::code::Code;
 use crate::counters::Counters;
+use crate::floats::{Flow, Shape, Taken};
 use crate::instrument::Options;
 use crate::legacy::UsesLegacy;
 use crate::probes::{Function, Place, Probes, Site};
@@ -30,6 +32,7 @@ pub(super) fn walk<'p>(
     body: &FunctionBody<'_>,
 ) -> Result<FunctionPlan> {
     let mut reader: BinaryReader<'_> = body.get_binary_reader();
+    let params = validator.len_locals();
     validator.read_locals(&mut reader)?;
     let results = validator.get_control_frame(0).map_or(Values::Empty, |frame| Values::results(frame.block_type));
     let mut operators = wasmparser::OperatorsReader::new(reader);
@@ -44,9 +47,14 @@ pub(super) fn walk<'p>(
         code_start,
         ..FunctionPlan::default()
     };
+    let floats = match options.canonical_nans {
+        true => Flow::new(body, params, survey.values(results)?.len(), options.compares),
+        false => None,
+    };
     let mut walk = Walk {
         survey,
         options,
+        floats,
         frames: Frames::new(results),
         graph: Builder::new(code_start, end, calls),
         probes: Probes::new(survey, options, (drawing, recursion), &Function { index: out.index, results, body }),
@@ -64,8 +72,10 @@ pub(super) fn walk<'p>(
         walk.end = offset(operators.original_position());
         // The validator knows the operands' types only before it has seen the operator.
         let operands = [0, 1].map(|depth| validator.get_operand_type(depth).flatten());
+        let arity = walk.floats.as_ref().and_then(|_| operator.operator_arity(validator));
         validator.op(u64::from(walk.at), &operator)?;
         walk.operator(&operator, operands)?;
+        walk.follow(&operator, arity, validator)?;
     }
     operators.finish()?;
     walk.finish()
@@ -86,6 +96,8 @@ pub(crate) fn grow_slowly<T>(items: &mut Vec<T>) {
 struct Walk<'p, 's> {
     survey: &'p Survey<'s>,
     options: &'p Options,
+    /// Where floats go, if NaNs are made canonical and there is arithmetic.
+    floats: Option<Flow>,
     frames: Frames,
     graph: Builder<'p>,
     probes: Probes,
@@ -170,6 +182,55 @@ impl Walk<'_, '_> {
         if matches!(operator, Operator::End) && self.frames.len() > 0 && self.graph.live() {
             self.probe(Place::After, |probes, site| probes.joined(site))?;
         }
+        Ok(())
+    }
+
+    /// Follows what the current operator, which takes and gives so many operands, does with floats.
+    fn follow(
+        &mut self,
+        operator: &Operator<'_>,
+        arity: Option<(u32, u32)>,
+        validator: &FuncValidator<ValidatorResources>,
+    ) -> Result<()> {
+        let Some(floats) = &mut self.floats else { return Ok(()) };
+        let local = match *operator {
+            Operator::LocalGet { local_index }
+            | Operator::LocalSet { local_index }
+            | Operator::LocalTee { local_index } => validator.get_local_type(local_index),
+            _ => None,
+        };
+        let here = Taken { edits: self.draft.out.edits.len() as u32, at: self.at, end: self.end };
+        floats.operator(operator, arity, local, self.survey, here)
+    }
+
+    /// Makes NaNs canonical where their bits are seen.
+    fn canonical_nans(&mut self) -> Result<()> {
+        let places = self.floats.take().map(Flow::finish).unwrap_or_default();
+        if places.is_empty() {
+            return Ok(());
+        }
+        // The same code in all places.
+        let mut codes = [None; Shape::ALL.len()];
+        let mut planned = std::mem::take(&mut self.draft.out.edits).into_iter();
+        let all = planned.len();
+        let mut edits = Vec::with_capacity(all + places.len());
+        for (Taken { edits: before, at, end }, shape) in places {
+            let passed = all - planned.len();
+            edits.extend(planned.by_ref().take(before as usize - passed));
+            let (start, stop) = match codes[shape as usize] {
+                Some(code) => code,
+                None => {
+                    let local = self.draft.scratch(shape.ty(), 0)?;
+                    let inserted = &mut self.draft.out.inserted;
+                    let start = inserted.len() as u32;
+                    shape.canonical(&mut Code::new(inserted, self.survey.memories), local);
+                    *codes[shape as usize].insert((start, inserted.len() as u32))
+                }
+            };
+            edits.push(Edit { at, end, change: Change::InsertAfter { start, end: stop } });
+        }
+        edits.extend(planned);
+        self.draft.out.edits = edits;
         Ok(())
     }
 
@@ -425,6 +486,7 @@ impl Walk<'_, '_> {
     }
 
     fn finish(mut self) -> Result<FunctionPlan> {
+        self.canonical_nans()?;
         self.probes.finish(&mut self.draft.out.inserted);
         let mut out = self.draft.out;
         out.graph = self.graph.finish();

@@ -154,7 +154,7 @@ fn rate(work: &Work, mut run_all: impl FnMut() -> Result<()>) -> Result<f64> {
 
 /// The module as it is, compiled as the host compiles it.
 pub(super) fn plain_machine(wasm: &[u8]) -> Result<Machine> {
-    Machine::compile(&machine::engine(wasm)?, wasm, None)
+    Machine::compile(&machine::engine()?, wasm, None)
 }
 
 #[cfg(test)]

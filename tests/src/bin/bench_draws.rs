@@ -124,7 +124,7 @@ struct Host {
 impl Host {
     fn instance(draws: u32) -> (Store<Self>, TypedFunc<(), ()>) {
         let wasm = wat::parse_str(guest(draws, true, TURN)).expect("it is a module");
-        let engine = Engine::new(&compiler_settings(&wasm).expect("it can be read")).expect("settings are fine");
+        let engine = Engine::new(&compiler_settings()).expect("settings are fine");
         let module = Module::new(&engine, &wasm).expect("it compiles");
         let mut linker = Linker::new(&engine);
         let draw =

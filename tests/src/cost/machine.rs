@@ -12,8 +12,8 @@ const STACK_BYTES: usize = 1 << 20;
 const FUEL: i64 = i64::MAX / 2;
 
 /// An engine whose compiler does what the host's does. Our memories come from wasmtime.
-pub(crate) fn engine(plain: &[u8]) -> Result<Engine> {
-    let mut config = compiler_settings(plain)?;
+pub(crate) fn engine() -> Result<Engine> {
+    let mut config = compiler_settings();
     config.max_wasm_stack(STACK_BYTES);
     Engine::new(&config).map_err(ours)
 }

@@ -49,7 +49,7 @@ pub struct VariantCost {
 /// Measures all variants of `wasm`.
 pub(super) fn measure(guest: &str, wasm: &[u8], seeds: &[Vec<u8>], settings: Settings) -> Result<Cost> {
     ensure!(!seeds.is_empty() && settings.rounds > 0, "there is nothing to run");
-    let engine = machine::engine(wasm)?;
+    let engine = machine::engine()?;
     let plain = Machine::compile(&engine, wasm, None)?;
     let mut rewritten = Vec::new();
     for (name, options) in variants() {

@@ -22,7 +22,7 @@ struct Plain {
 
 impl Plain {
     fn new(wasm: &[u8]) -> Self {
-        let engine = Engine::new(&compiler_settings(wasm).unwrap()).unwrap();
+        let engine = Engine::new(compiler_settings().cranelift_nan_canonicalization(true)).unwrap();
         let module = Module::new(&engine, wasm).unwrap();
         let mut linker = Linker::new(&engine);
         link_reference(&mut linker, |reference: &mut Reference| reference).unwrap();
