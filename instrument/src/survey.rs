@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, bail, ensure};
 use rayon::prelude::*;
-use wasmparser::types::{CoreTypeId, Types};
+use wasmparser::types::{CoreTypeId, Types, TypesRef};
 use wasmparser::{
-    CompositeInnerType, ConstExpr, ElementItems, ExternalKind, FuncToValidate, FuncType, FuncValidator,
-    FuncValidatorAllocations, FunctionBody, MemoryType, Operator, Parser, Payload, TypeRef, ValType, ValidPayload,
-    Validator, ValidatorResources, WasmFeatures,
+    AbstractHeapType, CompositeInnerType, ConstExpr, ElementItems, ExternalKind, FieldType, FuncToValidate, FuncType,
+    FuncValidator, FuncValidatorAllocations, FunctionBody, HeapType, MemoryType, Operator, Parser, Payload, RefType,
+    StorageType, TypeRef, UnpackedIndex, ValType, ValidPayload, Validator, ValidatorResources, WasmFeatures,
 };
 
 use crate::claims::check_counts;
@@ -92,6 +92,65 @@ pub(crate) struct Survey<'a> {
     pub(crate) protocol: Imports,
     /// Functions that are in tables from the start, or in globals.
     pub(crate) referenced: Vec<u32>,
+    /// What holds references to collected objects, whose number is kept in them.
+    pub(crate) objects: Objects,
+}
+
+/// What holds references to collected objects, by index.
+#[derive(Default)]
+pub(crate) struct Objects {
+    /// Fields of structs, as pairs of type and field; of arrays field 0.
+    fields: BTreeSet<(u32, u32)>,
+    tables: BTreeSet<u32>,
+    globals: BTreeSet<u32>,
+}
+
+impl Survey<'_> {
+    /// Whether a field of a struct, or an array (field 0), has such references.
+    pub(crate) fn field_holds_objects(&self, ty: u32, field: u32) -> bool {
+        self.objects.fields.contains(&(ty, field))
+    }
+
+    /// Whether a table has.
+    pub(crate) fn table_holds_objects(&self, table: u32) -> bool {
+        self.objects.tables.contains(&table)
+    }
+
+    /// Whether a global has.
+    pub(crate) fn global_holds_objects(&self, global: u32) -> bool {
+        self.objects.globals.contains(&global)
+    }
+}
+
+/// Whether a type is that of references to collected objects, or may be: to all but functions.
+fn is_object(types: TypesRef<'_>, ty: RefType) -> bool {
+    match ty.heap_type() {
+        HeapType::Abstract { ty, .. } => !matches!(ty, AbstractHeapType::Func | AbstractHeapType::NoFunc),
+        HeapType::Concrete(UnpackedIndex::Id(id)) | HeapType::Exact(UnpackedIndex::Id(id)) => {
+            !matches!(types[id].composite_type.inner, CompositeInnerType::Func(_))
+        }
+        HeapType::Concrete(_) | HeapType::Exact(_) => true,
+    }
+}
+
+impl Objects {
+    fn find(types: TypesRef<'_>) -> Self {
+        let is = |ty: ValType| matches!(ty, ValType::Ref(ty) if is_object(types, ty));
+        let holds = |field: &FieldType| matches!(field.element_type, StorageType::Val(ty) if is(ty));
+        let fields = |ty| match &types[types.core_type_at_in_module(ty)].composite_type.inner {
+            CompositeInnerType::Array(array) => std::slice::from_ref(&array.0),
+            CompositeInnerType::Struct(fields) => &*fields.fields,
+            _ => &[],
+        };
+        let all =
+            (0..types.core_type_count_in_module()).flat_map(|ty| (0..).zip(fields(ty)).map(move |(n, f)| (ty, n, f)));
+        let is_table = |table: &u32| is_object(types, types.table_at(*table).element_type);
+        Self {
+            fields: all.filter(|(.., field)| holds(field)).map(|(ty, number, _)| (ty, number)).collect(),
+            tables: (0..types.table_count()).filter(is_table).collect(),
+            globals: (0..types.global_count()).filter(|&global| is(types.global_at(global).content_type)).collect(),
+        }
+    }
 }
 
 /// Validates a module up to its function bodies.
@@ -243,6 +302,7 @@ impl<'a> Reader<'a> {
             export_prefix: free_prefix(&self.taken),
             protocol,
             referenced: self.referenced,
+            objects: Objects::find(types),
         };
         let written =
             |(index, ty)| Ok((index, if let ValType::Ref(ty) = ty { ValType::Ref(survey.written(ty)?) } else { ty }));

@@ -35,7 +35,7 @@ pub(super) fn candidate(store: &Store, record: &FindingRecord) -> Result<Candida
 
 /// Compiles the module that a finding was found in.
 pub(super) fn compile(record: &FindingRecord, candidate: Candidate) -> Result<Target, Fault> {
-    let optimised = (&CodeCache::of_user(), Code::Optimised);
+    let optimised = (&CodeCache::of_user(), Code::Optimised, None);
     let target = compiling::compile(&record.target, candidate, optimised, &mut compiling::live())?;
     Ok(target.context("failed to load the finding's module")?)
 }

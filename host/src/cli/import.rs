@@ -51,7 +51,7 @@ impl Args {
         self.names.check(&self.store, [(&*name, &*self.target, &candidate)])?;
         let debug_info = self.debug_info.find(candidate.bytes(), Some(&self.target))?;
         let mut reporter = self.output.reporter()?;
-        let code = (&CodeCache::of_user(), self.flags.quick_code());
+        let code = (&CodeCache::of_user(), self.flags.quick_code(), None);
         let target = compile(&self.target, candidate, code, &mut *reporter)?;
         let symbols = symbols(&target, debug_info);
         let store = self.store.open_or_create()?;

@@ -75,7 +75,7 @@ impl Args {
         for (name, bytes) in &inputs {
             input::check_len(name, bytes, &candidate.settings)?;
         }
-        let code = (&CodeCache::of_user(), self.flags.quick_code());
+        let code = (&CodeCache::of_user(), self.flags.quick_code(), None);
         let target = Arc::new(compile(&self.target, candidate, code, &mut compiling::live())?);
         // Signatures have names only.
         let symbols = symbols(&target, Found::default());

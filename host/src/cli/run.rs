@@ -21,6 +21,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// What initialisers may take beyond the campaign's time.
+const INITIALISERS_GRACE: Duration = Duration::from_secs(1);
+
 /// Flags of `run`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -107,7 +110,10 @@ impl Args {
         let mut reporter = self.output.reporter()?;
         let mut targets = Vec::new();
         for (path, candidate) in self.targets.iter().zip(candidates) {
-            targets.push(compile(path, candidate, (&code, self.target.quick_code()), &mut *reporter)?);
+            // What is executed before any input belongs to no campaign, but takes no longer than one.
+            let limit = self.time.map(|time| time + INITIALISERS_GRACE);
+            let code = (&code, self.target.quick_code(), limit);
+            targets.push(compile(path, candidate, code, &mut *reporter)?);
         }
         let symbols: Vec<_> =
             targets.iter().zip(debug_infos).map(|(target, debug_info)| symbols(target, debug_info)).collect();

@@ -175,23 +175,24 @@ pub(super) fn candidate(path: &Path, settings: Settings) -> Result<Candidate, Fa
     candidate.with_context(|| format!("failed to load target `{shown}`")).blame_user()
 }
 
-/// Compiles what was read from `path`, large modules in a hurry if that is `quick`; `reporter` is told while that takes its time.
+/// Compiles what was read from `path`, large modules in a hurry if that is `quick`; `reporter` is told while that takes its time. What it
+/// executes before it is given any input is ended after `limit`.
 pub(super) fn compile(
     path: &Path,
     candidate: Candidate,
-    (cache, quick): (&CodeCache, bool),
+    (cache, quick, limit): (&CodeCache, bool, Option<Duration>),
     reporter: &mut dyn Reporter,
 ) -> Result<Target, Fault> {
     let name = default_name(path, candidate.settings.entry.as_deref());
     let code = if quick { candidate.code_to_begin_with() } else { Code::Optimised };
-    compiling::compile(&name, candidate, (cache, code), reporter)?
+    compiling::compile(&name, candidate, (cache, code, limit), reporter)?
         .with_context(|| format!("failed to load target `{}`", shown(path)))
         .blame_user()
 }
 
 /// As [`compile`], for what is executed often, or fails: that is for optimised code. The verb's output is its result.
 pub(super) fn optimise(path: &Path, candidate: Candidate, cache: &CodeCache) -> Result<Target, Fault> {
-    compile(path, candidate, (cache, false), &mut compiling::live())
+    compile(path, candidate, (cache, false, None), &mut compiling::live())
 }
 
 /// Lets an error in wasm text name the file.

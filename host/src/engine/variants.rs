@@ -12,7 +12,7 @@
 
 use super::corpus::Corpus;
 use crate::coverage::{Profile, Seen};
-use crate::sandbox::{Past, THREAD_STACK_BYTES, Target, Variant, Watchdog};
+use crate::sandbox::{Past, THREAD_STACK_BYTES, Target, Unsuited, Variant, Watchdog};
 use anyhow::{Context, Result, anyhow};
 use fuzzbox_instrument::EdgeSet;
 use std::sync::Arc;
@@ -97,7 +97,8 @@ impl Progress {
     ///
     /// # Errors
     ///
-    /// If the module can't be made ready in another variant, which would be a mistake of ours, or the host fails.
+    /// If the module does something else in another variant, which would be a mistake of ours, or the host fails. One that is beyond
+    /// what engines accept in a faster variant stays in the one that it has.
     pub(super) fn next_variant(&mut self, corpus: &Corpus) -> Result<Option<Arc<Target>>> {
         let seen = corpus.seen().edges();
         let live = seen - self.retired;
@@ -115,6 +116,12 @@ impl Progress {
                 Ok(None)
             }
             Stage::Making(made, about) => match made.try_recv() {
+                Ok(Err(error)) if error.is::<Unsuited>() => {
+                    // What there is decides all the same, in more time.
+                    self.stage = Stage::Last;
+                    self.optimise()?;
+                    Ok(None)
+                }
                 Ok(target) => {
                     let target = target.context("failed to make a faster variant of the module")?;
                     self.stage = Stage::Using(*about);
@@ -184,7 +191,7 @@ impl Progress {
 
     /// Begins to optimise the code of the only variant that there will be.
     fn optimise(&mut self) -> Result<()> {
-        if !self.metered.is_quick() {
+        if !self.metered.is_quick() || self.optimising.is_some() {
             return Ok(());
         }
         self.optimising = Some(self.metered.optimise()?);

@@ -42,7 +42,9 @@ pub fn signature(outcome_name: &str, trap: &Trap, symbols: &Symbols) -> String {
     if outcome_name == "hang" || trap.kind == TrapKind::OutOfFuel {
         return hang(trap, symbols);
     }
-    if let (TrapKind::Failed, Some(class)) = (trap.kind, trap.class.as_deref().filter(|class| !class.is_empty())) {
+    if let (TrapKind::Failed | TrapKind::BadResult, Some(class)) =
+        (trap.kind, trap.class.as_deref().filter(|class| !class.is_empty()))
+    {
         return format!("{}: {}", trap.kind.name(), class.escape_debug());
     }
     if trap.kind == TrapKind::StackOverflow {

@@ -119,10 +119,10 @@ pub(super) fn check_limits(interface: &Interface, settings: &Settings) -> Result
         size(bytes),
         size(settings.memory_bytes_max)
     );
-    let elements = interface.tables.iter().map(|table| table.initial).max().unwrap_or(0);
+    let elements = interface.tables.iter().map(|table| table.initial).fold(0, u64::saturating_add);
     ensure!(
         elements <= TABLE_ELEMENTS_MAX as u64,
-        "the module needs a table of {elements} elements from the start, there can be {TABLE_ELEMENTS_MAX}"
+        "the module's tables need {elements} elements from the start, all of them together can have {TABLE_ELEMENTS_MAX}"
     );
     Ok(())
 }

@@ -1,21 +1,22 @@
 //! Components as targets: each is linked to one core module, and one of its functions is called as the canonical ABI says.
 //!
 //! What a function is given: a `list<u8>` is the input as it is, a `string` is the input as text ([`as_text`]); one without
-//! parameters has it on standard input. Memory for a parameter comes from the component's own `realloc`, and `post-return` is called with
-//! the results, which are of no interest otherwise.
+//! parameters has it on standard input. Memory for a parameter comes from the component's own `realloc`. Results are looked at (`lifted`), and
+//! `post-return` is called with them.
 
 use super::check::copy_in;
 use super::entry::Entry;
 use super::file_args::FileArgs;
 use super::host::Host;
 use super::interface::{Interface, Shortened};
+use super::lifted;
 use super::memory::Region;
 use super::settings::{EntryArgs, Settings};
 use super::snapshot::region;
 use super::target::{Target, assemble};
 use super::wasi::Exit;
 use anyhow::{Context, Result, bail, ensure};
-use fuzzbox_instrument::{ComponentFunction, ComponentImport, ComponentLift, Takes};
+use fuzzbox_instrument::{ComponentFunction, ComponentImport, ComponentLift, Takes, ValueType};
 use std::borrow::Cow;
 use std::sync::Arc;
 use wasmparser::{FuncType, ValType};
@@ -228,6 +229,9 @@ pub(super) struct ComponentCall {
     function: Func,
     parameter: Option<Parameter>,
     post_return: Option<Func>,
+    /// What it gives, if it gives something, and where that is if it is more than a number.
+    result: Option<Arc<ValueType>>,
+    memory: Option<Arc<Region>>,
     /// The input as text, if it is none as it is.
     text: String,
 }
@@ -244,15 +248,17 @@ impl ComponentCall {
         let mut function = |name: &str| instance.get_func(&mut *store, name).context("the function was found before");
         let entry = function(&lift.function)?;
         let post_return = lift.post_return.as_deref().map(&mut function).transpose()?;
-        let parameter = match (&lift.realloc, &lift.memory) {
+        let memory = lift.memory.as_deref().map(|memory| region(target, store, instance, memory)).transpose()?;
+        let parameter = match (&lift.realloc, &memory) {
             (Some(realloc), Some(memory)) if *takes != Takes::Nothing => {
                 let realloc = instance.get_typed_func(&mut *store, realloc)?;
-                Some(Parameter { realloc, region: region(target, store, instance, memory)? })
+                Some(Parameter { realloc, region: memory.clone() })
             }
             _ => None,
         };
-        let is_command = is_command(name);
-        Ok(Self { takes: *takes, is_command, function: entry, parameter, post_return, text: String::new() })
+        let (is_command, result) = (is_command(name), lift.result.clone());
+        let (takes, text) = (*takes, String::new());
+        Ok(Self { takes, is_command, function: entry, parameter, post_return, result, memory, text })
     }
 
     /// Calls the function with an input, `enter` before anything else.
@@ -273,6 +279,9 @@ impl ComponentCall {
         // for which there is room.
         unsafe { self.function.call_unchecked(&mut *store, &raw mut values)? };
         let result = values[0];
+        if let Some(ty) = &self.result {
+            lifted::check(ty, result.get_u32(), self.memory.as_deref(), &mut store.data_mut().wasi)?;
+        }
         if let Some(post_return) = self.post_return {
             // SAFETY: It takes what the function returned, and returns nothing.
             unsafe { post_return.call_unchecked(&mut *store, &raw mut values)? };

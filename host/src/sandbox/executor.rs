@@ -19,7 +19,7 @@ use super::said::Said;
 use super::settings::Settings;
 use super::snapshot::{Snapshot, region};
 use super::stack::with_room;
-use super::target::Target;
+use super::target::{Target, Unsuited};
 use super::trap;
 use super::variant::Variant;
 use super::wasi::{Wasi, WasiConfig};
@@ -123,12 +123,28 @@ impl Target {
     ///
     /// If the module is invalid, or its initialisers fail; never because of `cache`.
     pub fn compiled(candidate: Candidate, cache: &CodeCache, code: Code) -> Result<Self> {
+        Self::compiled_watched(candidate, cache, code, &|_| ())
+    }
+
+    /// As [`Target::compiled`]; `watch` is given the handle to interrupt the module with, before any of it is called.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Target::compiled`], and if it was interrupted.
+    pub fn compiled_watched(
+        candidate: Candidate,
+        cache: &CodeCache,
+        code: Code,
+        watch: &dyn Fn(Interrupter),
+    ) -> Result<Self> {
         let again = candidate.clone();
         let target = Arc::new(Self::compile(candidate, (Variant::Metered, &Past::default()), (cache, code), None)?);
         // Whatever keeps the module from being executed is said now, not by the first worker.
-        match Executor::new(&target) {
+        match Executor::watched(&target, watch) {
             // Where initialisers end may be a matter of how large frames are: optimised code decides.
-            Err(_) if target.is_quick() => Self::compiled(again, cache, Code::Optimised),
+            Err(error) if target.is_quick() && !error.is::<Unprepared>() => {
+                Self::compiled_watched(again, cache, Code::Optimised, watch)
+            }
             Err(error) => Err(error),
             Ok(executor) => {
                 drop(executor);
@@ -166,8 +182,10 @@ impl Target {
     ///
     /// As for [`Target::in_variant`].
     pub fn in_variant_after(self: &Arc<Self>, variant: Variant, past: &Past) -> Result<Self> {
-        let mut target = Self::compile(self.candidate(), (variant, past), (&self.cache, Code::Optimised), None)?;
+        let made = Self::compile(self.candidate(), (variant, past), (&self.cache, Code::Optimised), None);
+        let mut target = made.context(Unsuited)?;
         target.attempts = self.attempts.clone();
+        target.tables = self.tables.clone();
         target.restores = self.restores;
         let target = Arc::new(target);
         let same = Executor::new(self)?.state_hash() == Executor::new(&target)?.state_hash();
@@ -347,7 +365,9 @@ impl Kept {
         let engine = target.module.engine();
         let injected_bytes =
             usize::try_from(target.injected.pages << 16).context("the counters fill the address space")?;
-        let limits = Limits::new(usize::try_from(target.settings.memory_bytes_max)?.saturating_add(injected_bytes));
+        let bytes_max = usize::try_from(target.settings.memory_bytes_max)?.saturating_add(injected_bytes);
+        let added = [target.injected.trap_table_export.is_some(), target.injected.annex.is_some()];
+        let limits = Limits::new(bytes_max, added.into_iter().filter(|is_there| *is_there).count());
         let mut store = Store::new(engine, Host::new(Wasi::new(wasi_config(target)), limits));
         store.limiter(|host| host);
         let instance = instantiate(target, &mut store, gate)?

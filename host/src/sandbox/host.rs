@@ -5,7 +5,7 @@ use super::wasi::{Wasi, WasiConfig};
 use super::words::Given;
 use wasmtime::{Memory, ResourceLimiter};
 
-/// A table can't have more elements than this; each costs a pointer.
+/// All tables together can't have more elements than this; each costs a pointer, in every instance.
 pub(super) const TABLE_ELEMENTS_MAX: usize = 1 << 20;
 
 /// The host's side of one instance: the data of its store.
@@ -27,7 +27,7 @@ pub(super) struct Host {
 impl Host {
     /// For a store in which nothing is executed.
     pub(super) fn nothing() -> Self {
-        Self::new(Wasi::new(WasiConfig::default()), Limits::new(0))
+        Self::new(Wasi::new(WasiConfig::default()), Limits::new(0, 0))
     }
 
     /// The state of an instance that was not made yet.
@@ -43,6 +43,9 @@ pub(super) struct Limits {
     /// The sum of all linear memories, the injected one included, in bytes.
     bytes: usize,
     bytes_max: usize,
+    /// The sum of all tables, those that the rewriter adds included.
+    elements: usize,
+    elements_max: usize,
     /// A growth was refused by our limit (not by the guest's own maximum).
     pub(super) refused: bool,
     /// The host could not give memory that the limits allow: not the guest's fault.
@@ -55,9 +58,10 @@ impl Limits {
         self.bytes
     }
 
-    /// Allows `bytes_max` bytes of linear memory in all.
-    pub(super) fn new(bytes_max: usize) -> Self {
-        Self { bytes: 0, bytes_max, refused: false, host_failed: false }
+    /// Allows `bytes_max` bytes of linear memory in all, and so many tables of one element beside the guest's.
+    pub(super) fn new(bytes_max: usize, added_tables: usize) -> Self {
+        let elements_max = TABLE_ELEMENTS_MAX + added_tables;
+        Self { bytes: 0, bytes_max, elements: 0, elements_max, refused: false, host_failed: false }
     }
 }
 
@@ -85,7 +89,12 @@ impl ResourceLimiter for Host {
         Ok(())
     }
 
-    fn table_growing(&mut self, _current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
-        Ok(desired <= TABLE_ELEMENTS_MAX && maximum.is_none_or(|maximum| desired <= maximum))
+    fn table_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
+        let elements = self.limits.elements.saturating_add(desired.saturating_sub(current));
+        let fits = elements <= self.limits.elements_max && maximum.is_none_or(|maximum| desired <= maximum);
+        if fits {
+            self.limits.elements = elements;
+        }
+        Ok(fits)
     }
 }

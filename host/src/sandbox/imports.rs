@@ -21,6 +21,9 @@ const PROTOCOL: &str = "fuzzbox_v1";
 /// `() -> ()`: when the entry has returned, the state is to be that in which every execution begins.
 const SNAPSHOT_HERE: &str = "snapshot_here";
 
+/// What a call of `fuzzbox_v1.feature` takes at most, in units of fuel: it looks at a name and at all features.
+const FEATURE_WORK: u64 = 1 << 13;
+
 /// More imports than this are not listed one by one in an error.
 const LISTED_MAX: usize = 5;
 
@@ -103,8 +106,9 @@ fn provided<'a>(
     };
     wasi::link(&mut linker, |host: &mut Host| (host.memory, &mut host.wasi), leaving).context("failed to link WASI")?;
     linker
-        .func_wrap(PROTOCOL, SNAPSHOT_HERE, |mut caller: Caller<'_, Host>| {
+        .func_wrap(PROTOCOL, SNAPSHOT_HERE, |mut caller: Caller<'_, Host>| -> wasmtime::Result<()> {
             caller.data_mut().asked_for_snapshot = true;
+            Ok(caller.data_mut().wasi.called()?)
         })
         .map_err(anyhow::Error::from)?;
     for (import, ty) in lowered {
@@ -211,7 +215,9 @@ fn pass_on(module: &Module, linker: &mut Linker<Host>, protocol: &[(&'static str
             continue;
         }
         let export = export.clone();
+        let work = if *import == "feature" { FEATURE_WORK } else { 0 };
         linker.func_new(PROTOCOL, import, ty, move |mut caller, params, results| {
+            caller.data_mut().wasi.passed_on(work)?;
             let function = caller.get_export(&export).and_then(Extern::into_func);
             let function = function.ok_or_else(|| wasmtime::format_err!("the rewriter exports `{export}`"))?;
             function.call(&mut caller, params, results)
@@ -315,6 +321,7 @@ fn stub_function(store: &mut Store<Host>, ty: FuncType, name: (&str, &str), stub
         if given.is_some() {
             caller.data_mut().given = given;
         }
+        caller.data_mut().wasi.called()?;
         match (stub, &zeros) {
             (Stub::Zero, Some(zeros)) => {
                 results.clone_from_slice(zeros);

@@ -92,7 +92,9 @@ pub(super) struct Unprepared;
 
 impl fmt::Display for Unprepared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the module was interrupted before it was given any input")
+        f.write_str(
+            "it was interrupted before it was given any input: its start function or its initialisers take too long",
+        )
     }
 }
 

@@ -11,10 +11,11 @@
 //! | `compiler` | the settings that machine code depends on |
 //! | `code` | compiled code, kept from one process to the next |
 //! | `entry`, `parameter`, `file_args`, `component`, `call` | which export is called, and how it takes its input |
+//! | `lifted` | whether what a component's function gives is of its type |
 //! | `prepare` | all that runs before the first input |
 //! | `imports`, `wasi`, `host` | what the guest can call, and the limits |
 //! | `reference` | the guest protocol as host functions |
-//! | `executor`, `snapshot` | running, and going back |
+//! | `executor`, `snapshot`, `tables` | running, and going back |
 //! | `injected`, `observation`, `hash` | fuel, flags and counters, and what they say |
 //! | `variant` | what is put into the code |
 //! | `interrupt`, `thread`, `watchdog` | ending an execution from another thread |
@@ -44,6 +45,7 @@ mod imports;
 mod injected;
 mod interface;
 mod interrupt;
+mod lifted;
 mod memory;
 mod observation;
 mod outcome;
@@ -58,6 +60,7 @@ mod signals;
 mod snapshot;
 mod stack;
 mod summary;
+mod tables;
 mod target;
 mod thread;
 mod trap;
@@ -82,7 +85,7 @@ pub use reference::link_reference;
 pub use said::{Message, Said, Written};
 pub use settings::{EntryArgs, Settings, Stub};
 pub use summary::Summary;
-pub use target::{THREAD_STACK_BYTES, Target, assemble};
+pub use target::{THREAD_STACK_BYTES, Target, Unsuited, assemble};
 pub use thread::is_ignored;
 pub use variant::Variant;
 pub use watchdog::{Watchdog, fuel_per_second};

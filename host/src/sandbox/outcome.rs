@@ -15,7 +15,7 @@ pub enum Outcome {
     Crash(Trap),
     /// The fuel limit was reached.
     Hang(Trap),
-    /// A growth of memory was refused by the memory limit, and the guest then failed.
+    /// A growth of memory was refused by the memory limit, and the guest then failed; or the heap of garbage-collected objects is full.
     OutOfMemory(Trap),
     /// The guest drew more choices than a stream may have, or more than there were where nothing was to follow; it is not known how it would have ended.
     /// So for a recursion that draws and that no stream would end, whichever limit it meets first.
@@ -31,7 +31,7 @@ pub enum Outcome {
 pub struct Trap {
     /// What went wrong.
     pub kind: TrapKind,
-    /// For [`TrapKind::Failed`]: what the guest says the failure is.
+    /// For [`TrapKind::Failed`]: what the guest says the failure is. For [`TrapKind::BadResult`]: why it is none.
     pub class: Option<Arc<str>>,
     /// The guest's calls, innermost first; at most [`Trap::FRAMES_MAX`].
     pub frames: Vec<Frame>,
@@ -75,6 +75,8 @@ pub enum TrapKind {
     CastFailure,
     ArrayOutOfBounds,
     AllocationTooLarge,
+    /// The heap of garbage-collected objects is full.
+    GcHeapFull,
     UncaughtException,
     /// A write to an address below 1024, where nothing lies, in a module as C compilers make them.
     NullWrite,
@@ -90,6 +92,8 @@ pub enum TrapKind {
     Abort,
     /// A component passed a handle that it does not have.
     UnknownHandle,
+    /// A component's function gave what is no value of its type; the class says why.
+    BadResult,
     /// The guest said so (`fuzzbox_v1.fail`).
     Failed,
     /// The guest asked to draw what there can't be: bounds in the wrong order, one of no alternatives, and the like.
@@ -116,6 +120,7 @@ impl TrapKind {
             Self::CastFailure => "cast-failure",
             Self::ArrayOutOfBounds => "array-out-of-bounds",
             Self::AllocationTooLarge => "allocation-too-large",
+            Self::GcHeapFull => "gc-heap-full",
             Self::UncaughtException => "uncaught-exception",
             Self::NullWrite => "null-write",
             Self::StubbedImport => "stubbed-import",
@@ -124,6 +129,7 @@ impl TrapKind {
             Self::InputOverrun => "input-overrun",
             Self::Abort => "abort",
             Self::UnknownHandle => "unknown-handle",
+            Self::BadResult => "bad-result",
             Self::Failed => "failed",
             Self::BadDraw => "bad-draw",
             Self::Other => "other",

@@ -6,18 +6,19 @@ use super::injected::Injected;
 use super::interrupt::Gate;
 use super::memory::Region;
 use super::signals::{Faults, handle_faults};
+use super::tables::SavedTables;
 use super::target::Target;
 use anyhow::{Context, Result};
 use fuzzbox_instrument::layout;
 use std::sync::Arc;
-use wasmtime::{Global, Instance, Memory, Ref, Store, Table, TypedFunc, Val};
+use wasmtime::{Global, Instance, Memory, Store, TypedFunc, Val};
 
 /// Memories, mutable globals, tables and limits of an instance as they were when the snapshot was taken.
 pub(super) struct Snapshot {
     /// The guest's memories, then the injected one.
     memories: Vec<SavedMemory>,
     globals: SavedGlobals,
-    tables: Vec<SavedTable>,
+    tables: SavedTables,
     limits: Limits,
     fault: Arc<FaultRecord>,
 }
@@ -38,12 +39,6 @@ enum WayBack {
     Set(Option<Val>),
     /// The instance saved them, and this function restores them: one call takes as long as setting one and a half.
     Call(TypedFunc<(), ()>),
-}
-
-struct SavedTable {
-    table: Table,
-    /// The functions it holds; `None` for tables of other references, which are not restored.
-    functions: Option<Vec<Ref>>,
 }
 
 impl Snapshot {
@@ -73,11 +68,9 @@ impl Snapshot {
         let mut tables = Vec::new();
         for export in &target.state.tables {
             let table = instance.get_table(&mut *store, export).context("the rewriter exports every table")?;
-            let functions = (0..table.size(&*store))
-                .map(|index| table.get(&mut *store, index).filter(|item| matches!(item, Ref::Func(_))))
-                .collect();
-            tables.push(SavedTable { table, functions });
+            tables.push(table);
         }
+        let tables = SavedTables::save(tables, store, &target.tables);
         Ok(Self { memories, globals, tables, limits: store.data().limits, fault })
     }
 
@@ -99,15 +92,7 @@ impl Snapshot {
         }
         store.data_mut().limits = self.limits;
         self.globals.restore(store)?;
-        if tables_written {
-            for saved in &self.tables {
-                let Some(functions) = &saved.functions else { return Ok(false) };
-                for (index, item) in (0..).zip(functions) {
-                    saved.table.set(&mut *store, index, item.clone()).map_err(anyhow::Error::from)?;
-                }
-            }
-        }
-        Ok(true)
+        if tables_written { self.tables.restore(store) } else { Ok(true) }
     }
 
     /// The guest's first memory, if it has one.
@@ -146,8 +131,8 @@ impl Snapshot {
                 reference => hasher.update(&[u8::from(reference.ref_().is_some_and(|reference| reference.is_null()))]),
             };
         }
-        for saved in &self.tables {
-            hasher.update(&saved.table.size(&*store).to_le_bytes());
+        for size in self.tables.sizes(store) {
+            hasher.update(&size.to_le_bytes());
         }
         hasher.finalize()
     }

@@ -16,12 +16,14 @@ use super::prepare::Attempts;
 use super::quick::Excerpts;
 use super::settings::Settings;
 use super::signals;
+use super::tables::TableImage;
 use super::variant::{METERED_STACK_BYTES, Variant};
 use crate::store::{FindingId, InputId, ModuleId, ObjectId};
 use anyhow::{Context, Result, bail};
 use fuzzbox_instrument::{EdgeMap, Injected, Instrumented, StateExports};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, OnceLock};
 use wasmtime::{Config, Inlining, Module};
@@ -93,6 +95,18 @@ pub struct Target {
     /// By memory, and of an annex right after its memory: what it holds when an instance is ready. Instances are equal, so one copy serves
     /// all workers.
     images: Mutex<Vec<Arc<Image>>>,
+    /// What tables hold then, in every variant.
+    pub(super) tables: Arc<TableImage>,
+}
+
+/// Why a target is not made in a variant: engines have limits, and with what is added there the module is beyond one.
+#[derive(Clone, Copy, Debug)]
+pub struct Unsuited;
+
+impl fmt::Display for Unsuited {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the module is beyond what engines accept when more is put into it")
+    }
 }
 
 impl Target {
@@ -169,6 +183,7 @@ impl Target {
             initialised: OnceLock::new(),
             names: OnceLock::new(),
             images: Mutex::default(),
+            tables: Arc::default(),
         })
     }
 

@@ -3,6 +3,7 @@
 use super::hash;
 use super::host::Host;
 use super::imports::StubCalled;
+use super::lifted::BadResult;
 use super::outcome::{Frame, Outcome, Trap, TrapKind};
 use super::wasi::p2::UnknownHandle;
 use super::wasi::{Exhausted, Exit};
@@ -12,7 +13,7 @@ use fuzzbox_instrument::layout::stream;
 use fuzzbox_instrument::{Left, OffsetMap};
 use std::num::NonZeroU64;
 use std::sync::Arc;
-use wasmtime::{Caller, Func, Instance, Ref, Store, ThrownException, WasmBacktrace};
+use wasmtime::{Caller, Func, GcHeapOutOfMemory, Instance, Ref, Store, ThrownException, WasmBacktrace};
 
 /// What an error means depends on what happened before it.
 pub(super) struct Context<'a> {
@@ -62,7 +63,7 @@ impl Context<'_> {
         let Some(kind) = found else { return Err(anyhow::Error::from(error).context("failed to execute")) };
         Ok(if self.out_of_fuel {
             Outcome::Hang(self.trap(&error, TrapKind::OutOfFuel))
-        } else if self.memory_refused {
+        } else if self.memory_refused || kind == TrapKind::GcHeapFull {
             Outcome::OutOfMemory(self.trap(&error, kind))
         } else {
             Outcome::Crash(self.trap(&error, kind))
@@ -79,7 +80,10 @@ impl Context<'_> {
     }
 
     fn trap(&self, error: &wasmtime::Error, kind: TrapKind) -> Trap {
-        let class = self.class.clone().filter(|_| kind == TrapKind::Failed);
+        let class = match kind {
+            TrapKind::Failed => self.class.clone(),
+            _ => error.downcast_ref::<BadResult>().map(|bad| bad.class().into()),
+        };
         if !self.has_frames {
             return Trap { kind, class, frames: Vec::new() };
         }
@@ -161,13 +165,17 @@ fn kind(error: &wasmtime::Error) -> Option<TrapKind> {
     if error.is::<Aborted>() {
         return Some(TrapKind::Abort);
     }
+    if error.is::<BadResult>() {
+        return Some(TrapKind::BadResult);
+    }
     if error.is::<UnknownHandle>() {
         return Some(TrapKind::UnknownHandle);
     }
     if error.is::<ThrownException>() {
         return Some(TrapKind::UncaughtException);
     }
-    None
+    // What the host itself allocates there has another type.
+    error.is::<GcHeapOutOfMemory<()>>().then_some(TrapKind::GcHeapFull)
 }
 
 fn kind_of_trap(trap: wasmtime::Trap) -> TrapKind {

@@ -12,17 +12,19 @@
 //! order: segments of a module that comes after one with a start function are copied by a start function of ours.
 //!
 //! `component` finds out what there is (`scope` are its index spaces), `merge` puts modules together and `write` writes them,
-//! `addresses` leads back for debug information, `types` says what functions take.
+//! `addresses` leads back for debug information, `types` says what functions take, `values` what they give.
 
 mod addresses;
 mod component;
 mod merge;
 mod scope;
 mod types;
+mod values;
 mod write;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use wasm_encoder::{CustomSection, ExportKind, NameMap, NameSection};
@@ -38,6 +40,8 @@ use component::Assembly;
 use merge::Merger;
 use scope::{CoreItem, Exports, Func, Instance, Item};
 pub use types::Takes;
+use values::Values;
+pub use values::{Shape, ValueType};
 
 /// A component as one core module.
 #[derive(Clone, Debug)]
@@ -75,6 +79,8 @@ pub struct ComponentLift {
     pub realloc: Option<String>,
     /// What is called with the results when they have been read.
     pub post_return: Option<String>,
+    /// What it gives.
+    pub result: Option<Arc<ValueType>>,
 }
 
 /// A function that a linked module imports.
@@ -203,11 +209,13 @@ struct Names<'m, 'a> {
     /// Their names; functions and memories are exported.
     exported: BTreeMap<(bool, u32), String>,
     imports: BTreeSet<(String, String)>,
+    values: Values,
 }
 
 impl<'m, 'a> Names<'m, 'a> {
     fn new(merger: &'m Merger<'a>) -> Self {
-        Self { merger, exports: Vec::new(), exported: BTreeMap::new(), imports: BTreeSet::new() }
+        let (exported, imports) = (BTreeMap::new(), BTreeSet::new());
+        Self { merger, exports: Vec::new(), exported, imports, values: Values::default() }
     }
 
     /// The name by which a core item is exported, which is `what` and a number, so that none is a name that means something
@@ -229,13 +237,16 @@ impl<'m, 'a> Names<'m, 'a> {
             Func::Imported(interface, name) => Err(format!("is the import `{interface}#{name}` again")),
             Func::Lifted(lift) => match lift.options.unusual {
                 Some(option) => Err(format!("has the canonical option {option}")),
-                None => self.lift(lift).ok_or_else(|| "is no function of a core module".to_owned()),
+                None => match self.values.result(types, ty) {
+                    Ok(result) => self.lift(lift, result).ok_or_else(|| "is no function of a core module".to_owned()),
+                    Err(()) => Err("gives what is too large, or nested too deep".to_owned()),
+                },
             },
         };
         ComponentFunction { name, ty: types::show(types, ty), takes, lift }
     }
 
-    fn lift(&mut self, lift: &scope::Lift<'_>) -> Option<ComponentLift> {
+    fn lift(&mut self, lift: &scope::Lift<'_>, result: Option<Arc<ValueType>>) -> Option<ComponentLift> {
         let options = &lift.options;
         let mut function = |what, item: Option<CoreItem<'_>>| match item {
             Some(item) => self.export(what, ExportKind::Func, item).map(Some),
@@ -245,7 +256,7 @@ impl<'m, 'a> Names<'m, 'a> {
         let post_return = function("post-return", options.post_return)?;
         let lifted = function("function", Some(lift.core))??;
         let memory = options.memory.and_then(|memory| self.export("memory", ExportKind::Memory, memory));
-        Some(ComponentLift { function: lifted, memory, realloc, post_return })
+        Some(ComponentLift { function: lifted, memory, realloc, post_return, result })
     }
 
     fn import(&mut self, host: &scope::Host<'_>) -> ComponentImport {

@@ -51,13 +51,15 @@ pub(super) fn walk<'p>(
         true => Flow::new(body, params, survey.values(results)?.len(), options.compares),
         false => None,
     };
+    let unwound = matches!(calls, Calls::Throwing(throwing) if throwing.may_throw(Some(out.index)));
+    let function = Function { index: out.index, results, body, unwound };
     let mut walk = Walk {
         survey,
         options,
         floats,
         frames: Frames::new(results),
         graph: Builder::new(code_start, end, calls),
-        probes: Probes::new(survey, options, (drawing, recursion), &Function { index: out.index, results, body }),
+        probes: Probes::new(survey, options, (drawing, recursion), &function),
         added: Added::new(survey, options),
         drawing,
         draft: Draft { out, scratch: BTreeMap::new(), signatures: BTreeMap::new() },

@@ -7,19 +7,17 @@
 use anyhow::Result;
 use wasmparser::{Operator, ValType};
 
-use super::{Bulk, Probe, Site};
-use crate::code::patch;
+use super::{Bulk, Probe, Site, cost};
+use crate::code::{Length, patch};
 use crate::layout;
-
-/// What growing a memory or a table takes, in operators: it is the host's work, whether it is refused or not. (A refused growth takes
-/// 300 ns, so a loop of them would be fifty times as slow as its fuel says.)
-const GROWTH: u32 = 256;
 
 /// Counts operators and charges them.
 pub(super) struct Fuel {
     /// What an instance starts with.
     start: i64,
     costs: Vec<Cost>,
+    /// What an entry takes beside its operators.
+    entry: u32,
     /// The blocks that are open.
     blocks: Vec<Block>,
     /// A block ends to which a `br_table` may have gone.
@@ -52,8 +50,10 @@ struct Cost {
 }
 
 impl Fuel {
-    pub(super) fn new(start: i64) -> Fuel {
-        Fuel { start, costs: Vec::new(), blocks: Vec::new(), arrives: false }
+    /// For a function that an exception may leave, or not.
+    pub(super) fn new(start: i64, unwound: bool) -> Fuel {
+        let entry = if unwound { cost::UNWOUND } else { 0 };
+        Fuel { start, costs: Vec::new(), entry, blocks: Vec::new(), arrives: false }
     }
 
     fn spend(&mut self, site: &mut Site<'_, '_>) {
@@ -67,17 +67,27 @@ impl Fuel {
     /// Charges an operator that does as much as its last operand says: without that, a loop of such operators could be
     /// bounded by fuel and still take for ever.
     fn bulk(operator: &Operator<'_>, site: &mut Site<'_, '_>) -> Result<()> {
-        let shift = match Bulk::of(operator) {
-            Some(Bulk::Bytes) => layout::FUEL_BYTES_LOG2,
-            Some(Bulk::Elements) => 0,
+        let length = match Bulk::of(operator) {
+            Some(Bulk::Bytes) => Length::Divided(layout::FUEL_BYTES_LOG2),
+            Some(Bulk::Elements) if cost::handles_references(operator, site.survey) => {
+                Length::Times(cost::REFERENCES_LOG2)
+            }
+            Some(Bulk::Elements) => Length::Times(0),
+            None if is_feature(operator, site) => Length::UpTo(layout::stream::LABEL_MAX, cost::NAME_LOG2),
             None => return Ok(()),
         };
         if let Some(ty @ (ValType::I32 | ValType::I64)) = site.operands[0] {
             let local = site.scratch(ty, 0)?;
-            site.code().spend_length(local, ty == ValType::I64, shift);
+            site.code().spend_length(local, ty == ValType::I64, length);
         }
         Ok(())
     }
+}
+
+/// Whether it asks for a feature, by a name whose length is the last operand.
+fn is_feature(operator: &Operator<'_>, site: &Site<'_, '_>) -> bool {
+    matches!(*operator, Operator::Call { function_index } | Operator::ReturnCall { function_index }
+        if site.survey.protocol.name(function_index) == Some("feature"))
 }
 
 impl Probe for Fuel {
@@ -91,8 +101,7 @@ impl Probe for Fuel {
         use Operator as O;
         let innermost = self.blocks.last().map_or(0, |block| block.cost);
         let operators = &mut self.costs[innermost].operators;
-        let grows = matches!(operator, O::MemoryGrow { .. } | O::TableGrow { .. });
-        *operators = operators.saturating_add(if grows { GROWTH } else { 1 });
+        *operators = operators.saturating_add(cost::of(operator, site.survey));
         match operator {
             // A loop that can be reached gets its own when its head was written.
             O::Loop { .. } if site.live => self.blocks.push(Block::new(self.costs.len(), true)),
@@ -135,6 +144,9 @@ impl Probe for Fuel {
     }
 
     fn finish(&mut self, inserted: &mut [u8]) {
+        if let Some(entry) = self.costs.first_mut() {
+            entry.operators = entry.operators.saturating_add(self.entry);
+        }
         for cost in &self.costs {
             patch(inserted, cost.constant, cost.operators.max(1));
         }

@@ -10,6 +10,7 @@ mod calls;
 mod comparers;
 mod compares;
 mod copies;
+mod cost;
 mod draw_spans;
 mod fuel;
 mod low_stores;
@@ -84,6 +85,8 @@ pub(crate) struct Function<'a, 's> {
     /// What it gives.
     pub(crate) results: Values,
     pub(crate) body: &'a FunctionBody<'s>,
+    /// Exceptions may leave it.
+    pub(crate) unwound: bool,
 }
 
 /// The probes of a function.
@@ -121,7 +124,7 @@ impl Probes {
         let arguments = options.arguments.and_then(|wanted| arguments::Arguments::new(survey, function, wanted));
         probes.extend(arguments.map(|arguments| Box::new(arguments) as Box<dyn Probe>));
         if let Some(start) = options.fuel {
-            probes.push(Box::new(fuel::Fuel::new(start)));
+            probes.push(Box::new(fuel::Fuel::new(start, function.unwound)));
         }
         if let (Some(recorders), true) = (added.recorders, options.compares) {
             probes.push(Box::new(compares::Compares::new(recorders)));

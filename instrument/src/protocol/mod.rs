@@ -18,7 +18,7 @@
 //! What gets hold of an import in another way than by calling it (through a table, by reference, as an export) gets the import: for these the
 //! appended functions are exported as well, without site, and the host has to pass such calls on.
 //!
-//! An appended function takes bounded time, spends no fuel, has no counters, and writes nowhere but in the area of the stream, and
+//! An appended function takes bounded time, spends no fuel itself (calls of it do, see `probes/cost`), has no counters, and writes nowhere but in the area of the stream, and
 //! into the guest's memory where the guest told it to.
 
 mod assembled;
@@ -80,6 +80,11 @@ impl Imports {
     pub(crate) fn body(&self, function: u32) -> Option<u32> {
         let place = self.functions.binary_search_by_key(&function, |&(function, _)| function).ok()?;
         Some(self.functions[place].1)
+    }
+
+    /// The name of an imported function, if it is one of the protocol's.
+    pub(crate) fn name(&self, function: u32) -> Option<&'static str> {
+        self.body(function).map(|body| Assembled::get().name(body))
     }
 
     /// All of them: function index in the module, index among the assembled functions.

@@ -11,6 +11,7 @@ mod oracle;
 mod real;
 mod refused;
 mod restored;
+mod results;
 #[path = "../rewriter/mod.rs"]
 mod rewriter;
 

@@ -221,6 +221,28 @@ impl Region {
         }
     }
 
+    /// What can be read of what the guest counts: offsets and bytes, ascending. All else is zeros.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Region::bytes`], as long as the bytes are there.
+    pub(super) unsafe fn accessible(&self) -> Vec<(usize, &[u8])> {
+        let size = self.size();
+        let below = |pages: Range<usize>| pages.start * *PAGE_BYTES..pages.end * *PAGE_BYTES;
+        let ranges: Vec<_> = match self.tracking.get() {
+            None => std::iter::once(0..size).collect(),
+            Some(Tracking { pages, grown, .. }) => {
+                pages.accessible().map(below).chain(grown.accessible(round_up(size))).collect()
+            }
+        };
+        let ranges =
+            ranges.into_iter().map(|Range { start, end }| start..end.min(size)).filter(|range| !range.is_empty());
+        // SAFETY: inside the memory and readable; the caller keeps writers out.
+        let slice =
+            |range: &Range<usize>| unsafe { std::slice::from_raw_parts(self.base().add(range.start), range.len()) };
+        ranges.map(|range| (range.start, slice(&range))).collect()
+    }
+
     /// Visits one part of the memory, of which the ranges in `accessible` are, in ascending order; the last may reach beyond the part.
     ///
     /// # Safety

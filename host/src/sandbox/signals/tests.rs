@@ -74,7 +74,7 @@ impl Guest {
             None,
         )
         .unwrap();
-        let host = Host::new(Wasi::new(WasiConfig::default()), Limits::new(1 << 30));
+        let host = Host::new(Wasi::new(WasiConfig::default()), Limits::new(1 << 30, 0));
         let mut store = Store::new(target.module.engine(), host);
         store.limiter(|host| host);
         let instance = target.imports.instantiate(&target.module, &mut store).unwrap();

@@ -93,6 +93,9 @@ impl Fd {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fds {
     slots: Vec<Option<Fd>>,
+    /// A bit for each slot, set if it is free.
+    free: Vec<u64>,
+    open: usize,
     open_max: usize,
 }
 
@@ -100,12 +103,20 @@ impl Fds {
     /// Standard streams as 0, 1, 2 and `root` as 3. Of `open_max`, they count.
     pub(super) fn new(root: Ino, open_max: usize) -> Self {
         let root = Fd::Dir(DirFd { ino: root, preopen: true });
-        Self { slots: vec![Some(Fd::Stdin), Some(Fd::Stdout), Some(Fd::Stderr), Some(root)], open_max }
+        let slots = vec![Some(Fd::Stdin), Some(Fd::Stdout), Some(Fd::Stderr), Some(root)];
+        Self { open: slots.len(), free: vec![0], slots, open_max }
     }
 
     /// Becomes equal to `other` without allocating.
     pub(super) fn restore(&mut self, other: &Self) {
         self.slots.clone_from(&other.slots);
+        self.free.clone_from(&other.free);
+        self.open = other.open;
+    }
+
+    /// How many numbers there are, open or not.
+    pub(super) fn len(&self) -> usize {
+        self.slots.len()
     }
 
     pub(super) fn get(&self, fd: u32) -> Result<Fd> {
@@ -145,30 +156,41 @@ impl Fds {
 
     /// Whether [`Fds::insert`] would succeed.
     pub(super) fn check_room(&self) -> Result<()> {
-        // The count walks the table only when it is long enough to matter.
-        if self.slots.len() < self.open_max || self.slots.iter().flatten().count() < self.open_max {
-            Ok(())
-        } else {
-            Err(Errno::Mfile)
-        }
+        if self.open < self.open_max { Ok(()) } else { Err(Errno::Mfile) }
     }
 
     pub(super) fn insert(&mut self, new: Fd) -> Result<u32> {
         self.check_room()?;
-        let number = match self.slots.iter().rposition(Option::is_none) {
-            Some(free) => free,
-            None => {
-                self.slots.push(None);
-                self.slots.len() - 1
-            }
-        };
+        let number = self.take_free();
         self.slots[number] = Some(new);
+        self.open += 1;
         Ok(number as u32)
+    }
+
+    /// The highest number that is free, which is free no more; a new one if there is none.
+    fn take_free(&mut self) -> usize {
+        if let Some((word, bits)) = self.free.iter_mut().enumerate().rev().find(|(_, bits)| **bits != 0) {
+            let bit = bits.ilog2();
+            *bits &= !(1 << bit);
+            return word * 64 + bit as usize;
+        }
+        self.slots.push(None);
+        self.free.resize(self.slots.len().div_ceil(64), 0);
+        self.slots.len() - 1
+    }
+
+    /// Takes an open descriptor out of the table.
+    fn give_up(&mut self, fd: u32) -> Option<Fd> {
+        let fd = fd as usize;
+        let closed = self.slots.get_mut(fd)?.take()?;
+        self.free[fd / 64] |= 1 << (fd % 64);
+        self.open -= 1;
+        Some(closed)
     }
 
     /// Closes `fd`, and gives what it was.
     pub(super) fn remove(&mut self, fd: u32) -> Result<Fd> {
-        self.slots.get_mut(fd as usize).and_then(Option::take).ok_or(Errno::Badf)
+        self.give_up(fd).ok_or(Errno::Badf)
     }
 
     /// Moves `from` to the number `to`, and gives what was closed by that. Both must be open.
@@ -178,7 +200,7 @@ impl Fds {
         if from == to {
             return Ok(None);
         }
-        self.slots[from as usize] = None;
+        self.give_up(from);
         self.slots[to as usize] = Some(moved);
         Ok(Some(closed))
     }

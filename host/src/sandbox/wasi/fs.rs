@@ -12,6 +12,7 @@
 
 use super::abi::{Errno, Filestat, Filetype, Result};
 use super::dir::Dir;
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// Index of an inode. The guest sees it increased by 1, because 0 looks like "no inode" to C programs.
@@ -87,6 +88,8 @@ pub(super) struct Fs {
     pub(super) filled: Option<Ino>,
     /// Empty buffers of files that are gone, for the next ones.
     spare: Vec<Vec<u8>>,
+    /// What was done since somebody last asked, in units of fuel, beside moving bytes.
+    work: Cell<u64>,
 }
 
 impl Fs {
@@ -100,6 +103,21 @@ impl Fs {
     const SPARE_BYTES_MAX: usize = 64 << 10;
     /// Spare buffers kept.
     const SPARE_MAX: usize = 32;
+
+    /// A name is looked for, or one directory after the other is gone through: in units of fuel.
+    pub(super) const LOOK_WORK: u64 = 64;
+    /// A name or an inode comes or goes.
+    const CHANGE_WORK: u64 = 256;
+
+    /// Counts work.
+    pub(super) fn worked(&self, units: u64) {
+        self.work.set(self.work.get().saturating_add(units));
+    }
+
+    /// Work since this was last asked for, in units of fuel.
+    pub(super) fn take_work(&self) -> u64 {
+        self.work.take()
+    }
 
     /// Bytes that contents, names and inodes take together.
     pub(super) fn bytes(&self) -> usize {
@@ -121,6 +139,7 @@ impl Fs {
             is_dirty: Vec::new(),
             filled: None,
             spare: Vec::new(),
+            work: Cell::new(0),
         };
         fs.snapshot();
         fs
@@ -217,6 +236,7 @@ impl Fs {
 
     /// Adds an inode without a name.
     fn add_inode(&mut self, body: Body, now: u64) -> Result<Ino> {
+        self.worked(Self::CHANGE_WORK);
         let content = if let Body::Symlink(target) = &body { target.len() } else { 0 };
         self.charge(Self::INODE_BYTES + content)?;
         let nlink = if matches!(body, Body::Dir(_)) { 2 } else { 1 };
@@ -233,6 +253,7 @@ impl Fs {
     /// Gives up an inode that has neither names nor descriptors.
     pub(super) fn free(&mut self, ino: Ino) {
         assert_eq!(self.get(ino).nlink, 0, "inode {} still has a name", ino.0);
+        self.worked(Self::CHANGE_WORK);
         let body = std::mem::replace(&mut self.edit(ino).body, Body::Free);
         self.used -= Self::INODE_BYTES;
         match body {
@@ -271,6 +292,7 @@ impl Fs {
     /// Gives `ino` the name `name` in `dir`, where there is no such name yet. Link counts are the caller's.
     pub(super) fn attach(&mut self, dir: Ino, name: &[u8], ino: Ino, now: u64) -> Result<()> {
         self.check_alive(dir)?;
+        self.worked(Self::CHANGE_WORK);
         self.charge(Self::NAME_BYTES + name.len())?;
         let inode = self.edit(dir);
         inode.times.mtim = now;
@@ -282,6 +304,7 @@ impl Fs {
 
     /// Takes the name `name` out of `dir`, which has it. Link counts are the caller's.
     pub(super) fn detach(&mut self, dir: Ino, name: &[u8], now: u64) {
+        self.worked(Self::CHANGE_WORK);
         self.used -= Self::NAME_BYTES + name.len();
         let inode = self.edit(dir);
         inode.times.mtim = now;
@@ -347,6 +370,8 @@ impl Fs {
         if size > old && size - old > self.room() as u64 {
             return Err(Errno::Fbig);
         }
+        // Pages are new each time.
+        self.worked(size.saturating_sub(old) / 8);
         self.used = self.used - old as usize + size as usize;
         if let Body::File(data) = &mut self.modify(ino, now).body {
             data.resize(size as usize, 0);

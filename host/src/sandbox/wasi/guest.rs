@@ -42,6 +42,11 @@ impl<'a> Guest<'a> {
         self.touched.set(self.touched.get() + len as u64);
     }
 
+    /// Counts work that is more than to move bytes, in units of fuel.
+    pub(super) fn worked(&self, units: u64) {
+        self.touched.set(self.touched.get().saturating_add(units.saturating_mul(8)));
+    }
+
     /// The place of bytes `at..at + len`, if they are the guest's.
     fn place(&self, at: u32, len: usize) -> Result<Range<usize>> {
         let (start, end) = (at as usize, at as usize + len);
@@ -64,6 +69,8 @@ impl<'a> Guest<'a> {
 
     /// A string; what is not UTF-8 is `ilseq`.
     pub(super) fn text(&self, at: u32, len: u32) -> Result<&str> {
+        // To look at characters takes longer than to move bytes.
+        self.worked(len.into());
         std::str::from_utf8(self.bytes(at, len)?).map_err(|_| Errno::Ilseq)
     }
 
@@ -125,6 +132,8 @@ pub(super) struct Iovecs {
 }
 
 impl Iovecs {
+    /// A buffer, however few bytes it has, in units of fuel.
+    const ENTRY_WORK: u64 = 16;
     /// Buffers handled by one call (Linux' `IOV_MAX`).
     const COUNT_MAX: u32 = 1024;
     /// Bytes handled by one call (Linux' `MAX_RW_COUNT`).
@@ -143,6 +152,7 @@ impl Iovecs {
 
     fn get(&self, guest: &Guest<'_>, index: u32) -> Result<(u32, u32)> {
         let at = self.at.checked_add(index * 8).ok_or(Errno::Fault)?;
+        guest.worked(Self::ENTRY_WORK);
         let pair = guest.u64_at(at)?;
         Ok((pair as u32, (pair >> 32) as u32))
     }

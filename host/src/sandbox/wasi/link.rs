@@ -25,6 +25,8 @@ fn enter<T: 'static, R>(
     let mut call = Call { wasi, guest: Guest::new(bytes).with_gap(gap) };
     let result = body(&mut call);
     let touched = call.guest.touched() + call.wasi.fs.bytes().abs_diff(files) as u64;
+    let work = call.wasi.fs.take_work();
+    call.wasi.worked(work)?;
     call.wasi.charge(touched)?;
     Ok(result)
 }

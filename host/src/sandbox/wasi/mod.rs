@@ -69,13 +69,16 @@ pub struct WasiConfig {
     pub fs_bytes_max: usize,
     /// Descriptors open at the same time, the four that are open at the start included (`mfile` beyond).
     pub open_files_max: usize,
-    /// Work that the calls of one execution may be, in units of fuel: [`CALL_WORK`] for each call, and one for each 8 bytes
-    /// that it reads, writes or moves. Beyond it the execution ends, as it does when the guest itself runs out of fuel.
+    /// Work that the calls of one execution may be, in units of fuel: [`CALL_WORK`] for each call, one for each 8 bytes
+    /// that it reads, writes or moves, and more for what it looks for: components of paths, names, descriptors. Beyond it the execution ends, as it does when the guest itself runs out of fuel.
     pub work_max: u64,
 }
 
 /// What a call costs at least, in units of fuel: about the instructions of a small one.
 pub const CALL_WORK: u64 = 64;
+
+/// What it costs besides that the host calls the guest.
+const NESTED_WORK: u64 = 512;
 
 impl Default for WasiConfig {
     fn default() -> Self {
@@ -298,7 +301,37 @@ impl Wasi {
     /// Counts the work of a call that moved `bytes`.
     fn charge(&mut self, bytes: u64) -> Result<(), Exhausted> {
         self.work += CALL_WORK + bytes / 8;
+        self.check_work()
+    }
+
+    /// Counts work that is no call of its own.
+    fn worked(&mut self, units: u64) -> Result<(), Exhausted> {
+        self.work += units;
+        self.check_work()
+    }
+
+    fn check_work(&self) -> Result<(), Exhausted> {
         if self.work > self.work_max { Err(Exhausted) } else { Ok(()) }
+    }
+
+    /// Counts a call of a function of the host's that is not WASI's.
+    pub(super) fn called(&mut self) -> Result<(), Exhausted> {
+        self.charge(0)
+    }
+
+    /// Counts what the host does for an execution that is no call.
+    pub(super) fn looked(&mut self, units: u64) -> Result<(), Exhausted> {
+        self.worked(units)
+    }
+
+    /// Takes a handle that the guest gives away.
+    pub(super) fn give_away(&mut self, handle: u32) -> Result<(), p2::UnknownHandle> {
+        self.small.handles.drop(handle).map(drop)
+    }
+
+    /// Counts one that calls a function of the guest's, which is so much work itself.
+    pub(super) fn passed_on(&mut self, work: u64) -> Result<(), Exhausted> {
+        self.worked(NESTED_WORK + work)
     }
 
     /// The time stamp of what changes now.
@@ -308,7 +341,11 @@ impl Wasi {
 
     /// Frees what lost its last name, unless a descriptor holds it.
     fn reap(&mut self, Orphan(ino): Orphan) {
-        if self.fs.get(ino).nlink == 0 && !self.small.fds.holds(ino) {
+        if self.fs.get(ino).nlink > 0 {
+            return;
+        }
+        self.fs.worked(self.small.fds.len() as u64);
+        if !self.small.fds.holds(ino) {
             self.fs.free(ino);
         }
     }
@@ -324,6 +361,8 @@ impl Wasi {
     /// Writes to descriptor 2 for a function of the host that is not WASI's, which is work as any call's.
     pub(super) fn say(&mut self, text: &str) -> wasmtime::Result<()> {
         self.output(Output::Stderr, text.as_bytes());
+        // To make the text was more work than to keep it.
+        self.worked(text.len() as u64 * 2)?;
         Ok(self.charge(text.len() as u64)?)
     }
 

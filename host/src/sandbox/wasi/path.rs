@@ -38,6 +38,8 @@ impl Fs {
     /// Bytes of a path with its terminating zero.
     const PATH_MAX: usize = 4096;
     const NAME_MAX: usize = 255;
+    /// A component of a path: in units of fuel.
+    const STEP_WORK: u64 = 16;
     /// Symbolic links followed in one walk.
     const LINKS_MAX: usize = 40;
 
@@ -50,6 +52,7 @@ impl Fs {
             return Err(Errno::Perm);
         }
         loop {
+            self.worked(Self::STEP_WORK);
             at += path[at..].iter().take_while(|byte| **byte == b'/').count();
             let len = path[at..].iter().take_while(|byte| **byte != b'/').count();
             let name = &path[at..at + len];
@@ -84,6 +87,7 @@ impl Fs {
                         return Err(Errno::Loop);
                     }
                     path = [target, rest].concat();
+                    self.worked(path.len() as u64);
                     at = 0;
                 }
                 (None, ino) if last => return Ok(Place::Name { dir: here, name: name.to_vec(), ino, slash }),
@@ -100,6 +104,7 @@ impl Fs {
     /// What is called `name` in `dir`. In a directory that was removed nothing is found and nothing can be made.
     pub(super) fn lookup(&self, dir: Ino, name: &[u8]) -> Result<Option<Ino>> {
         check_path(name)?;
+        self.worked(Self::LOOK_WORK);
         self.check_alive(dir)?;
         if name.len() > Self::NAME_MAX {
             return Err(Errno::Nametoolong);

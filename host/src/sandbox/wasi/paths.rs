@@ -3,6 +3,7 @@
 use super::abi::{DIRENT_BYTES, Errno, Filetype, Result, SYMLINK_FOLLOW, check_flags, fdflags, oflags, rights};
 use super::fd::{DirFd, Fd, FileFd};
 use super::files::new_times;
+use super::fs::Fs;
 use super::guest::Call;
 use super::tree::Open;
 
@@ -201,6 +202,7 @@ impl Call<'_> {
         let entries = fs.dir(ino)?.after(cookie.max(2)).map(|entry| (entry.cookie, entry.ino, entry.name));
         let mut used = 0;
         for (next, ino, name) in dots.chain(entries) {
+            fs.worked(Fs::LOOK_WORK);
             let mut head = [0; DIRENT_BYTES];
             head[..8].copy_from_slice(&next.to_le_bytes());
             head[8..16].copy_from_slice(&(u64::from(ino.0) + 1).to_le_bytes());

@@ -5,6 +5,9 @@ use super::clock::Clock;
 use super::fd::Fd;
 use super::guest::Call;
 
+/// What a subscription is, in units of fuel.
+const SUBSCRIPTION_WORK: u64 = 32;
+
 const TYPE_CLOCK: u8 = 0;
 const TYPE_FD_READ: u8 = 1;
 const TYPE_FD_WRITE: u8 = 2;
@@ -34,6 +37,7 @@ impl Call<'_> {
         let range = |size: u32| count.checked_mul(size).ok_or(Errno::Fault);
         self.guest.bytes(subscriptions, range(SUBSCRIPTION_BYTES)?)?;
         self.guest.bytes(events, range(EVENT_BYTES)?)?;
+        self.guest.worked(u64::from(count) * SUBSCRIPTION_WORK);
         let now = self.wasi.small.clock.elapsed();
         let mut earliest = u64::MAX;
         for index in 0..count {

@@ -222,6 +222,7 @@ impl Fs {
     fn is_within(&self, dir: Ino, ancestor: Ino) -> bool {
         let mut here = dir;
         loop {
+            self.worked(Self::LOOK_WORK);
             if here == ancestor {
                 return true;
             }

@@ -4,10 +4,13 @@ use super::super::clock::Clock;
 use super::super::{Output, Wasi};
 use super::Options;
 use super::handles::{Handle, Unknown};
-use wasmtime::{Caller, Memory, Result, Trap};
+use wasmtime::{Caller, Extern, Memory, Result, Trap};
 
 /// The most that an output stream takes at a time, and an input stream gives, in bytes.
 const CHUNK: u64 = 1 << 16;
+
+/// Looking for an export by its name, in units of fuel.
+const EXPORT_WORK: u64 = 128;
 
 /// Discriminants of `stream-error`: the operation before it failed, the stream is closed.
 const CLOSED: u8 = 1;
@@ -34,9 +37,16 @@ impl<'a, 'c, T: 'static> Call<'a, 'c, T> {
         Ok(self.wasi().charge(bytes)?)
     }
 
+    /// An export, which is looked for by its name.
+    fn export(&mut self, name: &str) -> Result<Option<Extern>> {
+        self.wasi().worked(EXPORT_WORK)?;
+        Ok(self.caller.get_export(name))
+    }
+
     fn memory(&mut self) -> Result<Memory> {
-        let memory = self.options.memory.as_ref().and_then(|name| self.caller.get_export(name)?.into_memory());
-        memory.ok_or_else(|| Trap::MemoryOutOfBounds.into())
+        let options = self.options;
+        let export = options.memory.as_ref().map(|name| self.export(name)).transpose()?.flatten();
+        export.and_then(Extern::into_memory).ok_or_else(|| Trap::MemoryOutOfBounds.into())
     }
 
     /// Stores `bytes` at `at`.
@@ -50,7 +60,10 @@ impl<'a, 'c, T: 'static> Call<'a, 'c, T> {
 
     /// Memory of the guest's for `size` bytes.
     fn allocate(&mut self, align: u32, size: u32) -> Result<u32> {
-        let realloc = self.options.realloc.as_ref().and_then(|name| self.caller.get_export(name)?.into_func());
+        let options = self.options;
+        let export = options.realloc.as_ref().map(|name| self.export(name)).transpose()?.flatten();
+        self.wasi().passed_on(0)?;
+        let realloc = export.and_then(Extern::into_func);
         let realloc = realloc.ok_or(Trap::MemoryOutOfBounds)?.typed::<(u32, u32, u32, u32), u32>(&*self.caller)?;
         let at = realloc.call(&mut *self.caller, (0, 0, align, size))?;
         if at.is_multiple_of(align) { Ok(at) } else { Err(Trap::HeapMisaligned.into()) }
@@ -145,7 +158,8 @@ impl<T: 'static> Call<'_, '_, T> {
         let representation = self.resource_rep(handle)?;
         self.wasi().small.handles.drop(handle)?;
         let Some(destructor) = &self.options.destructor else { return Ok(()) };
-        let destructor = self.caller.get_export(destructor).and_then(|export| export.into_func()).ok_or(Unknown)?;
+        let destructor = self.export(destructor)?.and_then(Extern::into_func).ok_or(Unknown)?;
+        self.wasi().passed_on(0)?;
         destructor.typed::<u32, ()>(&*self.caller)?.call(&mut *self.caller, representation)
     }
 
@@ -272,6 +286,7 @@ impl<T: 'static> Call<'_, '_, T> {
         if rest.is_empty() && len > 0 {
             return None;
         }
+        // No more than there is, in all calls together: it need not be charged.
         let taken = rest[..rest.len().min(len.min(CHUNK) as usize)].to_vec();
         wasi.stdin_position += taken.len();
         Some(taken)
@@ -346,7 +361,7 @@ impl<T: 'static> Call<'_, '_, T> {
         let size = u32::try_from(len).map_err(|_| Trap::MemoryOutOfBounds)?;
         // The guest allocates first, so that it can't make the host take more than it has itself.
         let at = self.allocate(1, size)?;
-        self.charge(len)?;
+        self.charge(len.saturating_mul(4))?;
         let (memory, data) = self.memory()?.data_and_store_mut(&mut *self.caller);
         let bytes = memory.get_mut(at as usize..).and_then(|memory| memory.get_mut(..size as usize));
         (self.access)(data).small.random.fill(bytes.ok_or(Trap::MemoryOutOfBounds)?);

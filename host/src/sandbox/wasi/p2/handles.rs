@@ -4,7 +4,7 @@ use std::fmt;
 
 /// What a handle of WASI is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Handle {
+pub(in super::super) enum Handle {
     Stdin,
     Stdout,
     Stderr,
@@ -51,7 +51,7 @@ impl Handles {
     }
 
     /// Takes a handle back.
-    pub(super) fn drop(&mut self, number: u32) -> Result<Handle, Unknown> {
+    pub(in super::super) fn drop(&mut self, number: u32) -> Result<Handle, Unknown> {
         let handle = self.get(number)?;
         self.slots[number as usize - 1] = None;
         self.free.push(number);
