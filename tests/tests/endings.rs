@@ -247,27 +247,43 @@ fn started(child: &mut Child) -> Vec<u8> {
     told
 }
 
+/// Begins a campaign on a guest, and ends it by a signal.
+fn end_by(signal: &str, (guest, text): &(&'static str, String)) {
+    let about = format!("{signal}, {guest}");
+    let fuzzbox = Fuzzbox::new();
+    let mut command = campaign(&fuzzbox, text, &[]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    started(&mut child);
+    let begun = Instant::now();
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-s", signal, &id]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    println!("{about}: ended {:.1} s after it", begun.elapsed().as_secs_f32());
+    assert!(begun.elapsed() < ENOUGH, "{about}");
+    assert!(matches!(output.status.code(), Some(0 | 1 | 4)), "{about}: {:?}", output.status);
+    assert_eq!(done(&about, &output.stdout)["stopped"], "interrupted");
+    let scratch = fuzzbox.store().join("tmp");
+    let left: Vec<PathBuf> =
+        std::fs::read_dir(scratch).into_iter().flatten().map(|entry| entry.unwrap().path()).collect();
+    assert!(left.is_empty(), "{about}: {left:?}");
+}
+
 #[test]
 fn each_signal_ends_a_campaign_whose_guest_hangs_and_leaves_nothing_behind() {
     const HANGUP: i32 = 1;
     // Below `nohup` a hangup is ignored, by this process and what it starts.
-    let signals = ["INT", "TERM", "HUP"].into_iter().filter(|&signal| signal != "HUP" || !is_ignored(HANGUP));
-    for signal in signals {
-        let fuzzbox = Fuzzbox::new();
-        let (_, text) = &guests()[1];
-        let mut command = campaign(&fuzzbox, text, &[]);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        started(&mut child);
-        let begun = Instant::now();
-        let id = child.id().to_string();
-        assert!(Command::new("kill").args(["-s", signal, &id]).status().unwrap().success());
-        let output = child.wait_with_output().unwrap();
-        assert!(begun.elapsed() < ENOUGH, "{signal}");
-        assert!(matches!(output.status.code(), Some(0 | 1 | 4)), "{signal}: {:?}", output.status);
-        assert_eq!(done(signal, &output.stdout)["stopped"], "interrupted");
-        let scratch = fuzzbox.store().join("tmp");
-        let left: Vec<PathBuf> =
-            std::fs::read_dir(scratch).into_iter().flatten().map(|entry| entry.unwrap().path()).collect();
-        assert!(left.is_empty(), "{signal}: {left:?}");
-    }
+    let signals: Vec<_> =
+        ["INT", "TERM", "HUP"].into_iter().filter(|&signal| signal != "HUP" || !is_ignored(HANGUP)).collect();
+    // Before there is a campaign signals end the process as they do any other.
+    let guests: Vec<_> = guests().into_iter().filter(|(name, _)| !BEFORE_ANY_INPUT.contains(name)).collect();
+    let (guests, signals, lanes) = (&guests, &signals, 3);
+    std::thread::scope(|scope| {
+        for lane in 0..lanes {
+            scope.spawn(move || {
+                for (index, guest) in guests.iter().enumerate().skip(lane).step_by(lanes) {
+                    end_by(signals[(index + lane) % signals.len()], guest);
+                }
+            });
+        }
+    });
 }
