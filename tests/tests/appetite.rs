@@ -10,7 +10,7 @@ const MEMORY_MIB: u64 = 32;
 /// What the process may take beside that, for each job, in MiB: itself, code, stacks, what tells how far it is.
 const BESIDE_MIB: u64 = 128;
 /// Executions of each campaign; some are in each variant.
-const EXECS: u32 = 200;
+const EXECS: u32 = 40;
 
 /// What a harness takes: items, and code; and what comes of it.
 const TAKERS: &[(&str, &str, &str, &[&str])] = &[
