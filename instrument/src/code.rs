@@ -12,17 +12,6 @@ pub(crate) struct Code<'b> {
     memory: u32,
 }
 
-/// How much fuel is taken for a length.
-#[derive(Clone, Copy)]
-pub(crate) enum Length {
-    /// A unit for so many, as a power of two.
-    Divided(u32),
-    /// So many units for each, as a power of two.
-    Times(u32),
-    /// As before, but of a length of 32 bits no more than this counts.
-    UpTo(u32, u32),
-}
-
 impl<'b> Code<'b> {
     pub(crate) fn new(bytes: &'b mut Vec<u8>, memory: u32) -> Code<'b> {
         Code { sink: InstructionSink::new(bytes), memory }
@@ -68,24 +57,15 @@ impl<'b> Code<'b> {
         self.block(BlockType::FunctionType(TO_BE_FILLED_IN));
     }
 
-    /// Takes fuel for the length on the stack; leaves the length. Whether the fuel is used up is seen at the next function
-    /// entry or loop head.
-    pub(crate) fn spend_length(&mut self, local: u32, wide: bool, length: Length) {
+    /// Takes fuel for the length on the stack, `2^shift` to the unit; leaves the length. Whether the fuel is used up is
+    /// seen at the next function entry or loop head.
+    pub(crate) fn spend_length(&mut self, local: u32, wide: bool, shift: u32) {
         let fuel = self.cell(layout::FUEL.into(), 3);
         self.local_set(local).i32_const(0).i32_const(0).i64_load(fuel).local_get(local);
         if !wide {
             self.i64_extend_i32_u();
         }
-        match length {
-            Length::Divided(log2) => _ = self.i64_const(log2.into()).i64_shr_u(),
-            Length::Times(log2) => _ = self.i64_const(log2.into()).i64_shl(),
-            Length::UpTo(most, log2) => {
-                let most = most.cast_signed();
-                self.drop().local_get(local).i32_const(most).local_get(local).i32_const(most).i32_lt_u().select();
-                self.i64_extend_i32_u().i64_const(log2.into()).i64_shl();
-            }
-        }
-        self.i64_sub().i64_store(fuel).local_get(local);
+        self.i64_const(shift.into()).i64_shr_u().i64_sub().i64_store(fuel).local_get(local);
     }
 
     /// Sets a flag.

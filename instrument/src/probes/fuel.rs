@@ -8,7 +8,7 @@ use anyhow::Result;
 use wasmparser::{Operator, ValType};
 
 use super::{Bulk, Probe, Site, cost};
-use crate::code::{Length, patch};
+use crate::code::{Code, patch};
 use crate::layout;
 
 /// Counts operators and charges them.
@@ -72,16 +72,50 @@ impl Fuel {
             Some(Bulk::Elements) if cost::handles_references(operator, site.survey) => {
                 Length::Times(cost::REFERENCES_LOG2)
             }
-            Some(Bulk::Elements) => Length::Times(0),
+            Some(Bulk::Elements) => Length::Divided(0),
             None if is_feature(operator, site) => Length::UpTo(layout::stream::LABEL_MAX, cost::NAME_LOG2),
             None => return Ok(()),
         };
         if let Some(ty @ (ValType::I32 | ValType::I64)) = site.operands[0] {
             let local = site.scratch(ty, 0)?;
-            site.code().spend_length(local, ty == ValType::I64, length);
+            let wide = ty == ValType::I64;
+            match length {
+                Length::Divided(log2) => site.code().spend_length(local, wide, log2),
+                length => spend_more(&mut site.code(), local, wide, length),
+            }
         }
         Ok(())
     }
+}
+
+/// How much fuel is taken for a length.
+#[derive(Clone, Copy)]
+enum Length {
+    /// A unit for so many, as a power of two.
+    Divided(u32),
+    /// So many units for each, as a power of two.
+    Times(u32),
+    /// As before, but of a length of 32 bits no more than this counts.
+    UpTo(u32, u32),
+}
+
+/// Takes as much fuel as the length on the stack is, or more; leaves the length.
+fn spend_more(code: &mut Code<'_>, local: u32, wide: bool, length: Length) {
+    let fuel = code.cell(layout::FUEL.into(), 3);
+    code.local_set(local).i32_const(0).i32_const(0).i64_load(fuel).local_get(local);
+    let log2 = match length {
+        Length::Divided(_) => 0,
+        Length::Times(log2) => log2,
+        Length::UpTo(most, log2) => {
+            let most = most.cast_signed();
+            code.i32_const(most).local_get(local).i32_const(most).i32_lt_u().select();
+            log2
+        }
+    };
+    if !wide {
+        code.i64_extend_i32_u();
+    }
+    code.i64_const(log2.into()).i64_shl().i64_sub().i64_store(fuel).local_get(local);
 }
 
 /// Whether it asks for a feature, by a name whose length is the last operand.
