@@ -70,6 +70,7 @@ impl Args {
             limits: Limits { seeds_only: true, ..Limits::default() },
             given: Given::default(),
             // Importing is to be quick.
+            compares: false,
             shrink: false,
             symbols,
         };

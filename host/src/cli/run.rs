@@ -51,6 +51,9 @@ pub(super) struct Args {
     /// Tokens to insert, in AFL's or libFuzzer's format
     #[arg(long, value_name = "FILE")]
     dict: Option<PathBuf>,
+    /// Don't look at what executions compare
+    #[arg(long)]
+    no_compares: bool,
     /// When to stop early
     #[arg(long, value_enum, default_value_t = StopOn::Never)]
     stop_on: StopOn,
@@ -147,6 +150,7 @@ impl Args {
             seed,
             limits,
             given,
+            compares: !self.no_compares,
             shrink: !self.no_shrink,
             symbols,
         });

@@ -50,6 +50,8 @@ pub(super) struct Session<'a> {
     pub(super) limits: Limits,
     /// What need not be advised.
     pub(super) given: Given,
+    /// Look at what executions compare.
+    pub(super) compares: bool,
     /// Look for a smaller input of each finding.
     pub(super) shrink: bool,
     /// Where lines are looked up.
@@ -75,6 +77,7 @@ impl<'a> Session<'a> {
         seeds.sort_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
         seeds.dedup();
         let campaign = Campaign::new(self.target.clone(), self.seed, Mutator::new(self.dictionary.clone()));
+        let campaign = if self.compares { campaign } else { campaign.without_compares() };
         Ok(Running { session: self, campaign, seeds: Some(seeds), view: View::new(self)?, stopped: None })
     }
 

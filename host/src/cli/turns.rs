@@ -138,6 +138,7 @@ mod tests {
                 dictionary: Dictionary::default(),
                 limits: Limits { execs: Some(20_000), ..Limits::default() },
                 given: Given::default(),
+                compares: false,
                 shrink: true,
             }
         };

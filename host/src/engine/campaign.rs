@@ -1,6 +1,9 @@
 //! Rounds: the same seed finds the same corpus, however many workers there are.
 
+mod comparing;
+
 use super::closing::{Closings, Learner, Witness};
+use super::compares::Compares;
 use super::corpus::{Admitted, Corpus, Testcase};
 use super::mutate::Mutator;
 use super::report::{Known, KnownFailures, NewFailure, Report};
@@ -8,7 +11,7 @@ use super::rng::Rng;
 use super::round::{Failure, Found, Round, Totals};
 use super::suspects::{self, Hangs, Suspect};
 use super::targets::Climb;
-use super::tasks::{Mutating, TASK_EXECS_MAX, TASKS, Tasks};
+use super::tasks::{Mutating, Sorted, TASK_EXECS_MAX, TASKS, Tasks};
 use super::variants::Progress;
 use super::worker::{Variants, Workers};
 use crate::sandbox::{Outcome, Target};
@@ -75,6 +78,9 @@ pub struct Campaign {
     climbing_execs: u64,
     /// How mutants of streams end.
     closings: Closings,
+    /// What is known of comparisons, and who makes the variant that says it.
+    compares: Compares,
+    tracing: comparing::Tracing,
 }
 
 /// Inputs that a campaign begins with.
@@ -99,6 +105,7 @@ impl Campaign {
     /// A campaign against `target` that has not executed anything.
     pub fn new(target: Arc<Target>, seed: u64, mutator: Mutator) -> Self {
         let corpus = Corpus::new(target.edges.edges.len());
+        let compares = Compares::new(!target.takes_choices());
         Self {
             variants: Variants::of(target.clone()),
             progress: Progress::new(target),
@@ -117,6 +124,8 @@ impl Campaign {
             execs_at_len_max: 0,
             climbing_execs: 0,
             closings: Closings::default(),
+            compares,
+            tracing: comparing::Tracing::default(),
         }
     }
 
@@ -216,22 +225,29 @@ impl Campaign {
             return self.execute_seeds(workers, execs_max, signature);
         }
         self.next_variant()?;
+        if !self.trace(workers)? {
+            return Ok(None);
+        }
         let before = self.totals.execs;
         let execs = self.round_execs().min(execs_max);
         self.grow_inputs();
         let tasks = self.tasks(execs, execs_max);
         let reports = workers.run(&self.variants, tasks.count(), |task, worker| tasks.run(task, worker))?;
         let Some(reports) = reports.filter(|_| !workers.aborted()) else { return Ok(None) };
-        let (trimmed, mut reports) = tasks.sorted(reports);
-        let met: Vec<_> = reports.iter_mut().flat_map(|report| std::mem::take(&mut report.suspects)).collect();
+        let Sorted { mut compared, trimmed, mutated: mut reports } = tasks.sorted(reports);
+        let executed = compared.iter_mut().chain(&mut reports);
+        let met: Vec<_> = executed.flat_map(|report| std::mem::take(&mut report.suspects)).collect();
         let Some((confirmed, hangs)) = self.confirm(workers, &tasks, met, signature)? else { return Ok(None) };
+        let comparing = tasks.comparing;
         reports.extend(confirmed);
         self.hangs = hangs;
         let witnesses = witnesses(&mut reports);
         let mut round = Round::default();
         self.totals.rounds += 1;
         self.trimmed(trimmed, signature, &mut round);
-        let admitted = self.merge(reports, signature, &mut round);
+        self.compared(&comparing, &mut compared);
+        compared.extend(reports);
+        let admitted = self.merge(compared, signature, &mut round);
         self.rounds_without_news = if admitted.is_empty() { self.rounds_without_news + 1 } else { 0 };
         for admitted in admitted {
             if self.is_trimmed(&admitted) { self.untrimmed.push(admitted) } else { self.settle(admitted, &mut round) }
@@ -356,6 +372,7 @@ impl Campaign {
     fn settle(&mut self, admitted: Admitted, round: &mut Round) {
         let Admitted { index, new_edges, .. } = admitted;
         self.corpus.settle(index);
+        self.compares.offer(index, !new_edges.is_empty());
         round.found.push(Found { index, new_edges, edges: self.corpus.seen().edges() });
     }
 
@@ -378,6 +395,8 @@ impl Campaign {
         Tasks {
             untrimmed: &self.untrimmed,
             trim_execs: ((execs_max - execs) / (self.untrimmed.len() as u64).max(1)).min(TRIM_EXECS_MAX),
+            comparing: if self.variants.traced.is_some() { self.comparing() } else { Vec::new() },
+            facts: self.compares.facts(),
             mutating: Mutating::plan(execs, (self.seed, self.totals.rounds), &self.corpus),
             corpus: &self.corpus,
             mutator: &self.mutator,
@@ -436,7 +455,7 @@ impl Campaign {
             if !hangs.wants(suspect, suspected) {
                 continue;
             }
-            let input = tasks.mutant(origin);
+            let input = tasks.again(origin);
             let results = workers.run(variants, 1, |_, worker| worker.confirm(variants, known, &input))?;
             let Some((report, hang)) = results.and_then(|mut results| results.pop()) else { return Ok(None) };
             reports.push(report);

@@ -44,8 +44,12 @@ pub struct Corpus {
     pool: Pool,
     targets: Targets,
     retired: EdgeSet,
+    /// What testcases were compared with, each once.
+    tokens: Vec<Vec<u8>>,
 }
 
+/// Tokens that are kept at most.
+const TOKENS_MAX: usize = 512;
 /// Buckets of hit counts that an edge can show.
 const BUCKETS: usize = u8::BITS as usize;
 /// What a feature weighs that a single testcase shows; one that n show weighs an nth. Divides well.
@@ -83,6 +87,7 @@ impl Corpus {
             pool: Pool::default(),
             targets: Targets::default(),
             retired: EdgeSet::default(),
+            tokens: Vec::new(),
         }
     }
 
@@ -146,6 +151,20 @@ impl Corpus {
             let (seed, _) = id.0.split_first_chunk().expect("an id is longer");
             self.pool.offer(sample, &mut Rng::of_task(u64::from_le_bytes(*seed), 0, 0));
         }
+    }
+
+    /// Keeps what testcases were compared with.
+    pub(super) fn add_tokens(&mut self, tokens: Vec<Vec<u8>>) {
+        for token in tokens {
+            if self.tokens.len() < TOKENS_MAX && !self.tokens.contains(&token) {
+                self.tokens.push(token);
+            }
+        }
+    }
+
+    /// What testcases were compared with.
+    pub(super) fn tokens(&self) -> &[Vec<u8>] {
+        &self.tokens
     }
 
     /// Spans of the testcases.

@@ -1,4 +1,7 @@
-//! What mutators insert: tokens, given by the user and found in the module's own data, and numbers that are in its code and data.
+//! What mutators insert: tokens, given by the user and found in the module's own data, numbers that are in its code and data, and
+//! what its code compares with, as bytes.
+
+mod constants;
 
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
@@ -9,6 +12,7 @@ use wasmparser::{Operator, Payload};
 pub struct Dictionary {
     tokens: Vec<Vec<u8>>,
     numbers: Vec<i64>,
+    fields: Vec<Vec<u8>>,
 }
 
 impl Dictionary {
@@ -35,6 +39,11 @@ impl Dictionary {
         &self.numbers
     }
 
+    /// Numbers that the module's code compares with, and literals that it points to, as bytes of the width that they have there.
+    pub fn fields(&self) -> &[Vec<u8>] {
+        &self.fields
+    }
+
     /// Parses the dictionary format of AFL and libFuzzer: lines `name="value"` or `"value"` with `\\`, `\"` and
     /// `\xNN`; `#` begins a comment line.
     ///
@@ -51,12 +60,20 @@ impl Dictionary {
             let token = parse_line(line).with_context(|| format!("line {number} of the dictionary"))?;
             tokens.insert(token);
         }
-        Ok(Self { tokens: tokens.into_iter().collect(), numbers: Vec::new() })
+        Ok(Self { tokens: tokens.into_iter().collect(), ..Self::default() })
     }
 
     /// Adds what `module` compares its input with, maybe: its strings and its numbers.
     pub fn with_constants_of(self, module: &[u8]) -> Self {
-        self.with_strings_of(module).with_numbers_of(module)
+        self.with_strings_of(module).with_numbers_of(module).with_fields_of(module)
+    }
+
+    /// Adds what is compared in the code of `module`.
+    fn with_fields_of(mut self, module: &[u8]) -> Self {
+        let mut fields = constants::fields(module);
+        fields.extend(self.fields);
+        self.fields = fields.into_iter().collect();
+        self
     }
 
     /// Adds the constants in the code of `module`, and the tables of 4-byte and 8-byte integers that its data may be.
@@ -98,8 +115,8 @@ impl Dictionary {
 
     /// Adds the zero-terminated printable strings in the data segments of `module`: keywords that a parser compares with
     /// are among them.
-    fn with_strings_of(self, module: &[u8]) -> Self {
-        let mut tokens: BTreeSet<_> = self.tokens.into_iter().collect();
+    fn with_strings_of(mut self, module: &[u8]) -> Self {
+        let mut tokens: BTreeSet<_> = std::mem::take(&mut self.tokens).into_iter().collect();
         let mut found = 0;
         let payloads = wasmparser::Parser::new(0).parse_all(module).map_while(Result::ok);
         for payload in payloads {
@@ -113,7 +130,7 @@ impl Dictionary {
                 }
             }
         }
-        Self { tokens: tokens.into_iter().collect(), numbers: self.numbers }
+        Self { tokens: tokens.into_iter().collect(), ..self }
     }
 }
 

@@ -7,6 +7,7 @@
 mod campaign;
 mod climb;
 mod closing;
+mod compares;
 mod corpus;
 mod dictionary;
 mod ender;

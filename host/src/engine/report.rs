@@ -1,6 +1,7 @@
 //! What a task is told before it begins, and what it reports.
 
 use super::closing::Witness;
+use super::compares::Learned;
 use super::suspects::{self, Hangs, Suspect};
 use super::targets::{Scores, Targets};
 use crate::coverage::{Added, Profile, Seen};
@@ -61,6 +62,8 @@ pub(super) struct Report {
     /// What the task showed that was not known, and its scores that were better.
     pub(super) added: Added,
     pub(super) scores: Scores,
+    /// What was learned of comparisons.
+    pub(super) learned: Option<Learned>,
 }
 
 /// How a confirmed hang ended, and the edges that it reached and no testcase has.

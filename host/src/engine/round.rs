@@ -14,6 +14,8 @@ pub struct Totals {
     pub rejected: u64,
     /// Executions that drew more than they may: nobody knows how they would have ended.
     pub overruns: u64,
+    /// Executions that were made to look at what is compared.
+    pub compared: u64,
     /// Executions that ran out of all fuel. Those that hang as others did are ended before that.
     pub hangs: u64,
     /// Executions of which it is known what they took: most are made where fuel is not counted.

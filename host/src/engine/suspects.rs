@@ -34,8 +34,17 @@ pub(super) struct Suspect {
     pub(super) edges: Vec<u32>,
     /// It is confirmed whatever else is known.
     pub(super) chosen: bool,
-    /// The testcase that it is a mutant of, and what it was made with: an input can be large, and most are not needed.
-    pub(super) origin: Option<(usize, Rng)>,
+    /// How its input is made again.
+    pub(super) origin: Option<Origin>,
+}
+
+/// What makes an input again: it can be large, and most are not needed.
+#[derive(Clone, Debug)]
+pub(super) enum Origin {
+    /// The testcase that it is a mutant of, and what it was made with.
+    Mutant(usize, Rng),
+    /// What no random numbers make, which is rare.
+    Given(Vec<u8>),
 }
 
 /// What is known of hangs. A function of those that were confirmed.

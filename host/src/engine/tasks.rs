@@ -1,10 +1,12 @@
-//! What a round executes: mutants of testcases, and what makes new testcases shorter.
+//! What a round executes: mutants of testcases, what makes new testcases shorter, and what looks at their comparisons.
 
+use super::compares::{Comparing, Facts};
 use super::corpus::{Admitted, Corpus, Testcase};
 use super::mutate::Mutator;
 use super::report::{Known, Report};
 use super::rng::Rng;
 use super::scheduler::Scheduler;
+use super::suspects::Origin;
 use super::worker::{Variants, Worker};
 use crate::stream::{Rule, Tail};
 use anyhow::Result;
@@ -27,14 +29,17 @@ const RANDOM_CHOICES_STEPS: usize = 8;
 
 /// The tasks of a round: a function of the corpus, the seed, and the round's number.
 ///
-/// Those that may take long come first, so that workers end together: before all others those that make a testcase shorter. (These are no round of
-/// their own because they are few, and would leave workers without any.)
+/// Those that may take long come first, so that workers end together: before all others those that look at comparisons, and those that make a
+/// testcase shorter. (These are no round of their own because they are few, and would leave workers without any.)
 #[derive(Clone, Debug)]
 pub(super) struct Tasks<'a> {
     /// Testcases to be made shorter.
     pub(super) untrimmed: &'a [Admitted],
     /// Executions that are spent on each of them, at most.
     pub(super) trim_execs: u64,
+    /// Testcases whose comparisons are looked at, and what is known of these.
+    pub(super) comparing: Vec<Comparing>,
+    pub(super) facts: &'a Facts,
     pub(super) mutating: Vec<Mutating>,
     pub(super) corpus: &'a Corpus,
     pub(super) mutator: &'a Mutator,
@@ -77,27 +82,49 @@ impl Mutating {
     }
 }
 
+/// The reports of a round, in the order in which they are merged.
+#[derive(Debug)]
+pub(super) struct Sorted {
+    pub(super) compared: Vec<Report>,
+    pub(super) trimmed: Vec<Report>,
+    pub(super) mutated: Vec<Report>,
+}
+
 impl Tasks<'_> {
     /// How many there are.
     pub(super) fn count(&self) -> u64 {
-        (self.untrimmed.len() + self.mutating.len()) as u64
+        (self.comparing.len() + self.untrimmed.len() + self.mutating.len()) as u64
     }
 
     /// Runs task `task`.
     pub(super) fn run(&self, task: u64, worker: &mut Worker) -> Result<Report> {
         let task = usize::try_from(task)?;
+        if let Some(task) = self.comparing.get(task) {
+            return self.compare(task, worker);
+        }
+        let task = task - self.comparing.len();
         match self.untrimmed.get(task) {
             Some(new) => self.trim(new, worker),
             None => self.execute(&self.mutating[task - self.untrimmed.len()], worker),
         }
     }
 
-    /// Of all reports those about testcases to be made shorter, and those about mutants, in the order of the tasks' numbers.
-    pub(super) fn sorted(&self, mut reports: Vec<Report>) -> (Vec<Report>, Vec<Report>) {
-        let mutating = reports.split_off(self.untrimmed.len());
+    /// Of all reports those about comparisons, those about testcases to be made shorter, and those about mutants, in the order of the tasks' numbers.
+    pub(super) fn sorted(&self, mut reports: Vec<Report>) -> Sorted {
+        let mutating = reports.split_off(self.comparing.len() + self.untrimmed.len());
+        let trimmed = reports.split_off(self.comparing.len());
         let mut numbered: Vec<_> = self.mutating.iter().map(|task| task.number).zip(mutating).collect();
         numbered.sort_unstable_by_key(|&(number, _)| number);
-        (reports, numbered.into_iter().map(|(_, report)| report).collect())
+        Sorted { compared: reports, trimmed, mutated: numbered.into_iter().map(|(_, report)| report).collect() }
+    }
+
+    /// Looks at what a testcase compares.
+    fn compare(&self, task: &Comparing, worker: &mut Worker) -> Result<Report> {
+        let mut report = Report::default();
+        let input = &self.corpus.testcases()[task.index].bytes;
+        let known = (self.known, self.facts);
+        worker.compare(self.variants, known, (input, self.len_max), task, &mut report)?;
+        Ok(report)
     }
 
     /// Makes a testcase shorter.
@@ -129,17 +156,22 @@ impl Tasks<'_> {
                 worker.execute(self.variants, self.known, &mut report)?;
             }
             if let Some(suspect) = report.suspects.last_mut().filter(|suspect| suspect.origin.is_none()) {
-                suspect.origin = Some((parent, before));
+                suspect.origin = Some(Origin::Mutant(parent, before));
             }
         }
         Ok(report)
     }
 
-    /// Makes a mutant again.
-    pub(super) fn mutant(&self, (parent, rng): &(usize, Rng)) -> Vec<u8> {
-        let mut input = Vec::new();
-        self.mutate(&self.corpus.testcases()[*parent], &mut input, &mut rng.clone());
-        input
+    /// Makes an input again.
+    pub(super) fn again(&self, origin: &Origin) -> Vec<u8> {
+        match origin {
+            Origin::Given(input) => input.clone(),
+            Origin::Mutant(parent, rng) => {
+                let mut input = Vec::new();
+                self.mutate(&self.corpus.testcases()[*parent], &mut input, &mut rng.clone());
+                input
+            }
+        }
     }
 
     /// Puts a mutant of a testcase into `input`.

@@ -1,5 +1,7 @@
 //! Threads with executors, and what each does with an input.
 
+mod comparing;
+
 use super::climb::{self, Limits, Shown};
 use super::closing::Probed;
 use super::ender::Ender;
@@ -27,6 +29,8 @@ pub(super) struct Variants {
     pub(super) quick: Arc<Target>,
     /// Ends what takes too long in a quick variant without fuel.
     pub(super) watchdog: Option<Arc<Watchdog>>,
+    /// Says what is compared, once somebody wants to know.
+    pub(super) traced: Option<Arc<Target>>,
 }
 
 /// Threads with executors.
@@ -49,6 +53,8 @@ pub(super) struct Worker {
     quick: Executor,
     /// Made when it is first needed, unless `quick` is one.
     metered: Option<Executor>,
+    /// Made when it is first needed.
+    traced: Option<Executor>,
     judge: Judge,
     /// The input to execute.
     pub(super) input: Vec<u8>,
@@ -66,7 +72,7 @@ struct Life {
 impl Variants {
     /// One variant for all.
     pub(super) fn of(metered: Arc<Target>) -> Self {
-        Self { quick: metered.clone(), metered, watchdog: None }
+        Self { quick: metered.clone(), metered, watchdog: None, traced: None }
     }
 }
 
@@ -224,10 +230,12 @@ impl Worker {
 
     /// Takes what is still of use from `old`, and drops the rest before it takes more: a store keeps all code that it ever ran.
     fn new(variants: &Variants, old: Option<Self>, life: Life) -> Result<Self> {
-        let metered = old.and_then(|old| {
-            let executors = [Some(old.quick), old.metered].into_iter().flatten();
-            executors.into_iter().find(|executor| Arc::ptr_eq(executor.target(), &variants.metered))
-        });
+        let (mut metered, mut traced) = (None, None);
+        if let Some(old) = old {
+            let mut executors = [Some(old.quick), old.metered].into_iter().flatten();
+            metered = executors.find(|executor| Arc::ptr_eq(executor.target(), &variants.metered));
+            traced = old.traced.filter(|_| variants.traced.is_some());
+        }
         let (quick, metered) = match metered {
             Some(executor) if Arc::ptr_eq(&variants.quick, &variants.metered) => (executor, None),
             metered => (life.executor(&variants.quick)?, metered),
@@ -235,7 +243,7 @@ impl Worker {
         if let Some(watchdog) = &variants.watchdog {
             watchdog.watch(quick.interrupter());
         }
-        Ok(Self { life, quick, metered, judge: Judge::new(), input: Vec::new(), rule: Rule::default() })
+        Ok(Self { life, quick, metered, traced, judge: Judge::new(), input: Vec::new(), rule: Rule::default() })
     }
 
     /// From now on executions may take so much fuel.

@@ -127,7 +127,7 @@ impl Probes {
             probes.push(Box::new(fuel::Fuel::new(start, function.unwound)));
         }
         if let (Some(recorders), true) = (added.recorders, options.compares) {
-            probes.push(Box::new(compares::Compares::new(recorders)));
+            probes.push(Box::new(compares::Compares::new(recorders, function.body)));
             let comparer = comparers::Comparer::new(survey, function, recorders);
             probes.extend(comparer.map(|comparer| Box::new(comparer) as Box<dyn Probe>));
         }

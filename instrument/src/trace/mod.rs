@@ -25,6 +25,9 @@
 //! 9 caught     numbers: depth of the call that has caught an exception
 //! ```
 //!
+//! A `xor` whose result is one of several that are combined by `or` and held against 0 is a comparison by `eq`: so what is wider than a
+//! number is compared.
+//!
 //! "Bytes" are recorded where functions like `memcmp` are entered, which [`Comparer`] names. All other records are made
 //! before the operator does what it does, so the last one may be that of an operator that trapped.
 //!

@@ -93,6 +93,20 @@ fn what_is_compared_with_zero_is_recorded_once() {
 }
 
 #[test]
+fn differences_that_are_compared_together_are_comparisons() {
+    let mut run = Traced::text(
+        r#"(module (memory 1) (func (export "wide_equal") (param i32) (result i32)
+            (i64.eqz (i64.or
+                (i64.xor (i64.load (local.get 0)) (i64.const 7))
+                (i64.xor (i64.load offset=8 (local.get 0)) (i64.const 9))))))"#,
+    );
+    let found = run.operands("wide_equal", &[Val::I32(0)]);
+    let equal = |left, right| Event::Compare { comparison: Comparison::Eq, float: false, width: 8, left, right };
+    let expected = [("i64.xor", equal(0, 7)), ("i64.xor", equal(0, 9)), ("i64.eqz", equal(7 | 9, 0))];
+    assert_eq!(found, expected.map(|(operator, event)| (operator.to_owned(), event)));
+}
+
+#[test]
 fn tables_and_changes_of_memory_are_recorded() {
     let mut run = Traced::golden("compares");
     for index in [0, 1, 2, u32::MAX] {

@@ -90,19 +90,49 @@ pub(super) fn swap(context: &mut Context<'_>) -> bool {
 
 pub(super) fn insert_token(context: &mut Context<'_>) -> bool {
     let dictionary = context.dictionary;
-    if dictionary.tokens().is_empty() {
-        return false;
-    }
-    let token = context.rng.pick(dictionary.tokens());
-    insert_anywhere(context, token)
+    insert_one_of(context, dictionary.tokens())
 }
 
 pub(super) fn overwrite_with_token(context: &mut Context<'_>) -> bool {
     let dictionary = context.dictionary;
-    if dictionary.tokens().is_empty() {
+    overwrite_with_one_of(context, dictionary.tokens())
+}
+
+/// Puts what the code compares with in the place of something: fields have their place, so this is tried more often than inserting it.
+pub(super) fn overwrite_with_field(context: &mut Context<'_>) -> bool {
+    let dictionary = context.dictionary;
+    overwrite_with_one_of(context, dictionary.fields())
+}
+
+pub(super) fn insert_field(context: &mut Context<'_>) -> bool {
+    let dictionary = context.dictionary;
+    insert_one_of(context, dictionary.fields())
+}
+
+/// Puts what testcases were compared with in the place of something.
+pub(super) fn overwrite_with_compared(context: &mut Context<'_>) -> bool {
+    let corpus = context.corpus;
+    overwrite_with_one_of(context, corpus.tokens())
+}
+
+pub(super) fn insert_compared(context: &mut Context<'_>) -> bool {
+    let corpus = context.corpus;
+    insert_one_of(context, corpus.tokens())
+}
+
+fn insert_one_of(context: &mut Context<'_>, tokens: &[Vec<u8>]) -> bool {
+    if tokens.is_empty() {
         return false;
     }
-    let token = context.rng.pick(dictionary.tokens());
+    let token = context.rng.pick(tokens);
+    insert_anywhere(context, token)
+}
+
+fn overwrite_with_one_of(context: &mut Context<'_>, tokens: &[Vec<u8>]) -> bool {
+    if tokens.is_empty() {
+        return false;
+    }
+    let token = context.rng.pick(tokens);
     if token.len() > context.input.len() {
         return false;
     }

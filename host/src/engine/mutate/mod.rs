@@ -45,6 +45,10 @@ const CHANGES: &[(u32, Change)] = &[
     (1, blocks::swap),
     (6, blocks::insert_token),
     (3, blocks::overwrite_with_token),
+    (4, blocks::overwrite_with_field),
+    (1, blocks::insert_field),
+    (3, blocks::overwrite_with_compared),
+    (2, blocks::insert_compared),
     (3, blocks::insert_from_other),
     (2, blocks::overwrite_from_other),
     (1, blocks::cross_over),
@@ -60,8 +64,9 @@ impl Mutator {
 
     /// Changes `input` in place, to at most `len_max` bytes. The result is a function of `input`, `corpus` and `rng`; it may be equal to `input`.
     pub fn mutate(&self, input: &mut Vec<u8>, len_max: usize, corpus: &Corpus, rng: &mut Rng) {
-        // 1, 2, 4, 8 or 16 changes: small steps reach the next check, large ones leave local optima.
-        let changes = 1_usize << rng.below(5);
+        // Half of all mutants have one change, a quarter has 2, then 4, 8 and 16: small steps reach the next check, large ones leave local
+        // optima, but rarely get as far as their parent.
+        let changes = 1_usize << rng.word().trailing_zeros().min(4);
         let mut context = Context { input, rng, corpus, dictionary: &self.dictionary, len_max };
         for _ in 0..changes {
             // Some change always applies (inserting into what is short, deleting from what is long); a few tries find one.

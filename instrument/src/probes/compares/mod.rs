@@ -1,29 +1,39 @@
 //! Compares: records the operands of operators that compare, decide, or take as much memory as they are told.
 //!
 //! Those are the comparisons of `i32`, `i64`, `f32` and `f64`, `eqz` included; `if`, `br_if` and `select`, whose condition
-//! is compared with 0; `br_table`; and `memory.copy`, `memory.fill` and `memory.init`. A condition that a comparison
+//! is compared with 0; `br_table`; and `memory.copy`, `memory.fill` and `memory.init`. Beside these `xor`, where that is a part of a comparison of
+//! what is wider. A condition that a comparison
 //! gives says nothing new, and neither does its negation by `i32.eqz`. Comparisons of SIMD lanes are left out: they are
 //! made to be many at once; and of references, which have no bits to show.
 
+mod differences;
+
+use std::collections::BTreeSet;
+
 use anyhow::Result;
-use wasmparser::{Operator, ValType};
+use wasmparser::{FunctionBody, Operator, ValType};
 
 use super::{Probe, Site};
 use crate::survey::Survey;
 use crate::trace::{
-    MEMORY_COPY, MEMORY_FILL, MEMORY_INIT, Recorder, Recorders, TEST_BR_IF, TEST_EQZ, TEST_IF, TEST_SELECT, compares,
-    tag,
+    Comparison, MEMORY_COPY, MEMORY_FILL, MEMORY_INIT, Recorder, Recorders, TEST_BR_IF, TEST_EQZ, TEST_IF, TEST_SELECT,
+    compares, tag,
 };
+
+/// The number of `eq` in a tag.
+const EQUAL: u8 = 1 + Comparison::Eq as u8;
 
 pub(super) struct Compares {
     recorders: Recorders,
     /// Whether the operator before was a comparison.
     compared: bool,
+    /// Offsets of operators by which something wider is compared.
+    differences: BTreeSet<u32>,
 }
 
 impl Compares {
-    pub(super) fn new(recorders: Recorders) -> Compares {
-        Compares { recorders, compared: false }
+    pub(super) fn new(recorders: Recorders, body: &FunctionBody<'_>) -> Compares {
+        Compares { recorders, compared: false, differences: differences::differences(body) }
     }
 
     /// Records the operands of `memory.copy` and the like: there are few of them in a module, of many types, so they go
@@ -62,6 +72,8 @@ impl Probe for Compares {
             (Recorder::Compare(ty), number)
         } else {
             match *operator {
+                O::I32Xor if self.differences.contains(&site.at) => (Recorder::Compare(ValType::I32), EQUAL),
+                O::I64Xor if self.differences.contains(&site.at) => (Recorder::Compare(ValType::I64), EQUAL),
                 O::I32Eqz => {
                     self.compared = true;
                     (Recorder::Test(ValType::I32), TEST_EQZ)

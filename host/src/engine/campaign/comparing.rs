@@ -1,0 +1,84 @@
+//! When comparisons are looked at, and what becomes of what is learned.
+
+use super::Campaign;
+use crate::engine::compares::{Compares, Comparing};
+use crate::engine::report::Report;
+use crate::engine::worker::Workers;
+use crate::sandbox::{THREAD_STACK_BYTES, Target, Variant};
+use anyhow::{Context, Result, anyhow};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// How often who waits for the variant looks whether the campaign is to end.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// Who makes the traced variant.
+#[derive(Debug, Default)]
+pub(super) struct Tracing(Option<Receiver<Result<Target>>>);
+
+impl Campaign {
+    /// Switches off that comparisons are looked at. To be called before anything is executed.
+    #[must_use]
+    pub fn without_compares(mut self) -> Self {
+        self.compares = Compares::new(false);
+        self
+    }
+
+    /// Makes the variant that records what is compared, when the campaign has executed so much that compiling it is little beside. From which
+    /// round on it is used depends on that alone, so whoever is faster waits for it. `false` if the campaign is to end.
+    pub(super) fn trace(&mut self, workers: &Workers) -> Result<bool> {
+        let (bytes, fuel) = (self.target().bytes.len(), self.fuel());
+        if self.variants.traced.is_some() || !self.compares.is_due(bytes, fuel.saturating_mul(2)) {
+            return Ok(true);
+        }
+        if self.tracing.0.is_none() {
+            let (sender, receiver) = channel();
+            let metered = self.target().clone();
+            let thread = std::thread::Builder::new().name("compile".to_owned()).stack_size(THREAD_STACK_BYTES);
+            // Nobody wants it any more if the campaign has ended.
+            thread
+                .spawn(move || _ = sender.send(metered.in_variant(Variant::Traced)))
+                .context("failed to start a thread")?;
+            self.tracing.0 = Some(receiver);
+        }
+        let Some(receiver) = self.tracing.0.as_ref().filter(|_| self.compares.is_due(bytes, fuel)) else {
+            return Ok(true);
+        };
+        let made = loop {
+            match receiver.recv_timeout(LOOK_EVERY) {
+                Ok(made) => break made,
+                Err(RecvTimeoutError::Timeout) if workers.aborted() => return Ok(false),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(anyhow!("the thread that compiles a variant ended early"));
+                }
+            }
+        };
+        self.variants.traced = Some(made.context("failed to make the traced variant of the module")?.into());
+        Ok(true)
+    }
+
+    /// Testcases whose comparisons the next round looks at.
+    pub(super) fn comparing(&self) -> Vec<Comparing> {
+        self.compares.plan(self.fuel(), self.fuel_mean())
+    }
+
+    /// Takes what the tasks of a round learned.
+    pub(super) fn compared(&mut self, tasks: &[Comparing], reports: &mut [Report]) {
+        for (task, report) in tasks.iter().zip(reports) {
+            self.totals.compared += report.execs;
+            if let Some(learned) = report.learned.take() {
+                let tokens = self.compares.learn(task, learned);
+                self.corpus.add_tokens(tokens);
+            }
+        }
+    }
+
+    /// Fuel that all executions took, about, with what restoring takes.
+    fn fuel(&self) -> u64 {
+        self.fuel_mean().saturating_add(RESTORE_FUEL).saturating_mul(self.totals.execs)
+    }
+}
+
+/// Fuel that restoring takes about as long as.
+const RESTORE_FUEL: u64 = 4_000;

@@ -1,0 +1,182 @@
+//! Which bytes of an input an operand depends on: those with which it changes.
+//!
+//! Bytes are replaced by others of the same class, so that what reads them goes on as it did (RedQueen calls it colourising; here one sees
+//! which records change as well, so the places of an operand are known and need not look like it). What a byte of its class does not
+//! change may change with another one. Long inputs are replaced in blocks, which are halved where something changes.
+
+use super::observed::{Observed, Operands, Place, observe};
+use super::probe::{Probe, Step};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// Inputs up to this length are changed byte by byte.
+const SINGLE_BYTES_MAX: usize = 128;
+/// Longer ones begin with so many blocks.
+const BLOCKS: usize = 64;
+/// Executions for one input at most.
+const EXECS_MAX: usize = 384;
+
+/// What the operands of a goal depend on.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Dependence {
+    /// By side: places in the input, ascending.
+    pub(super) sides: [Vec<usize>; 2],
+    /// By side and byte of its content, where bytes are compared: places in the input, ascending.
+    pub(super) content: [Vec<Vec<usize>>; 2],
+    /// By side: how a number changes when the input is a byte longer.
+    pub(super) by_length: [i64; 2],
+}
+
+impl Dependence {
+    /// Whether nothing in the input changes the operands.
+    pub(super) fn is_none(&self) -> bool {
+        self.sides.iter().all(Vec::is_empty) && self.by_length == [0; 2]
+    }
+
+    /// A side's places that follow each other, as ranges.
+    pub(super) fn runs(&self, side: usize) -> Vec<Range<usize>> {
+        let mut runs: Vec<Range<usize>> = Vec::new();
+        for &at in &self.sides[side] {
+            match runs.last_mut() {
+                Some(run) if run.end == at => run.end += 1,
+                _ => runs.push(at..at + 1),
+            }
+        }
+        runs
+    }
+}
+
+/// Finds what the operands of `goals`, as they are for `input`, depend on.
+pub(super) fn dependence(probe: &mut Probe<'_, '_>, input: &[u8], goals: &[Observed]) -> Step<Vec<Dependence>> {
+    let mut found = Found::new(goals);
+    let block = if input.len() <= SINGLE_BYTES_MAX { 1 } else { input.len().div_ceil(BLOCKS) };
+    let mut blocks: Vec<_> =
+        (0..input.len()).step_by(block).map(|start| start..(start + block).min(input.len())).collect();
+    // As a stack: what changes something is looked at closer before the next.
+    blocks.reverse();
+    let mut execs = 0;
+    let mut changed = input.to_vec();
+    while let Some(range) = blocks.pop() {
+        let mut depends = false;
+        for replace in [alike, unlike] {
+            if execs == EXECS_MAX {
+                return Ok(found.finish());
+            }
+            execs += 1;
+            changed.copy_from_slice(input);
+            changed[range.clone()].iter_mut().for_each(|byte| *byte = replace(*byte));
+            let shown = probe.show(&changed)?;
+            let observed = observe(&shown.trace, |site| found.sites.contains(&site));
+            depends = found.compare(&observed, (range.len() == 1).then_some(range.start));
+            if depends {
+                break;
+            }
+        }
+        if depends && range.len() > 1 {
+            let middle = range.start + range.len() / 2;
+            blocks.extend([middle..range.end, range.start..middle]);
+        }
+    }
+    if input.len() < probe.len_max {
+        changed.push(input.last().copied().unwrap_or(LONGER));
+        let shown = probe.show(&changed)?;
+        found.lengthened(&observe(&shown.trace, |site| found.sites.contains(&site)));
+    }
+    Ok(found.finish())
+}
+
+/// What makes an input longer: no text ends with it.
+pub(super) const LONGER: u8 = b'A';
+
+/// Another byte of the same class.
+fn alike(byte: u8) -> u8 {
+    match byte {
+        b'0'..=b'8' | b'a'..=b'y' | b'A'..=b'Y' => byte + 1,
+        b'9' | b'z' | b'Z' => byte - 1,
+        b' ' => b'\t',
+        b'\t' | b'\n' | b'\r' => b' ',
+        _ => byte ^ 0x11,
+    }
+}
+
+/// A byte of another class.
+fn unlike(byte: u8) -> u8 {
+    if byte.is_ascii_digit() { b'A' } else { b'7' }
+}
+
+struct Found<'g> {
+    goals: BTreeMap<Place, (usize, &'g Observed)>,
+    sites: BTreeSet<u32>,
+    sides: Vec<[BTreeSet<usize>; 2]>,
+    content: Vec<[Vec<BTreeSet<usize>>; 2]>,
+    by_length: Vec<[i64; 2]>,
+}
+
+impl<'g> Found<'g> {
+    fn new(goals: &'g [Observed]) -> Self {
+        let content = |goal: &Observed| match &goal.operands {
+            Operands::Numbers { .. } => Default::default(),
+            Operands::Bytes { sides, .. } => sides.each_ref().map(|side| vec![BTreeSet::new(); side.len()]),
+        };
+        Self {
+            goals: goals.iter().enumerate().map(|(index, goal)| (goal.place, (index, goal))).collect(),
+            sites: goals.iter().map(|goal| goal.place.site).collect(),
+            sides: vec![Default::default(); goals.len()],
+            content: goals.iter().map(content).collect(),
+            by_length: vec![[0; 2]; goals.len()],
+        }
+    }
+
+    /// Whether an operand is another one than before. If only the byte `at` is, it depends on that.
+    fn compare(&mut self, observed: &[Observed], at: Option<usize>) -> bool {
+        let mut depends = false;
+        for other in observed {
+            let Some(&(index, goal)) = self.goals.get(&other.place) else { continue };
+            match (&goal.operands, &other.operands) {
+                (Operands::Numbers { sides, .. }, Operands::Numbers { sides: others, .. }) => {
+                    for side in (0..2).filter(|&side| sides[side] != others[side]) {
+                        depends = true;
+                        self.sides[index][side].extend(at);
+                    }
+                }
+                (Operands::Bytes { sides, .. }, Operands::Bytes { sides: others, .. }) => {
+                    for side in (0..2).filter(|&side| sides[side] != others[side]) {
+                        depends = true;
+                        self.sides[index][side].extend(at);
+                        for (number, content) in self.content[index][side].iter_mut().enumerate() {
+                            if sides[side].get(number) != others[side].get(number) {
+                                content.extend(at);
+                            }
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        depends
+    }
+
+    /// Takes how numbers are when the input is a byte longer.
+    fn lengthened(&mut self, observed: &[Observed]) {
+        for other in observed {
+            let Some(&(index, goal)) = self.goals.get(&other.place) else { continue };
+            if let (Operands::Numbers { sides, ty, .. }, Operands::Numbers { sides: others, .. }) =
+                (&goal.operands, &other.operands)
+                && !ty.is_float()
+            {
+                self.by_length[index] = [0, 1].map(|side| ty.signed(others[side].wrapping_sub(sides[side])));
+            }
+        }
+    }
+
+    fn finish(self) -> Vec<Dependence> {
+        let sorted = |set: BTreeSet<usize>| set.into_iter().collect::<Vec<_>>();
+        let all = self.sides.into_iter().zip(self.content).zip(self.by_length);
+        all.map(|((sides, content), by_length)| Dependence {
+            sides: sides.map(sorted),
+            content: content.map(|content| content.into_iter().map(sorted).collect()),
+            by_length,
+        })
+        .collect()
+    }
+}

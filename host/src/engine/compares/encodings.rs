@@ -1,0 +1,147 @@
+//! How a number may be written in an input: as an integer or a float of some width in either byte order, or as text.
+
+use super::observed::Number;
+
+/// The ways to write a number in so many bytes, 8 at most, that keep its value; each once.
+pub(super) fn fields(ty: Number, bits: u64, width: usize) -> Vec<Vec<u8>> {
+    let mut fields = Vec::new();
+    let mut add = |bytes: &[u8]| {
+        for field in [bytes.to_vec(), bytes.iter().rev().copied().collect()] {
+            if !fields.contains(&field) {
+                fields.push(field);
+            }
+        }
+    };
+    if ty.is_float() {
+        let value = ty.float(bits);
+        match width {
+            4 => add(&(value as f32).to_le_bytes()),
+            8 => add(&value.to_le_bytes()),
+            _ => {}
+        }
+        // It may have been converted.
+        if value.abs() < 9e18 {
+            let integers = [value.floor(), value.ceil()].map(|value| value as i64);
+            integers.into_iter().filter(|&value| fits(value.into(), width)).for_each(|value| add(&low(value, width)));
+        }
+    } else {
+        let (unsigned, signed) = (bits & ty.mask(), ty.signed(bits));
+        if fits(i128::from(unsigned), width) {
+            add(&low(unsigned.cast_signed(), width));
+        }
+        if fits(i128::from(signed), width) {
+            add(&low(signed, width));
+        }
+    }
+    fields
+}
+
+/// Whether so many bytes hold a number, signed or not.
+fn fits(value: i128, width: usize) -> bool {
+    let bits = 8 * width as u32;
+    (-(1_i128 << (bits - 1))..1_i128 << bits).contains(&value)
+}
+
+/// The lowest bytes of a number, the lowest first.
+fn low(value: i64, width: usize) -> Vec<u8> {
+    value.to_le_bytes()[..width.min(8)].to_vec()
+}
+
+/// A number as text.
+pub(super) fn texts(ty: Number, bits: u64) -> Vec<Vec<u8>> {
+    let mut texts: Vec<Vec<u8>> = Vec::new();
+    let mut add = |text: String| {
+        if !texts.iter().any(|other| other == text.as_bytes()) {
+            texts.push(text.into_bytes());
+        }
+    };
+    if ty.is_float() {
+        let value = ty.float(bits);
+        if value.is_finite() {
+            if ty == Number::F32 {
+                add(format!("{}", value as f32));
+            }
+            add(format!("{value}"));
+            add(format!("{value:e}"));
+        }
+    } else {
+        let (unsigned, signed) = (bits & ty.mask(), ty.signed(bits));
+        add(unsigned.to_string());
+        add(signed.to_string());
+        add(format!("{unsigned:x}"));
+        add(format!("{unsigned:X}"));
+        add(format!("{unsigned:o}"));
+    }
+    texts.retain(|text| text.len() <= 40);
+    texts
+}
+
+/// The unsigned number in bytes, 8 at most.
+pub(super) fn number(bytes: &[u8], big_endian: bool) -> u64 {
+    let add = |number: u64, &byte: &u8| number << 8 | u64::from(byte);
+    if big_endian { bytes.iter().fold(0, add) } else { bytes.iter().rev().fold(0, add) }
+}
+
+/// The lowest bytes of a number, as many as there is room for.
+pub(super) fn write(bytes: &mut [u8], number: u64, big_endian: bool) {
+    let width = bytes.len().min(8);
+    bytes[..width].copy_from_slice(&number.to_le_bytes()[..width]);
+    if big_endian {
+        bytes[..width].reverse();
+    }
+}
+
+/// Values that let an operand and the other, which has `bits`, turn out otherwise: the same, and those next to it.
+pub(super) fn near(ty: Number, bits: u64) -> Vec<u64> {
+    match ty {
+        Number::I32 | Number::I64 => [0, 1, u64::MAX].map(|by: u64| bits.wrapping_add(by) & ty.mask()).to_vec(),
+        Number::F32 => {
+            let value = f32::from_bits(bits as u32);
+            let near = [value, value.next_up(), value.next_down(), value + 1.0, value - 1.0];
+            near.map(|value| value.to_bits().into()).to_vec()
+        }
+        Number::F64 => {
+            let value = f64::from_bits(bits);
+            let near = [value, value.next_up(), value.next_down(), value + 1.0, value - 1.0];
+            near.map(f64::to_bits).to_vec()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_where_they_fit_in_both_orders() {
+        assert_eq!(fields(Number::I32, 0x1234, 2), [b"\x34\x12", b"\x12\x34"]);
+        assert_eq!(fields(Number::I32, 0x1234, 3), [b"\x34\x12\0", b"\0\x12\x34"]);
+        assert!(fields(Number::I32, 0x12345, 2).is_empty());
+        // -2 as a signed byte, and as wide as it is.
+        assert_eq!(fields(Number::I32, 0xffff_fffe, 1), [b"\xfe"]);
+        assert_eq!(fields(Number::I32, 0xffff_fffe, 8)[0], b"\xfe\xff\xff\xff\0\0\0\0");
+        assert_eq!(fields(Number::I32, 0xffff_fffe, 8)[2], b"\xfe\xff\xff\xff\xff\xff\xff\xff");
+        let float = fields(Number::F64, 2.5_f64.to_bits(), 4);
+        assert_eq!(float[0], 2.5_f32.to_le_bytes());
+        assert!(float.contains(&b"\x03\0\0\0".to_vec()), "an integer that was converted");
+    }
+
+    #[test]
+    fn numbers_are_texts() {
+        let found = texts(Number::I32, 0xffff_fffe);
+        for text in ["4294967294", "-2", "fffffffe", "FFFFFFFE"] {
+            assert!(found.contains(&text.as_bytes().to_vec()), "{text}");
+        }
+        assert_eq!(texts(Number::F32, 0.1_f32.to_bits().into())[0], b"0.1");
+    }
+
+    #[test]
+    fn what_was_written_is_read_again() {
+        for (width, big_endian) in [(1, false), (3, true), (4, false), (8, true)] {
+            let mut bytes = vec![0; width];
+            let value = 0x0102_0304_0506_0708 & (u64::MAX >> (64 - 8 * width));
+            write(&mut bytes, value, big_endian);
+            assert_eq!(number(&bytes, big_endian), value);
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! What a campaign knows of comparisons: which outcomes were seen, and what was tried in vain.
+
+use super::observed::{Observed, Operands, Place};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// How hard something is tried: what is certain or cheap first, what enumerates bytes when that has failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Effort {
+    Little,
+    Much,
+}
+
+/// How often a comparison with the same operand is tried in vain, by effort.
+const TRIES_MAX: [u8; 2] = [3, 2];
+/// How often a site is tried in vain, by effort; and how many times more for each success there.
+const FAILED_MAX: [u32; 2] = [48, 12];
+/// Comparisons with different operands at a site that are told apart.
+const SITE_CELLS_MAX: u32 = 256;
+/// All of them together.
+const CELLS_MAX: usize = 1 << 18;
+
+/// What is known.
+#[derive(Clone, Debug, Default)]
+pub(in crate::engine) struct Facts {
+    /// By place (for a `br_table` whatever the occurrence) and one of the operands: a comparison with a constant is the same one whatever the
+    /// other operand is.
+    cells: BTreeMap<(Place, u64), Cell>,
+    sites: BTreeMap<u32, Site>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Cell {
+    outcomes: Outcomes,
+    tries: [u8; 2],
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Site {
+    outcomes: Outcomes,
+    cells: u32,
+    failed: [u32; 2],
+    solved: u32,
+}
+
+/// A bit for each outcome that was seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Outcomes(u8);
+
+impl Outcomes {
+    fn has(self, outcome: bool) -> bool {
+        self.0 & (1 << u8::from(outcome)) != 0
+    }
+
+    fn add(&mut self, outcome: bool) {
+        self.0 |= 1 << u8::from(outcome);
+    }
+}
+
+/// What is tried first: texts, a site where the outcome was never seen, one that was not tried in vain, and what comes late in an execution.
+pub(super) type Rank = (bool, bool, u32, Reverse<usize>);
+
+fn cells(observed: &Observed) -> [(Place, u64); 2] {
+    let Place { site, occurrence, target } = observed.place;
+    let occurrence = if target == 0 { occurrence } else { 0 };
+    observed.operands.keys().map(|key| (Place { site, occurrence, target }, key))
+}
+
+impl Facts {
+    /// Whether it is worth trying to let a comparison turn out the other way: nobody has seen that with one of its operands, and it
+    /// was not tried too often. `at` says where in its execution it is.
+    pub(super) fn rank(&self, observed: &Observed, at: usize, effort: Effort) -> Option<Rank> {
+        let wanted = observed.operands.wanted()?;
+        let level = effort as usize;
+        for cell in cells(observed) {
+            let known = self.cells.get(&cell);
+            if known.is_some_and(|cell| cell.outcomes.has(wanted) || cell.tries[level] >= TRIES_MAX[level]) {
+                return None;
+            }
+        }
+        let site = self.sites.get(&observed.place.site).copied().unwrap_or_default();
+        let tired = site.failed[level] >= FAILED_MAX[level].saturating_mul(1 + site.solved);
+        let crowded = site.cells >= SITE_CELLS_MAX || self.cells.len() >= CELLS_MAX;
+        let is_number = matches!(observed.operands, Operands::Numbers { .. });
+        (!tired && !crowded).then_some((is_number, site.outcomes.has(wanted), site.failed[level], Reverse(at)))
+    }
+
+    /// Notes how a comparison turned out.
+    pub(super) fn saw(&mut self, observed: &Observed) {
+        let outcome = observed.operands.outcome();
+        self.sites.entry(observed.place.site).or_default().outcomes.add(outcome);
+        for cell in cells(observed) {
+            if let Some(cell) = self.cell(cell) {
+                cell.outcomes.add(outcome);
+            }
+        }
+    }
+
+    /// Notes that it was tried to let a comparison turn out the other way, and whether that succeeded.
+    pub(super) fn tried(&mut self, observed: &Observed, effort: Effort, solved: bool) {
+        let site = self.sites.entry(observed.place.site).or_default();
+        if solved {
+            site.solved += 1;
+        } else {
+            site.failed[effort as usize] += 1;
+        }
+        for cell in cells(observed) {
+            if let Some(cell) = self.cell(cell) {
+                cell.tries[effort as usize] = cell.tries[effort as usize].saturating_add(1);
+            }
+        }
+    }
+
+    /// Adds what a task learned.
+    pub(super) fn merge(&mut self, other: Facts) {
+        for (number, site) in other.sites {
+            let own = self.sites.entry(number).or_default();
+            own.outcomes.0 |= site.outcomes.0;
+            own.solved += site.solved;
+            own.failed.iter_mut().zip(site.failed).for_each(|(own, failed)| *own += failed);
+        }
+        for (key, cell) in other.cells {
+            if let Some(own) = self.cell(key) {
+                own.outcomes.0 |= cell.outcomes.0;
+                own.tries.iter_mut().zip(cell.tries).for_each(|(own, tries)| *own = own.saturating_add(tries));
+            }
+        }
+    }
+
+    /// A cell, new if there is room for it.
+    fn cell(&mut self, key: (Place, u64)) -> Option<&mut Cell> {
+        if !self.cells.contains_key(&key) {
+            let site = self.sites.entry(key.0.site).or_default();
+            if site.cells >= SITE_CELLS_MAX || self.cells.len() >= CELLS_MAX {
+                return None;
+            }
+            site.cells += 1;
+        }
+        Some(self.cells.entry(key).or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::observed::Number;
+    use super::*;
+    use fuzzbox_instrument::trace::Comparison;
+
+    fn compare(site: u32, left: u64, right: u64) -> Observed {
+        let operands = Operands::Numbers { comparison: Comparison::Eq, ty: Number::I32, sides: [left, right] };
+        Observed { place: Place { site, occurrence: 0, target: 0 }, operands }
+    }
+
+    #[test]
+    fn a_constant_that_was_met_is_no_goal_whatever_it_is_compared_with() {
+        let mut facts = Facts::default();
+        let goal = |facts: &Facts, left| facts.rank(&compare(1, left, 7), 0, Effort::Little).is_some();
+        assert!(goal(&facts, 3));
+        facts.saw(&compare(1, 3, 7));
+        assert!(goal(&facts, 4));
+        facts.saw(&compare(1, 7, 7));
+        assert!(!goal(&facts, 4));
+        assert!(facts.rank(&compare(1, 4, 8), 0, Effort::Little).is_some(), "another constant at the same site");
+    }
+
+    #[test]
+    fn what_fails_retires_and_much_effort_is_counted_by_itself() {
+        let mut facts = Facts::default();
+        let observed = compare(1, 3, 7);
+        for _ in 0..TRIES_MAX[0] {
+            assert!(facts.rank(&observed, 0, Effort::Little).is_some());
+            facts.tried(&observed, Effort::Little, false);
+        }
+        assert_eq!(facts.rank(&observed, 0, Effort::Little), None);
+        assert!(facts.rank(&observed, 0, Effort::Much).is_some());
+        for constant in 0..u64::from(FAILED_MAX[0]) {
+            facts.tried(&compare(2, 1 << 20 | constant, 1 << 30 | constant), Effort::Little, false);
+        }
+        assert_eq!(facts.rank(&compare(2, 1, 2), 0, Effort::Little), None, "the site has retired");
+    }
+}

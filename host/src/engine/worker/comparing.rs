@@ -1,0 +1,52 @@
+//! Executes where it is recorded what is compared.
+
+use super::{Variants, Worker};
+use crate::engine::compares::{Comparing, EXECUTION_FUEL, Facts, Shown, TASK_EXECS_MAX, explore};
+use crate::engine::report::{Known, Report};
+use crate::engine::suspects::Origin;
+use crate::sandbox::{Executor, Outcome};
+use crate::stream::Rule;
+use anyhow::{Context, Result};
+use std::sync::Arc;
+
+impl Worker {
+    /// Looks at what `input` compares, and executes what may let that turn out otherwise. Mutants have `len_max` bytes at most.
+    pub(in crate::engine) fn compare(
+        &mut self,
+        variants: &Variants,
+        (known, facts): (Known<'_>, &Facts),
+        (input, len_max): (&[u8], usize),
+        task: &Comparing,
+        report: &mut Report,
+    ) -> Result<()> {
+        let traced = variants.traced.as_ref().context("nothing is compared before the traced variant is there")?;
+        // One that had to go over to optimised code is of the same target.
+        let fits = |executor: &Executor| Arc::ptr_eq(executor.target(), traced) || !executor.target().is_quick();
+        let executor = self.traced.take().filter(fits).map_or_else(|| self.life.executor(traced), Ok)?;
+        let (executor, life) = (self.traced.insert(executor), &self.life);
+        executor.set_fuel_max(known.fuel_max);
+        let (mut spent, mut execs) = (0_u64, 0);
+        let run = &mut |input: &[u8]| {
+            if spent >= task.fuel || execs >= TASK_EXECS_MAX {
+                return Ok(None);
+            }
+            execs += 1;
+            let outcome = life.run(executor, input, &Rule::default())?;
+            report.counts(input, &variants.metered);
+            let observation = executor.observation();
+            spent += observation.fuel() + EXECUTION_FUEL;
+            let trace = observation.trace();
+            let ended_well = matches!(outcome, Outcome::Ok | Outcome::Rejected);
+            let testcases = report.testcases.len();
+            report.decided(executor, input, (outcome, None), known);
+            if let Some(suspect) = report.suspects.last_mut().filter(|suspect| suspect.origin.is_none()) {
+                suspect.origin = Some(Origin::Given(input.to_vec()));
+            }
+            Ok(Some(Shown { trace, ended_well, is_news: report.testcases.len() > testcases }))
+        };
+        let mut learned = explore(run, (input, len_max), task, facts)?;
+        learned.spent = spent;
+        report.learned = Some(learned);
+        Ok(())
+    }
+}

@@ -1,0 +1,123 @@
+//! Campaigns see what guests compare: quality goals, each a guest, seeds and a number of executions; and what that may cost.
+//!
+//! `tests/guests/compares` has the guests' sources. All begin with one input, a newline, and no dictionary.
+
+use fuzzbox::engine::{Campaign, Dictionary, Mutator, Totals, Workers};
+use fuzzbox::sandbox::{Outcome, Settings, Target};
+use fuzzbox_tests::search::Found;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Guests, and in how many executions a campaign finds what they hide, for all of the seeds.
+const GOALS: [(&str, u64); 5] =
+    [("signature", 20_000), ("nested", 20_000), ("hash", 20_000), ("crc", 20_000), ("interval", 20_000)];
+
+fn target(bytes: &[u8]) -> Arc<Target> {
+    let settings = Settings { fuel_max: 100_000_000, input_bytes_max: 4096, ..Settings::default() };
+    Arc::new(Target::load(bytes, settings).unwrap())
+}
+
+fn guest(name: &str) -> Arc<Target> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("guests/compares").join(name).with_extension("wasm");
+    target(&std::fs::read(path).unwrap())
+}
+
+/// Fuzzes until something fails, or that many executions were made.
+fn search(campaign: Campaign, jobs: usize, execs: u64, until_failure: bool) -> Campaign {
+    let workers = Workers::new(jobs, Arc::default()).unwrap();
+    let mut campaign = campaign;
+    let signature = |outcome: &Outcome| format!("{outcome:?}");
+    campaign.start(&workers, &[b"\n".to_vec()], execs, &signature).unwrap();
+    while campaign.totals().execs < execs && !(until_failure && campaign.failures().len() > 0) {
+        let left = execs - campaign.totals().execs;
+        campaign.step(&workers, left, &signature).unwrap();
+    }
+    campaign
+}
+
+fn campaign(target: &Arc<Target>, seed: u64) -> Campaign {
+    Campaign::new(target.clone(), seed, Mutator::new(Dictionary::default()))
+}
+
+#[test]
+fn goals_are_reached() {
+    let mut missed = Vec::new();
+    for (name, execs) in GOALS {
+        let target = guest(name);
+        for seed in 1..=3 {
+            let found = search(campaign(&target, seed), 1, execs, true);
+            let Totals { execs: took, compared, .. } = found.totals();
+            println!("{name}, seed {seed}: {} in {took} ({compared} compared)", found.failures().len());
+            if found.failures().len() == 0 {
+                missed.push((name, seed));
+            }
+        }
+    }
+    assert!(missed.is_empty(), "{missed:?}");
+}
+
+#[test]
+fn a_campaign_finds_the_same_with_two_workers() {
+    for name in ["crc", "nested"] {
+        let target = guest(name);
+        let search = |jobs| search(campaign(&target, 7), jobs, 60_000, false);
+        let (one, two) = (search(1), search(2));
+        assert!(one.totals().compared > 0);
+        assert_eq!(one.corpus().hash(), two.corpus().hash(), "{name}");
+        assert_eq!(Found::of(&one), Found::of(&two), "{name}");
+        assert_eq!(one.totals(), two.totals(), "{name}");
+    }
+}
+
+/// A hash of all bytes is compared with a number, and so are its halves: nothing comes of it.
+#[test]
+fn what_leads_nowhere_costs_a_tenth_and_no_more() {
+    let module = wat::parse_str(
+        r#"(module (memory (export "memory") 1)
+            (func (export "LLVMFuzzerTestOneInput") (param $data i32) (param $size i32) (result i32)
+                (local $hash i64) (local $end i32)
+                (local.set $hash (i64.const 0x4bf29ce484222325))
+                (local.set $end (i32.add (local.get $data) (local.get $size)))
+                (loop $next (if (i32.lt_u (local.get $data) (local.get $end)) (then
+                    (local.set $hash (i64.mul (i64.const 0x2545f4914f6cdd1d)
+                        (i64.xor (local.get $hash) (i64.load8_u (local.get $data)))))
+                    (local.set $hash (i64.xor (local.get $hash) (i64.shr_u (local.get $hash) (i64.const 29))))
+                    (local.set $data (i32.add (local.get $data) (i32.const 1)))
+                    (br $next))))
+                (if (i64.eq (local.get $hash) (i64.const 0x123456789abcdef)) (then unreachable))
+                (if (i32.eq (i32.wrap_i64 (local.get $hash)) (i32.const 0x77777777)) (then unreachable))
+                (i32.const 0)))"#,
+    )
+    .unwrap();
+    let found = search(campaign(&target(&module), 1), 1, 300_000, false);
+    let Totals { execs, compared, .. } = found.totals();
+    println!("{compared} of {execs}");
+    assert!(compared > 0, "it is looked at");
+    assert!(compared * 10 <= execs, "{compared} of {execs}");
+    let without = search(campaign(&target(&module), 1).without_compares(), 1, 20_000, false);
+    assert_eq!(without.totals().compared, 0);
+}
+
+/// Modules of a directory, `FUZZBOX_COMPARES_MODULES`, each until it fails: AFLplusplus/fuzzer-challenges, say, built as CONTRIBUTING.md says.
+#[test]
+#[ignore = "takes modules from outside"]
+fn modules_from_outside_fail() {
+    let dir = std::env::var("FUZZBOX_COMPARES_MODULES").expect("FUZZBOX_COMPARES_MODULES names a directory");
+    let number = |name: &str, default| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default);
+    let (execs, seeds) = (number("FUZZBOX_COMPARES_EXECS", 2_000_000), number("FUZZBOX_COMPARES_SEEDS", 3));
+    let mut paths: Vec<_> = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "wasm"));
+    paths.sort();
+    for path in paths {
+        let bytes = std::fs::read(&path).unwrap();
+        let target = target(&bytes);
+        for seed in 1..=seeds {
+            let mutator = Mutator::new(Dictionary::default().with_constants_of(&target.bytes));
+            let campaign = Campaign::new(target.clone(), seed, mutator);
+            let found = search(campaign, 1, execs, true);
+            let Totals { execs: took, compared, .. } = found.totals();
+            let (name, failures) = (path.file_stem().unwrap().display(), found.failures().len());
+            println!("{name}, seed {seed}: {failures} in {took} ({compared} compared, {} reached)", found.reached());
+        }
+    }
+}
