@@ -31,6 +31,16 @@ impl SmallDisk {
         self.0.path()
     }
 
+    /// From now on nothing can be written there.
+    ///
+    /// # Panics
+    ///
+    /// If that is not permitted.
+    pub fn read_only(&self) {
+        let remount = Command::new("mount").args(["-o", "remount,ro"]).arg(self.0.path()).output();
+        assert!(remount.is_ok_and(|output| output.status.success()), "who may mount may do that");
+    }
+
     /// Takes all space but `pages` pages of 4 KiB.
     ///
     /// # Panics

@@ -23,6 +23,7 @@ pub mod guests;
 pub mod interrupt;
 pub mod modules;
 pub mod random;
+pub mod record;
 pub mod search;
 pub mod seeds;
 pub mod shown;

@@ -48,13 +48,14 @@ impl Subject {
     fn new(module: &[u8], entry: &str, code: &CodeCache) -> Self {
         let settings = Settings { entry: Some(entry.to_owned()), ..Settings::default() };
         let target = Arc::new(Target::load_cached(module, settings, code).unwrap());
-        let symbols = Symbols::new(&target.bytes, |index| target.edges.function_name(index).map(ToOwned::to_owned));
+        let symbols =
+            Symbols::new(target.bytes.clone(), |index| target.edges.function_name(index).map(ToOwned::to_owned));
         let workers = |jobs| Workers::new(jobs, Arc::new(AtomicBool::new(false))).unwrap();
         Self { symbols, target, one: workers(1), two: workers(2) }
     }
 
     fn signature(&self, outcome: &Outcome) -> String {
-        outcome.trap().map_or_else(String::new, |trap| signature(outcome.name(), trap, &self.symbols))
+        outcome.trap().map_or_else(String::new, |trap| signature(outcome.name(), trap, &self.symbols).name)
     }
 
     /// The first failing stream among random ones, and how it fails.

@@ -38,13 +38,13 @@ fn steps(transcript: &str) -> Vec<Step> {
     steps
 }
 
-/// The line without what depends on the build: ids, offsets of code and numbers of calls.
+/// The line without what depends on the build: ids, numbers of calls, and in how many lines a compiler leaves code.
 fn masked(line: &str) -> String {
     let mask = |word: &str| {
         let is_id = |text: &str| text.len() >= 8 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        match word.split_once("+0x") {
+        match word.split_once(":+") {
             _ if is_id(word) || word.starts_with('#') => "_".to_owned(),
-            Some((function, _)) => format!("{function}+_"),
+            Some((function, _)) => format!("{function}:+_"),
             None => word.to_owned(),
         }
     };

@@ -22,6 +22,7 @@ fn record(signature: &str, input: &[u8]) -> FindingRecord {
         input_bytes: input.len() as u64,
         kind: "crash".into(),
         signature: signature.into(),
+        lineless: None,
         frames: Vec::new(),
         settings: serde_json::json!({"fuel_max": 1}),
         found_at_execs: 1,

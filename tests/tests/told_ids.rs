@@ -1,6 +1,7 @@
 //! An id that was told stays good: whatever took the place of a finding, its ids lead there.
 
 use fuzzbox_tests::command::{Fuzzbox, Ran};
+use fuzzbox_tests::record::sealed;
 use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
@@ -93,6 +94,40 @@ fn every_id_that_was_told_reproduces_its_bug_in_a_copy_of_the_store() {
     for (_, input) in &all {
         let ran = fuzzbox.run("show", &[input], &["--raw", "--store", "copy"]);
         assert_eq!(blake3::hash(ran.stdout.as_bytes()).to_string(), *input, "bytes are those of their hash");
+    }
+}
+
+#[test]
+fn a_finding_that_an_older_version_named_is_known() {
+    let fuzzbox = place(&[("long", "aaa!bbb"), ("long", "aa?")]);
+    let mut all = told(&run(&fuzzbox, "long", &["--no-shrink"]));
+    for entry in fs::read_dir(fuzzbox.store().join("targets/guest/findings")).unwrap() {
+        let path = entry.unwrap().path().join("finding.json");
+        let text = fs::read_to_string(&path).unwrap();
+        let (before, rest) = text.split_once("\"signature\": \"").unwrap();
+        let (signature, after) = rest.split_once('"').unwrap();
+        let (name, callers) = signature.split_once('@').unwrap();
+        let old = format!("{name}+0x7 < {}", callers.split_once(" < ").unwrap().1);
+        fs::write(&path, sealed(&format!("{before}\"signature\": \"{old}\"{after}"))).unwrap();
+    }
+    for (id, _) in &all {
+        let ran = fuzzbox.run("repro", &[id], &["--json"]);
+        let line = &ran.json_lines()[0];
+        assert!(line["same"] == true && line["expected"].as_str().unwrap().contains("+0x7"), "{ran:?}");
+        fs::copy(fuzzbox.dir().join("guest.wat"), fuzzbox.dir().join("again.wat")).unwrap();
+        let ran = fuzzbox.run("repro", &[id], &["--json", "--on", "again.wat"]);
+        assert_eq!(ran.json_lines()[0]["same"], true, "{ran:?}");
+    }
+    let ran = fuzzbox.run("shrink", &[&all[0].0], &["--json", "-j", "1"]);
+    let line = &ran.json_lines()[0];
+    all.push((line["finding"].as_str().unwrap().to_owned(), line["input"].as_str().unwrap().to_owned()));
+    all.extend(told(&run(&fuzzbox, "long", &[])));
+    let findings = fuzzbox.run("ls", &[], &["--json"]).json_lines()[0]["findings"].as_array().unwrap().clone();
+    assert_eq!(findings.len(), 2, "they are those that were found: {findings:?}");
+    assert!(findings.iter().all(|finding| finding["signature"].as_str().unwrap().contains('@')), "{findings:?}");
+    for id in all.iter().flat_map(|(id, input)| [id, input]) {
+        let ran = fuzzbox.run("repro", &[id], &["--json"]);
+        assert_eq!((ran.code, ran.json_lines()[0]["same"].as_bool()), (1, Some(true)), "{id}: {ran:?}");
     }
 }
 

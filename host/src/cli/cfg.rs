@@ -44,7 +44,7 @@ pub(super) fn graph(
         cfgs.function(index)
     };
     let cfg = make().with_context(failed).blame_user()?;
-    let symbols = debug_info.find(&wasm, Some(path))?.apply(Symbols::new(&wasm, |_| None));
+    let symbols = debug_info.find(&wasm, Some(path))?.apply(Symbols::new(&wasm[..], |_| None));
     let lines = lines(&cfg, &symbols);
     let source = |offset: u32| lines.get(&offset).cloned();
     let draw = || match format {

@@ -64,7 +64,7 @@ impl Found {
 }
 
 /// What the module itself has or names.
-fn named(module: &[u8], path: Option<&Path>) -> Found {
+pub(super) fn named(module: &[u8], path: Option<&Path>) -> Found {
     let Some(pointers) = report::pointers(module) else {
         return Found { kind: Some("DWARF in the module".to_owned()), ..Found::default() };
     };

@@ -4,8 +4,9 @@ use super::compiling;
 use super::drawn::Execution;
 use super::exit::{Fault, UserError};
 use super::input::one_match;
-use crate::report::Symbols;
-use crate::sandbox::{Candidate, Code, CodeCache, Settings, Target};
+use super::shrinking::signature_of;
+use crate::report::{self, Signature, Symbols};
+use crate::sandbox::{Candidate, Code, CodeCache, Settings, Target, Trap, TrapKind};
 use crate::store::{FindingRecord, InputId, Match, Store};
 use anyhow::{Context, Result, anyhow};
 
@@ -53,12 +54,12 @@ pub(super) fn new_record(
     target: &Target,
     symbols: &Symbols,
     execution: &Execution,
-    signature: &str,
     input: &[u8],
 ) -> Result<FindingRecord> {
     let module_object = store.add_module(name, target.id, &target.file).context("failed to store the module")?;
     let id = InputId::of(input);
     let outcome = &execution.outcome;
+    let Signature { name: signature, lineless } = signature_of(outcome, symbols);
     Ok(FindingRecord {
         v: FindingRecord::VERSION,
         id: target.result_id(id),
@@ -68,7 +69,8 @@ pub(super) fn new_record(
         input: id,
         input_bytes: input.len() as u64,
         kind: outcome.name().to_owned(),
-        signature: signature.to_owned(),
+        signature,
+        lineless,
         frames: outcome.trap().map_or_else(Vec::new, |trap| symbols.resolve(&trap.frames)),
         settings: serde_json::to_value(&target.settings)?,
         found_at_execs: 0,
@@ -78,4 +80,58 @@ pub(super) fn new_record(
         drawn: execution.stored(store, target)?,
         said: execution.said.clone(),
     })
+}
+
+/// What a stored failure is called now: names, lines and libraries are told better than they were by the version that found it. `symbols` are those of
+/// its module. `None` where the guest itself says what it is.
+fn signature_now(record: &FindingRecord, symbols: &Symbols) -> Option<Signature> {
+    let word = record.signature.split(':').next().unwrap_or_default();
+    let kind = match word {
+        "oom" | "hang" => TrapKind::Other,
+        word => serde_json::from_value(word.into()).ok().filter(|kind| *kind != TrapKind::Failed)?,
+    };
+    let frames = report::unresolved(&record.frames).into_iter().take(Trap::FRAMES_MAX).collect();
+    Some(report::signature(&record.kind, &Trap { kind, class: None, frames }, symbols))
+}
+
+/// The record, if it is of the failure that was `seen` in the module that it was found in, by the better of both names.
+pub(super) fn recognised(record: &FindingRecord, seen: &Signature, symbols: &Symbols) -> Option<FindingRecord> {
+    let stored = record.signature();
+    if stored.is_same(seen) {
+        let best = if stored.lineless.is_some() { stored } else { seen.clone() };
+        return Some(record.clone().renamed(best));
+    }
+    let now = signature_now(record, symbols).filter(|now| now.is_same(seen));
+    now.map(|_| record.clone().renamed(seen.clone()))
+}
+
+/// Whether a failure of another build is the one that was found.
+pub(super) fn is_same_in_another_build(store: &Store, record: &FindingRecord, seen: &Signature) -> bool {
+    let now = || -> Result<Option<Signature>> {
+        let symbols = stored_symbols(&store.get(record.module_object)?)?;
+        Ok(signature_now(record, &symbols))
+    };
+    record.signature().is_same(seen) || now().ok().flatten().is_some_and(|now| now.is_same(seen))
+}
+
+/// Names and lines of a stored module, as far as they are in it.
+pub(super) fn stored_symbols(module: &[u8]) -> Result<Symbols> {
+    let module = crate::sandbox::core_module(module)?;
+    let cfgs = fuzzbox_instrument::Cfgs::new(&module)?;
+    Ok(Symbols::new(&module[..], |index: u32| cfgs.names().get(index as usize).cloned().flatten()))
+}
+
+/// Renames the findings of a module to what they are called now, so that they are known if they are found again. Those of one bug become one.
+pub(super) fn renamed(store: &Store, name: &str, target: &Target, symbols: &Symbols) -> Result<()> {
+    for record in store.findings(Some(name))?.iter().filter(|record| record.module == target.id) {
+        let stored = record.signature();
+        let Some(now) = signature_now(record, symbols) else { continue };
+        // Lines may be known no more.
+        if now == stored || now.lineless.is_none() && now.is_same(&stored) {
+            continue;
+        }
+        let Ok(input) = store.finding_input(record) else { continue };
+        store.add_finding(&record.clone().renamed(now), &input).context("failed to rename a finding")?;
+    }
+    Ok(())
 }

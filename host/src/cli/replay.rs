@@ -1,7 +1,7 @@
 //! `fuzzbox replay`: execute inputs once each.
 
 use super::compiling;
-use super::debug_info::Found;
+use super::debug_info;
 use super::drawn::Execution;
 use super::exit::{Exit, Verdict};
 use super::input;
@@ -75,10 +75,10 @@ impl Args {
         for (name, bytes) in &inputs {
             input::check_len(name, bytes, &candidate.settings)?;
         }
+        let debug_info = debug_info::named(candidate.bytes(), Some(&self.target));
         let code = (&CodeCache::of_user(), self.flags.quick_code(), None);
         let target = Arc::new(compile(&self.target, candidate, code, &mut compiling::live())?);
-        // Signatures have names only.
-        let symbols = symbols(&target, Found::default());
+        let symbols = symbols(&target, debug_info);
         let mut executor = Executor::new(&target)?;
         let mut failed = false;
         let only_one = inputs.len() == 1;
@@ -118,7 +118,7 @@ fn execute(executor: &mut Executor, symbols: &Symbols, name: String, bytes: &[u8
         name,
         input: crate::store::InputId::of(bytes),
         outcome: outcome.name().to_owned(),
-        signature: outcome.trap().map(|trap| report::signature(outcome.name(), trap, symbols)),
+        signature: outcome.trap().map(|trap| report::signature(outcome.name(), trap, symbols).name),
         exit_code,
         edges: counts.len() as u64,
         edges_hash: hasher.finalize().to_hex().to_string(),

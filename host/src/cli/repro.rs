@@ -86,8 +86,14 @@ impl Args {
         // A stored module has lost the files beside it; the finding has what they said.
         let lines_are_lost = self.on.is_none() && debug_info.kind.is_none();
         let symbols = symbols(&target, debug_info);
-        let reproduction =
-            Reproduction { store: &store, record: &record, input: &input, target: &target, symbols: &symbols };
+        let reproduction = Reproduction {
+            store: &store,
+            record: &record,
+            input: &input,
+            target: &target,
+            symbols: &symbols,
+            is_another: self.on.is_some(),
+        };
         let mut attempts = reproduction.attempts(&self.ways())?;
         let best = best(&attempts);
         let Some(attempt) = best.map(|best| attempts.swap_remove(best)) else {
@@ -142,7 +148,7 @@ impl Report {
             target: record.target.clone(),
             input: InputId::of(input),
             outcome: execution.outcome.name().to_owned(),
-            signature: signature.clone(),
+            signature: signature.as_ref().map(|signature| signature.name.clone()),
             expected: record.signature.clone(),
             same: *same,
             by: *way,

@@ -9,7 +9,7 @@
 use super::drawn::Execution;
 use super::findings;
 use super::write::warning;
-use crate::report::{self, Symbols};
+use crate::report::{self, Signature, Symbols};
 use crate::sandbox::{CodeCache, Executor, Settings, Target};
 use crate::store::{FindingRecord, Store};
 use crate::stream::{Span, encode, resync};
@@ -40,6 +40,8 @@ pub(super) struct Reproduction<'a> {
     pub(super) input: &'a [u8],
     pub(super) target: &'a Arc<Target>,
     pub(super) symbols: &'a Symbols,
+    /// Whether the target is another build than it was found in.
+    pub(super) is_another: bool,
 }
 
 /// What came of one way.
@@ -51,7 +53,7 @@ pub(super) struct Attempt {
     pub(super) input: Vec<u8>,
     pub(super) execution: Execution,
     /// None if nothing failed.
-    pub(super) signature: Option<String>,
+    pub(super) signature: Option<Signature>,
     /// It failed as the finding does.
     pub(super) same: bool,
 }
@@ -87,10 +89,10 @@ impl Reproduction<'_> {
         }
         let outcome = &execution.outcome;
         let signature = outcome.trap().map(|trap| report::signature(outcome.name(), trap, self.symbols));
-        let expected = &self.record.signature;
         let same = signature.as_ref().is_some_and(|signature| match way {
-            Way::Value => is_same_kind(signature, expected),
-            Way::Choices | Way::Spans => signature == expected,
+            Way::Value => is_same_kind(&signature.name, &self.record.signature),
+            _ if self.is_another => findings::is_same_in_another_build(self.store, self.record, signature),
+            _ => findings::recognised(self.record, signature, self.symbols).is_some(),
         });
         Ok(Attempt { way, target: target.clone(), input, execution, signature, same })
     }
@@ -166,7 +168,7 @@ mod tests {
     fn failures_are_compared_by_what_the_guest_calls_them_else_by_kind() {
         assert!(is_same_kind("failed: not sorted", "failed: not sorted"));
         assert!(!is_same_kind("failed: not sorted", "failed: a number is lost"));
-        assert!(is_same_kind("unreachable: f+0x1c < fbx_a", "unreachable: g+0x2 < fbx_check_a"));
-        assert!(!is_same_kind("unreachable: f+0x1c", "null-write: f+0x1c"));
+        assert!(is_same_kind("unreachable: f:+3 < fbx_a", "unreachable: g@7 < fbx_check_a"));
+        assert!(!is_same_kind("unreachable: f:+3", "null-write: f:+3"));
     }
 }

@@ -4,7 +4,7 @@ use super::debug_info;
 use super::drawn::Execution;
 use super::ending::Ending;
 use super::exit::Fault;
-use super::findings::new_record;
+use super::findings::{new_record, renamed};
 use super::queue::{self, Queue};
 use super::shrinking::{Shrinking, limits_in_campaign, signature_of};
 use super::write::warning;
@@ -150,7 +150,7 @@ impl Running<'_> {
         let Session { workers, limits, symbols, .. } = self.session;
         let execs_max = limits.execs.unwrap_or(u64::MAX);
         let left = execs_max.saturating_sub(self.campaign.totals().execs);
-        let signature = |outcome: &Outcome| signature_of(outcome, symbols);
+        let signature = |outcome: &Outcome| signature_of(outcome, symbols).name;
         let round = execute(&mut self.campaign, workers, left, &signature)?;
         if let Some(round) = &round {
             self.view.round(out, &self.campaign, round)?;
@@ -223,6 +223,7 @@ struct View<'a> {
 impl<'a> View<'a> {
     fn new(session: &'a Session<'a>) -> Result<Self> {
         let folder = session.store.target_folder(&session.name)?;
+        renamed(session.store, &session.name, &session.target, &session.symbols)?;
         let known = session.store.findings(Some(&session.name))?;
         let known = known.into_iter().map(|finding| (finding.kind == "hang", finding.signature)).collect();
         let about = report::Campaign {
@@ -335,7 +336,8 @@ impl<'a> View<'a> {
         let record = FindingRecord {
             found_at_execs: failure.execs,
             seed: *seed,
-            ..new_record(store, name, target, &self.session.symbols, &execution, &failure.signature, &failure.input)?
+            ..new_record(store, name, target, &self.session.symbols, &execution, &failure.input)?
+                .renamed(signature_of(&failure.outcome, &self.session.symbols))
         };
         let mut kept = store.add_finding(&record, &failure.input).context("failed to store a finding")?;
         let mut others = Vec::new();
@@ -506,7 +508,7 @@ impl<'a> View<'a> {
 /// Names and source positions of a target.
 pub(super) fn symbols(target: &Target, debug_info: debug_info::Found) -> Symbols {
     let names = |index| target.edges.function_name(index).map(ToOwned::to_owned);
-    debug_info.apply(Symbols::new(&target.bytes, names))
+    debug_info.apply(Symbols::new(target.bytes.clone(), names))
 }
 
 /// Seconds since 1970.

@@ -10,7 +10,7 @@ use super::session::symbols;
 use super::store_args::StoreArgs;
 use super::write::{Out, lines, say, say_json, warning};
 use crate::report::text::grouped;
-use crate::report::{self, Decoded, Symbols};
+use crate::report::{self, Decoded};
 use crate::sandbox::Executor;
 use crate::store::{FindingRecord, InputId, Match, Store};
 use anyhow::{Context, Result};
@@ -143,11 +143,8 @@ impl Args {
     /// Looks up the frames of a finding in what `--debug-info` names.
     fn resolve_again(&self, store: &Store, record: &mut FindingRecord) -> Result<(), Fault> {
         let module = store.get(record.module_object).context("failed to read the finding's module")?;
-        let module = crate::sandbox::core_module(&module).context("failed to read the finding's module")?;
-        let debug_info = self.debug_info.find(&module, None)?;
-        let cfgs = fuzzbox_instrument::Cfgs::new(&module).context("failed to read the finding's module")?;
-        let name = |index: u32| cfgs.names().get(index as usize).cloned().flatten();
-        let symbols = debug_info.apply(Symbols::new(&module, name));
+        let symbols = findings::stored_symbols(&module).context("failed to read the finding's module")?;
+        let symbols = self.debug_info.find(symbols.module(), None)?.apply(symbols);
         record.frames = symbols.resolve(&report::unresolved(&record.frames));
         Ok(())
     }

@@ -115,13 +115,13 @@ impl Args {
             limits = super::shrinking::limits_of_hangs();
         }
         limits.execs_max = self.execs.unwrap_or(limits.execs_max);
-        let shrunk = shrinking.shrink(&input, &signature, limits)?.context("it did not fail twice in the same way")?;
+        let shrunk =
+            shrinking.shrink(&input, &signature.name, limits)?.context("it did not fail twice in the same way")?;
         if let Some(path) = &self.output {
             let write = std::fs::write(path, &shrunk.input);
             write.with_context(|| format!("failed to write `{}`", shown(path))).blame_user()?;
         }
-        // A finding of another build of fuzzbox may have had another signature.
-        let finding = finding.filter(|finding| finding.signature == signature);
+        let finding = finding.and_then(|finding| findings::recognised(&finding, &signature, &symbols));
         let stored = match (&finding, &self.output) {
             (None, Some(_)) => None,
             (Some(_), _) => Some(self.store.open_existing()?),
@@ -130,10 +130,14 @@ impl Args {
         let finding = match stored {
             Some(store) => {
                 let first = match finding {
-                    Some(finding) => finding,
+                    Some(finding) => {
+                        // An older version may have called it something else.
+                        store.add_finding(&finding, &input).context("failed to store the finding")?;
+                        finding
+                    }
                     None => {
                         self.names.claim(&store, &name, Path::new(&self.what[0]), &target)?;
-                        first_record(&store, &name, &target, &symbols, &execution, &signature, &input)?
+                        first_record(&store, &name, &target, &symbols, &execution, &input)?
                     }
                 };
                 let id = shrinking.store(&store, &first, &input, &shrunk.input)?;
@@ -146,7 +150,7 @@ impl Args {
             .execute(&shrunk.input)?
             .and_then(|execution| execution.decoded(&target, &symbols, &shrunk.report.free));
         let kind = outcome.name().to_owned();
-        let summary = Summary { drawn, ..Summary::new(name, finding, kind, signature, &input, &shrunk) };
+        let summary = Summary { drawn, ..Summary::new(name, finding, kind, signature.name, &input, &shrunk) };
         if self.json {
             say_json(&summary)?;
         } else {
@@ -210,10 +214,9 @@ fn first_record(
     target: &Target,
     symbols: &Symbols,
     execution: &Execution,
-    signature: &str,
     input: &[u8],
 ) -> anyhow::Result<FindingRecord> {
-    let record = new_record(store, name, target, symbols, execution, signature, input)?;
+    let record = new_record(store, name, target, symbols, execution, input)?;
     let kept = store.add_finding(&record, input).context("failed to store the finding")?;
     if kept == record.id { Ok(record) } else { store.finding(name, kept) }
 }

@@ -3,7 +3,7 @@
 use super::drawn::Execution;
 use crate::engine::Workers;
 use crate::engine::shrink::{Failing, Limits, ShrunkInput};
-use crate::report::{self, ResolvedFrame, Symbols};
+use crate::report::{self, ResolvedFrame, Signature, Symbols};
 use crate::sandbox::{Outcome, Target};
 use crate::store::{Drawn, FindingId, FindingRecord, Former, InputId, Store};
 use anyhow::{Context, Result};
@@ -37,9 +37,10 @@ pub(super) fn limits_in_campaign(outcome: &Outcome) -> Limits {
     }
 }
 
-/// The signature of an outcome; nothing for one that is no failure.
-pub(super) fn signature_of(outcome: &Outcome, symbols: &Symbols) -> String {
-    outcome.trap().map_or_else(String::new, |trap| report::signature(outcome.name(), trap, symbols))
+/// The signature of an outcome; empty for one that is no failure.
+pub(super) fn signature_of(outcome: &Outcome, symbols: &Symbols) -> Signature {
+    let none = || Signature { name: String::new(), lineless: None };
+    outcome.trap().map_or_else(none, |trap| report::signature(outcome.name(), trap, symbols))
 }
 
 impl Shrinking<'_> {
@@ -66,7 +67,7 @@ impl Shrinking<'_> {
         let slips = std::mem::take(&mut shrunk.slips);
         let inputs: Vec<_> = std::iter::once(shrunk.input.clone()).chain(slips.values().cloned()).collect();
         let Some(outcomes) = self.workers.outcomes(self.target, &inputs, u64::MAX)? else { return Ok(None) };
-        let mut same = outcomes.iter().map(|outcome| signature_of(outcome, self.symbols));
+        let mut same = outcomes.iter().map(|outcome| signature_of(outcome, self.symbols).name);
         if same.next().is_none_or(|shown| shown != signature) {
             return Ok(None);
         }
@@ -77,7 +78,7 @@ impl Shrinking<'_> {
 
     fn shrink_with(&self, fuel_max: u64, input: &[u8], signature: &str, limits: Limits) -> Result<Option<ShrunkInput>> {
         let Self { target, symbols, workers } = *self;
-        let signature_of = |outcome: &Outcome| signature_of(outcome, symbols);
+        let signature_of = |outcome: &Outcome| signature_of(outcome, symbols).name;
         Failing { target, workers, signature, fuel_max, signature_of: &signature_of }.shrink(input, limits)
     }
 
@@ -138,6 +139,7 @@ impl Shrinking<'_> {
                 input_bytes: input.len() as u64,
                 kind: outcome.name().to_owned(),
                 signature: signature.clone(),
+                lineless: signature_of(outcome, self.symbols).lineless,
                 frames: self.frames(first, outcome),
                 former: Vec::new(),
                 drawn: execution.stored(store, self.target)?,

@@ -199,7 +199,7 @@ impl Finding {
         Headline::new(&self.frames, self.said.as_ref())
     }
 
-    /// Kind and signature, without saying twice what the signature of a hang begins with: `crash: unreachable: f+0x1c`,
+    /// Kind and signature, without saying twice what the signature of a hang begins with: `crash: unreachable: f:+14`,
     /// `hang: f`.
     pub fn title(&self) -> String {
         let says_kind =

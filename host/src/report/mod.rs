@@ -48,7 +48,7 @@ pub use origin::{Headline, is_library};
 pub use preview::{PREVIEW_COLUMNS, preview};
 pub use quiet::Quiet;
 pub use said::Said;
-pub use signature::{is_failure_machinery, signature};
+pub use signature::{Signature, is_failure_machinery, signature};
 pub use stats::{Campaign, StatsFiles};
 pub use symbols::{DebugInfo, Fit, Pointer, Source, Symbols, demangle, pointers, simplify};
 pub use terminal::{Terminal, TerminalOptions};

@@ -1,46 +1,79 @@
-//! What makes two failures the same one: the kind of trap and the frames around it.
+//! What makes two failures the same one: the kind of trap and the calls around it.
 
-use super::symbols::Symbols;
+use super::symbols::{StableCall, Symbols};
 use crate::sandbox::{Frame, Trap, TrapKind};
 use std::collections::BTreeMap;
 
 /// Frames that a signature names.
 const FRAMES_MAX: usize = 4;
+/// Calls that have a place, at most.
+const PLACES_MAX: usize = 8;
 /// Frames that a hang's signature names.
 const HANG_FRAMES_MAX: usize = 3;
 /// Functions of a recursion that a signature names.
 const RECURSION_NAMES_MAX: usize = 8;
 
-/// Names a failure such that failures with the same cause have the same name, in this build of the target and the next.
+/// What a failure is called: the same for failures with the same cause, in this build of the target and the next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signature {
+    /// As it is shown.
+    pub name: String,
+    /// The same without debug information, if that is something else.
+    pub lineless: Option<String>,
+}
+
+impl Signature {
+    /// Whether two failures are the same, as far as both are known: by lines if both have these.
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (&self.lineless, &other.lineless) {
+            (Some(plain), None) => *plain == other.name,
+            (None, Some(plain)) => *plain == self.name,
+            _ => self.name == other.name,
+        }
+    }
+}
+
+/// Names a failure.
 ///
 /// | failure | signature |
 /// | --- | --- |
-/// | crash | `unreachable: parse_value+0x1c < parse_array < LLVMFuzzerTestOneInput` |
-/// | failed assertion | `unreachable: check_depth+0x40 < parse_value < LLVMFuzzerTestOneInput` |
+/// | crash | `unreachable: parse_value:+14 < parse_array < LLVMFuzzerTestOneInput` |
+/// | failed assertion | `unreachable: check_depth:+3 < parse_value < LLVMFuzzerTestOneInput` |
+/// | without debug information | `unreachable: check_depth@42 < parse_value < LLVMFuzzerTestOneInput` |
 /// | `fuzzbox_v1.fail` | `failed: not sorted`, what the guest says |
-/// | out of memory | `oom: read_table+0x88 < load < LLVMFuzzerTestOneInput` |
+/// | out of memory | `oom: read_table:+8 < load < LLVMFuzzerTestOneInput` |
 /// | recursion without end | `stack-overflow: parse_array, parse_value` |
 /// | hang | `hang: skip_spaces < parse_value < LLVMFuzzerTestOneInput` |
 ///
-/// Innermost frames come first. From the top go the frames of the machinery by which programs fail (`abort`,
-/// `__assert_fail`, panics, throwing), which are the same for every failure. Names are simplified: no hashes, no
+/// Innermost calls come first, with those that were inlined, as debug information has them. From the top go the frames of the machinery by which
+/// programs fail (`abort`, `__assert_fail`, panics, throwing), which are the same for every failure. Names are simplified: no hashes, no
 /// template or generic arguments, no numbers of closures. Cycles of recursion are written once, because how deep it
-/// went depends on the input and not on the bug. At most 4 frames remain; the top one has the instruction's distance
-/// from the function's start, so that two failures in one function stay apart.
+/// went depends on the input and not on the bug. At most 4 calls remain, unless places need more.
+///
+/// Calls have their place in the function from the top through the first that is not a library's: so two failures in one function stay
+/// apart, also two calls of `Option::unwrap`. A place is a line, counted from the function's own first one, else the instruction's number
+/// in the function: nothing that changes when something is added elsewhere. A function without a name is told by a fingerprint of
+/// its code for the same reason.
 ///
 /// A stack overflow happens at whatever call comes last, so it is named by the *set* of functions that occur more than
 /// once, sorted.
 ///
 /// A hang is noticed where the fuel happens to end, anywhere below the loop that does not end: its innermost frames are
-/// arbitrary, and so is any offset. What lies outside of the loop is the same each time, so a hang is named by its
+/// arbitrary, and so is any place, and any function that was inlined there. What lies outside of the loop is the same each time, so a hang is named by its
 /// outermost 3 frames, without the runtime's startup code. A hang in the fourth frame or deeper can share its name with
 /// another one; that is the lesser evil than a new finding for each point at which the fuel can end.
 ///
-/// Only the module's own function names are used, not DWARF: a build without debug information has the same signatures.
 /// `outcome_name` is [`Outcome::name`](crate::sandbox::Outcome::name).
-pub fn signature(outcome_name: &str, trap: &Trap, symbols: &Symbols) -> String {
+pub fn signature(outcome_name: &str, trap: &Trap, symbols: &Symbols) -> Signature {
+    let plain = describe(outcome_name, trap, symbols, false);
+    let name = describe(outcome_name, trap, symbols, true);
+    Signature { lineless: Some(plain).filter(|plain| *plain != name), name }
+}
+
+/// The failure in words, with what debug information says or without.
+fn describe(outcome_name: &str, trap: &Trap, symbols: &Symbols, lines: bool) -> String {
     if outcome_name == "hang" || trap.kind == TrapKind::OutOfFuel {
-        return hang(trap, symbols);
+        return hang(trap, symbols, lines);
     }
     if let (TrapKind::Failed | TrapKind::BadResult, Some(class)) =
         (trap.kind, trap.class.as_deref().filter(|class| !class.is_empty()))
@@ -48,38 +81,67 @@ pub fn signature(outcome_name: &str, trap: &Trap, symbols: &Symbols) -> String {
         return format!("{}: {}", trap.kind.name(), class.escape_debug());
     }
     if trap.kind == TrapKind::StackOverflow {
-        return recursion(trap.kind.name(), &trap.frames, symbols);
+        return recursion(trap.kind.name(), names(&trap.frames, symbols, lines));
     }
     let kind = if outcome_name == "oom" { "oom" } else { trap.kind.name() };
-    let frames = without_failure_machinery(&trap.frames, symbols);
-    let Some(top) = frames.first() else { return kind.to_owned() };
-    let mut names: Vec<String> = frames.iter().map(|frame| symbols.simple_name(frame.function).into_owned()).collect();
-    collapse_cycles(&mut names);
-    names.truncate(FRAMES_MAX);
-    if let Some(offset) = symbols.offset_in_function(*top) {
-        names[0].push_str(&format!("+{offset:#x}"));
+    let calls = symbols.stable_calls(&trap.frames, lines);
+    let calls = without_failure_machinery(&calls);
+    if calls.is_empty() {
+        return kind.to_owned();
     }
-    format!("{kind}: {}", names.join(" < "))
+    // All of them, if there are only libraries.
+    let own = calls.iter().position(|call| !call.is_library).unwrap_or(0);
+    let placed = (own + 1).min(PLACES_MAX);
+    let place = |(depth, call): (usize, &StableCall)| Part {
+        name: call.name.clone(),
+        place: (depth < placed).then(|| symbols.stable_place(call)),
+    };
+    let mut parts: Vec<_> = calls.iter().enumerate().map(place).collect();
+    collapse_cycles(&mut parts, Part::is_again);
+    let has_place = parts.iter().rposition(|part| part.place.is_some()).map_or(0, |last| last + 1);
+    parts.truncate(has_place.max(FRAMES_MAX));
+    let parts: Vec<_> = parts.into_iter().map(|part| part.name + &part.place.unwrap_or_default()).collect();
+    format!("{kind}: {}", parts.join(" < "))
 }
 
-fn hang(trap: &Trap, symbols: &Symbols) -> String {
+/// A call in a signature.
+struct Part {
+    name: String,
+    place: Option<String>,
+}
+
+impl Part {
+    /// Whether `next`, further out, says nothing that this one does not.
+    fn is_again(&self, next: &Self) -> bool {
+        self.name == next.name && (next.place.is_none() || next.place == self.place)
+    }
+}
+
+/// The functions of frames. What was inlined is none: where recursion or fuel ends, it is arbitrary.
+fn names(frames: &[Frame], symbols: &Symbols, lines: bool) -> Vec<String> {
+    // Lines of names that are known are not looked up: that takes long.
+    let lines = lines && frames.iter().any(|frame| !symbols.has_name(frame.function));
+    let calls = symbols.stable_calls(frames, lines).into_iter();
+    calls.filter(|call| call.is_frame).map(|call| call.name).collect()
+}
+
+fn hang(trap: &Trap, symbols: &Symbols, lines: bool) -> String {
+    let mut names = names(&trap.frames, symbols, lines);
     if trap.frames.len() >= Trap::FRAMES_MAX {
         // The outermost frames were not recorded: the loop is deep in a recursion.
-        return recursion("hang", &trap.frames, symbols);
+        return recursion("hang", names);
     }
-    let mut names: Vec<String> =
-        trap.frames.iter().map(|frame| symbols.simple_name(frame.function).into_owned()).collect();
     let is_startup_only = names.iter().all(|name| is_startup(name));
     names.retain(|name| is_startup_only || !is_startup(name));
-    collapse_cycles(&mut names);
+    collapse_cycles(&mut names, |a, b| a == b);
     let outermost = names.split_off(names.len().saturating_sub(HANG_FRAMES_MAX));
     if outermost.is_empty() { "hang".to_owned() } else { format!("hang: {}", outermost.join(" < ")) }
 }
 
-fn recursion(kind: &str, frames: &[Frame], symbols: &Symbols) -> String {
+fn recursion(kind: &str, names: Vec<String>) -> String {
     let mut calls: BTreeMap<String, usize> = BTreeMap::new();
-    for frame in frames {
-        *calls.entry(symbols.simple_name(frame.function).into_owned()).or_default() += 1;
+    for name in names {
+        *calls.entry(name).or_default() += 1;
     }
     let repeats = calls.values().any(|calls| *calls > 1);
     let mut names: Vec<String> =
@@ -92,14 +154,13 @@ fn recursion(kind: &str, frames: &[Frame], symbols: &Symbols) -> String {
     if names.is_empty() { kind.to_owned() } else { format!("{kind}: {}", names.join(", ")) }
 }
 
-/// Drops the frames that every failure of a language has on top, and what a program has put there to be told of its
+/// Drops the calls that every failure of a language has on top, and what a program has put there to be told of its
 /// failures; all of them only if nothing else is there.
-fn without_failure_machinery<'a>(frames: &'a [Frame], symbols: &Symbols) -> &'a [Frame] {
-    let names: Vec<_> = frames.iter().map(|frame| symbols.simple_name(frame.function)).collect();
+fn without_failure_machinery(calls: &[StableCall]) -> &[StableCall] {
     // The outermost: a hook may fail in its turn.
-    let hook = names.iter().rposition(|name| calls_hook(name)).unwrap_or(0);
-    let machinery = hook + names[hook..].iter().take_while(|name| is_failure_machinery(name)).count();
-    if machinery == frames.len() { frames } else { &frames[machinery..] }
+    let hook = calls.iter().rposition(|call| calls_hook(&call.name)).unwrap_or(0);
+    let machinery = hook + calls[hook..].iter().take_while(|call| is_failure_machinery(&call.name)).count();
+    if machinery == calls.len() { calls } else { &calls[machinery..] }
 }
 
 /// Whether a function (by its simplified name) calls what a program has set to be called when it fails: a panic hook, a
@@ -114,13 +175,14 @@ fn calls_hook(name: &str) -> bool {
     NAMES.contains(&name)
 }
 
-/// Replaces each run of a repeated cycle (`a b a b a b`) by one (`a b`), shortest cycles first.
-fn collapse_cycles(names: &mut Vec<String>) {
-    for period in 1..=names.len() / 2 {
+/// Replaces each run of a repeated cycle (`a b a b a b`) by its first (`a b`), shortest cycles first.
+fn collapse_cycles<T>(calls: &mut Vec<T>, is_again: impl Fn(&T, &T) -> bool) {
+    for period in 1..=calls.len() / 2 {
         let mut at = 0;
-        while at + 2 * period <= names.len() {
-            if names[at..at + period] == names[at + period..at + 2 * period] {
-                names.drain(at + period..at + 2 * period);
+        while at + 2 * period <= calls.len() {
+            let (first, second) = calls[at..at + 2 * period].split_at(period);
+            if first.iter().zip(second).all(|(first, second)| is_again(first, second)) {
+                calls.drain(at + period..at + 2 * period);
             } else {
                 at += 1;
             }
@@ -265,7 +327,7 @@ mod tests {
         names.dedup();
         let body = "(func (drop (i64.const 0x7fffffffffffffff)))";
         let module = wat::parse_str(format!("(module {})", body.repeat(names.len()))).unwrap();
-        let symbols = Symbols::new(&module, |index| names.get(index as usize).map(|name| (*name).to_owned()));
+        let symbols = Symbols::new(module.clone(), |index| names.get(index as usize).map(|name| (*name).to_owned()));
         let first_body = module.windows(3).position(|bytes| bytes == [14, 0, 0x42]).unwrap_or(0) as u32 + 1;
         let frames = stack
             .iter()
@@ -274,7 +336,9 @@ mod tests {
                 Frame { function, offset: first_body + function * 15 + 5 }
             })
             .collect();
-        signature(outcome, &Trap { kind, class: None, frames }, &symbols)
+        let signature = signature(outcome, &Trap { kind, class: None, frames }, &symbols);
+        assert_eq!(signature.lineless, None, "there is no debug information");
+        signature.name
     }
 
     fn crash(stack: &[&str]) -> String {
@@ -285,14 +349,14 @@ mod tests {
     fn a_crash_is_named_by_its_top_four_frames() {
         assert_eq!(
             crash(&["parse_value", "parse_array", "parse", "LLVMFuzzerTestOneInput", "_start"]),
-            "unreachable: parse_value+0x5 < parse_array < parse < LLVMFuzzerTestOneInput"
+            "unreachable: parse_value@1 < parse_array < parse < LLVMFuzzerTestOneInput"
         );
         assert_eq!(crash(&[]), "unreachable");
     }
 
     #[test]
     fn how_a_program_fails_is_not_part_of_why() {
-        assert_eq!(crash(&["abort", "__assert_fail", "check", "main"]), "unreachable: check+0x5 < main");
+        assert_eq!(crash(&["abort", "__assert_fail", "check", "main"]), "unreachable: check@1 < main");
         assert_eq!(
             crash(&[
                 "__rust_start_panic",
@@ -302,13 +366,13 @@ mod tests {
                 "core::option::expect_failed::h0123456789abcdef",
                 "json::value::h0123456789abcdef",
             ]),
-            "unreachable: json::value+0x5"
+            "unreachable: json::value@1"
         );
         assert_eq!(
             crash(&["__cxa_throw", "std::__2::__throw_length_error[abi:v15000](char const*)", "load(int)", "main"]),
-            "unreachable: load+0x5 < main"
+            "unreachable: load@1 < main"
         );
-        assert_eq!(crash(&["runtime.fatalpanic", "runtime.gopanic", "main.parse"]), "unreachable: main.parse+0x5");
+        assert_eq!(crash(&["runtime.fatalpanic", "runtime.gopanic", "main.parse"]), "unreachable: main.parse@1");
     }
 
     #[test]
@@ -318,26 +382,26 @@ mod tests {
             crash(&[hook, &dispatch, &[place, "main"]].concat())
         };
         let hook = ["libfuzzer_sys::initialize::{closure#0}", "alloc::boxed::Box<F>::call"];
-        assert_eq!(panic(&hook, "json::value"), "unreachable: json::value+0x5 < main");
-        assert_eq!(panic(&hook, "json::list"), "unreachable: json::list+0x5 < main");
-        assert_eq!(crash(&["on_terminate()", "std::__terminate(void (*)())", "load(int)"]), "unreachable: load+0x5");
+        assert_eq!(panic(&hook, "json::value"), "unreachable: json::value@1 < main");
+        assert_eq!(panic(&hook, "json::list"), "unreachable: json::list@1 < main");
+        assert_eq!(crash(&["on_terminate()", "std::__terminate(void (*)())", "load(int)"]), "unreachable: load@1");
         // A hook that panics.
         let nested = [&["core::panicking::panic_fmt", "my_hook"][..], &hook].concat();
-        assert_eq!(panic(&nested, "json::value"), "unreachable: json::value+0x5 < main");
+        assert_eq!(panic(&nested, "json::value"), "unreachable: json::value@1 < main");
     }
 
     #[test]
     fn machinery_is_dropped_from_the_top_only_and_never_entirely() {
-        assert_eq!(crash(&["free", "raise", "main"]), "unreachable: free+0x5 < raise < main");
-        assert_eq!(crash(&["abort", "raise"]), "unreachable: abort+0x5 < raise");
+        assert_eq!(crash(&["free", "raise", "main"]), "unreachable: free@1 < raise@1 < main");
+        assert_eq!(crash(&["abort", "raise"]), "unreachable: abort@1 < raise@1");
     }
 
     #[test]
     fn the_depth_of_a_recursion_does_not_matter() {
         let once = crash(&["leaf", "value", "array", "value", "array", "main"]);
-        assert_eq!(once, "unreachable: leaf+0x5 < value < array < main");
+        assert_eq!(once, "unreachable: leaf@1 < value < array < main");
         assert_eq!(once, crash(&["leaf", "value", "array", "value", "array", "value", "array", "main"]));
-        assert_eq!(crash(&["a", "a", "a", "b"]), "unreachable: a+0x5 < b");
+        assert_eq!(crash(&["a", "a", "a", "b"]), "unreachable: a@1 < b");
     }
 
     #[test]
@@ -369,6 +433,71 @@ mod tests {
 
     #[test]
     fn out_of_memory_is_its_own_kind() {
-        assert_eq!(sign("oom", TrapKind::Unreachable, &["abort", "grow", "main"]), "oom: grow+0x5 < main");
+        assert_eq!(sign("oom", TrapKind::Unreachable, &["abort", "grow", "main"]), "oom: grow@1 < main");
+    }
+
+    /// The same, where debug information says more: `digit` and `number` are inlined in `parse_value`.
+    #[test]
+    fn lines_count_from_the_functions_own_and_inlined_calls_are_calls() {
+        const LINES: &[u8] = include_bytes!("../../tests/data/lines.wasm");
+        let names = ["parse_value", "parse_array", "LLVMFuzzerTestOneInput"];
+        let symbols = Symbols::new(LINES, |index| names.get(index as usize).map(|name| (*name).to_owned()));
+        let frames = [(0, 0xc8), (1, 0xd0), (2, 0xed)].map(|(function, offset)| Frame { function, offset }).to_vec();
+        let sign =
+            |kind, outcome: &str| signature(outcome, &Trap { kind, class: None, frames: frames.clone() }, &symbols);
+        let crash = sign(TrapKind::MemoryOutOfBounds, "crash");
+        assert_eq!(crash.name, "memory-out-of-bounds: digit:+2 < number < parse_value < parse_array");
+        let plain = "memory-out-of-bounds: parse_value@59 < parse_array < LLVMFuzzerTestOneInput";
+        assert_eq!(crash.lineless.as_deref(), Some(plain));
+        let hang = sign(TrapKind::OutOfFuel, "hang");
+        assert_eq!(hang.name, "hang: parse_value < parse_array < LLVMFuzzerTestOneInput");
+        assert_eq!(hang.lineless, None);
+
+        let plain = Signature { name: plain.to_owned(), lineless: None };
+        assert!(crash.is_same(&plain) && plain.is_same(&crash));
+        let other = Signature { name: "other".to_owned(), ..crash.clone() };
+        assert!(!crash.is_same(&other), "lines say more");
+        assert!(
+            !crash.is_same(&Signature { name: crash.name.clone(), lineless: None }),
+            "it is no name of a build without lines"
+        );
+    }
+
+    #[test]
+    fn calls_of_libraries_have_the_place_that_they_were_called_from() {
+        let unwrap = "core::option::Option<T>::unwrap";
+        assert_eq!(
+            crash(&["core::option::unwrap_failed", unwrap, "value", "main"]),
+            "unreachable: core::option::Option::unwrap@1 < value@1 < main"
+        );
+        assert_eq!(crash(&["memcpy", "free"]), "unreachable: memcpy@1 < free", "all of them are");
+    }
+
+    /// A module of functions without names; those that are called are the last two.
+    fn nameless(before: &str) -> Symbols {
+        let module = wat::parse_str(format!(
+            "(module (memory 1) {before}
+                (func $first (result i32) (i32.load (i32.const 8)))
+                (func (result i32) (i32.load (i32.const 8)))
+                (func (param i32) (result i32) (i32.add (call $first) (i32.load (local.get 0)))))"
+        ));
+        let module = fuzzbox_instrument::strip_custom_sections(&module.unwrap()).unwrap();
+        Symbols::new(module, |_| None)
+    }
+
+    #[test]
+    fn functions_without_names_are_told_by_their_code() {
+        /// What a failure in the last three functions is called, in the one place where each loads something.
+        fn sign(symbols: &Symbols, first: u32) -> Vec<String> {
+            let loads = symbols.module().windows(3).enumerate().filter(|(_, bytes)| *bytes == [0x28, 2, 0]);
+            let offsets: Vec<_> = loads.map(|(offset, _)| offset as u32).collect();
+            let frames = (first..).zip(offsets).map(|(function, offset)| Frame { function, offset });
+            let trap = |frame| Trap { kind: TrapKind::MemoryOutOfBounds, class: None, frames: vec![frame] };
+            frames.map(|frame| signature("crash", &trap(frame), symbols).name).collect()
+        }
+        let (old, new) = (sign(&nameless(""), 0), sign(&nameless("(func (param i64))"), 1));
+        assert_eq!((old.len(), &old), (3, &new), "a function in front changes nothing");
+        assert!(old.iter().all(|name| name.starts_with("memory-out-of-bounds: func[")), "{old:?}");
+        assert!(old[0].ends_with("]@1") && old[1] == old[0].replace(']', ".1]") && old[2].ends_with("]@2"), "{old:?}");
     }
 }

@@ -5,7 +5,7 @@
 //!     Fuzzing json by LLVMFuzzerTestOneInput(ptr, len)
 //!             2,401 edges, 5 first inputs, seed 1, 2 jobs
 //!       Crash 3f2a91ab parse_value at src/json.c:57:9
-//!             unreachable: parse_value+0x1c < parse_array < LLVMFuzzerTestOneInput
+//!             unreachable: parse_value:+14 < parse_array < LLVMFuzzerTestOneInput
 //!             input "[[[[" (4 bytes)
 //!             fuzzbox repro 3f2a91ab
 //!     Running json: 1.20 M executions, 43.1 k/s, 27.9 s                         <- live

@@ -9,7 +9,7 @@ use super::dir::Kind;
 use super::scratch::{Durability, Scratch};
 use super::target::target_path;
 use super::{FindingId, INPUT_BYTES_MAX, InputId, ModuleId, ObjectId, Store, StoreError, seal};
-use crate::report::{Headline, ResolvedFrame, Said};
+use crate::report::{Headline, ResolvedFrame, Said, Signature};
 use crate::stream::{Taste, decode, shortlex};
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
@@ -41,6 +41,9 @@ pub struct FindingRecord {
     pub kind: String,
     /// Trap kind and normalised frames: equal for the same bug.
     pub signature: String,
+    /// The signature without debug information, if that is another one: what a build calls the bug that has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lineless: Option<String>,
     /// The guest's calls, innermost first.
     pub frames: Vec<ResolvedFrame>,
     /// The settings that can change the outcome, in the form of whoever ran it.
@@ -96,6 +99,17 @@ pub struct Former {
 impl FindingRecord {
     /// The version that is written, and the latest that is read.
     pub const VERSION: u64 = 1;
+
+    /// What the failure is called.
+    pub fn signature(&self) -> Signature {
+        Signature { name: self.signature.clone(), lineless: self.lineless.clone() }
+    }
+
+    /// The same record of a failure that is called `signature`.
+    #[must_use]
+    pub fn renamed(self, signature: Signature) -> Self {
+        Self { signature: signature.name, lineless: signature.lineless, ..self }
+    }
 }
 
 impl Store {
@@ -132,6 +146,12 @@ impl Store {
         };
         // Its outcome may have been judged differently before.
         let same = self.finding(&kept.target, kept.id).ok();
+        // Who knew the lines told more.
+        let signature =
+            rivals.iter().map(|rival| &rival.record).chain([finding]).find(|record| record.lineless.is_some());
+        if let (None, Some(known)) = (&kept.lineless, signature) {
+            kept = kept.renamed(known.signature());
+        }
         kept.former = former(&kept, rivals.iter().map(|rival| &rival.record).chain(&same));
         // What is stored already is written again only if another leads to it from now on.
         if stored(&kept.id).is_none_or(|rival| rival.record != kept) {
@@ -238,8 +258,12 @@ impl Store {
     /// Stored findings of the same bug.
     fn rivals(&self, finding: &FindingRecord) -> Result<Vec<Rival>> {
         let (stored, _) = self.scan_findings(&finding.target)?;
-        let same =
-            stored.into_iter().filter(|other| other.module == finding.module && other.signature == finding.signature);
+        let signature = finding.signature();
+        // One of the same id was called something else before.
+        let is_same = |other: &FindingRecord| {
+            other.id == finding.id || other.module == finding.module && other.signature().is_same(&signature)
+        };
+        let same = stored.into_iter().filter(is_same);
         Ok(same.map(|record| Rival { input: self.finding_input(&record).ok(), record }).collect())
     }
 

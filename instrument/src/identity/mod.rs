@@ -114,6 +114,13 @@ impl Identity {
         &self.functions
     }
 
+    /// What a function is whatever anybody calls it, and how many of that come before it. The same in a module that has lost its names.
+    pub fn nameless(&self, function: u32) -> Option<(Fingerprint, usize)> {
+        let index = function as usize;
+        let fingerprint = *self.bare.get(index)?;
+        Some((fingerprint, self.bare[..index].iter().filter(|other| **other == fingerprint).count()))
+    }
+
     /// An edge's name across builds, by its number in [`EdgeMap::edges`](crate::EdgeMap::edges).
     pub fn edge_key(&self, edge: u32) -> Option<EdgeKey> {
         let function = self.functions.get(*self.edge_functions.get(edge as usize)? as usize)?;

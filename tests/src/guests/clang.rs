@@ -27,6 +27,25 @@ pub fn clang() -> Result<&'static str> {
     provide().map(|()| CLANG)
 }
 
+/// A compiler for modules whose exact code does not matter: the newest that is installed, or else the usual one.
+///
+/// # Errors
+///
+/// If there is none and it can't be installed.
+pub fn any_clang() -> Result<&'static str> {
+    let compiles = |clang: &&&str| {
+        let question = |question| Command::new(clang).args(TARGET).arg(question).output();
+        let is_there = |path: &str| Path::new(path.trim()).is_absolute() && Path::new(path.trim()).is_file();
+        ["-print-file-name=libc.a", RUNTIME.1]
+            .into_iter()
+            .all(|text| question(text).is_ok_and(|answer| is_there(&String::from_utf8_lossy(&answer.stdout))))
+    };
+    match [CLANG, "clang-19", "clang-14"].iter().filter(|name| tool::exists(name)).find(compiles) {
+        Some(clang) => Ok(clang),
+        None => clang(),
+    }
+}
+
 /// Makes sure that the libraries of C++ are there, beside what C needs.
 ///
 /// # Errors

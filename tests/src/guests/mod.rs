@@ -25,7 +25,7 @@ pub(crate) mod tool;
 pub(crate) mod wheel;
 
 pub(crate) use clang::missing;
-pub use clang::{PACKAGES, clang, cxx};
+pub use clang::{PACKAGES, any_clang, clang, cxx};
 pub(crate) use crashes::is_crash_in_rust;
 pub use crashes::{CRASHES, crashing_input};
 pub use languages::{Toolchain, toolchain};

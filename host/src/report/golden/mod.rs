@@ -26,7 +26,7 @@ fn crash() -> Finding {
         target: "json".to_owned(),
         id: FindingId::of(b"crash"),
         kind: "crash".to_owned(),
-        signature: "unreachable: parse_value+0x1c < parse_array < LLVMFuzzerTestOneInput".to_owned(),
+        signature: "unreachable: parse_value:+14 < parse_array < LLVMFuzzerTestOneInput".to_owned(),
         input: InputId::of(input),
         input_bytes: input.len() as u64,
         frames: vec![

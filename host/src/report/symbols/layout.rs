@@ -104,6 +104,12 @@ impl Code {
         self.bodies.get(function.checked_sub(self.imported)? as usize)
     }
 
+    /// Where the body begins that ends at an offset.
+    pub(super) fn body_until(&self, end: u32) -> Option<u32> {
+        let at = self.bodies.binary_search_by_key(&end, |body| body.end).ok()?;
+        Some(self.bodies[at].start)
+    }
+
     /// The offsets that speak of the function whose code is at `offset`: its body with the length before it. `None` if
     /// no function's code is there.
     pub(super) fn function_at(&self, offset: u32) -> Option<Range<u32>> {

@@ -22,25 +22,31 @@ mod layout;
 mod names;
 mod path;
 mod source_map;
+mod stable;
 
 pub use debug_info::{DebugInfo, Fit, Pointer, pointers};
 pub use names::{demangle, simplify};
+pub(super) use stable::StableCall;
 
 use crate::report::ResolvedFrame;
 use crate::sandbox::Frame;
 use debug_info::Lines;
 use dwarf::Dwarf;
 use fuzzbox_instrument::Addresses;
+use fuzzbox_instrument::identity::Identity;
 use layout::{Code, Layout};
 use source_map::SourceMap;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 /// Looks up names and source lines of one module. Cheap to make: DWARF is read when the first line is asked for.
 pub struct Symbols {
+    module: Arc<[u8]>,
     functions: Vec<FunctionName>,
+    /// Who the functions are, made when one without a name is asked for; `None` if that can't be told.
+    identity: OnceLock<Option<Identity>>,
     code: Code,
     lines: Lines,
     /// Where the code of a linked component is from.
@@ -59,6 +65,19 @@ struct Place {
     file: Option<String>,
     line: Option<u32>,
     column: Option<u32>,
+    /// The line is the instruction's own, and not made up from its function's.
+    exact: bool,
+    /// In how many lines below the function's first one it is, if it is in the same file.
+    below: Option<i64>,
+}
+
+impl Place {
+    /// The place, now that it is known where its function begins.
+    fn begun_at(self, line: Option<u32>, file: Option<&str>) -> Self {
+        let is_near = self.exact && self.file.as_deref() == file;
+        let below = self.line.zip(line).filter(|_| is_near).map(|(line, first)| i64::from(line) - i64::from(first));
+        Self { below, ..self }
+    }
 }
 
 /// A place in the source code.
@@ -85,18 +104,24 @@ const PLACES_MAX: usize = 1 << 16;
 const SOURCES_AT_ONCE: usize = 4096;
 
 impl Symbols {
-    /// Reads what is needed from `original_module_bytes`; `names` gives a function's (mangled) name by its index,
+    /// Reads what is needed from the original module; `names` gives a function's (mangled) name by its index,
     /// imports included. A damaged module gives fewer names and lines, never an error: what runs was validated
     /// elsewhere.
-    pub fn new(original_module_bytes: &[u8], names: impl Fn(u32) -> Option<String>) -> Self {
-        let Layout { code, debug_sections, .. } = Layout::read(original_module_bytes);
+    pub fn new(original_module: impl Into<Arc<[u8]>>, names: impl Fn(u32) -> Option<String>) -> Self {
+        let module = original_module.into();
+        let Layout { code, debug_sections, .. } = Layout::read(&module);
         let count = code.imported.saturating_add(code.bodies.len() as u32);
         let functions = (0..count)
             .map(|index| FunctionName { raw: names(index).map(String::into_boxed_str), ..FunctionName::default() })
             .collect();
         let lines = Lines::Dwarf(Box::new(Dwarf::new(&debug_sections)));
-        let linked = Addresses::of(original_module_bytes);
-        Self { functions, code, lines, linked, places: Mutex::default() }
+        let linked = Addresses::of(&module);
+        Self { module, functions, identity: OnceLock::new(), code, lines, linked, places: Mutex::default() }
+    }
+
+    /// The module that they are of.
+    pub fn module(&self) -> &[u8] {
+        &self.module
     }
 
     /// Takes lines from `debug_info` instead of the module itself.
@@ -127,11 +152,6 @@ impl Symbols {
     fn named(&self, function: u32) -> Option<(&FunctionName, &str)> {
         let entry = self.functions.get(function as usize)?;
         entry.raw.as_deref().filter(|raw| !raw.is_empty()).map(|raw| (entry, raw))
-    }
-
-    /// Bytes from the start of the function's body to the frame's instruction; `None` if the offset is not in a body.
-    pub fn offset_in_function(&self, frame: Frame) -> Option<u32> {
-        frame.offset.checked_sub(self.code.body(frame.function)?.start)
     }
 
     /// Where an edge's operator, or any other instruction, stands in the source; where that was inlined, in the inlined
@@ -207,27 +227,57 @@ impl Symbols {
         if offsets.is_empty() {
             return places;
         }
-        let found = match &self.lines {
-            Lines::Dwarf(dwarf) => match &self.linked {
-                None => dwarf.find(&offsets.iter().map(|offset| u64::from(offset - code_start)).collect::<Vec<_>>()),
-                Some(linked) => {
-                    let mut last = 0;
-                    let mut original = |offset: &u32| {
-                        // They ascend, unless the table is damaged.
-                        last = linked.original(offset - code_start).map(u64::from)?.max(last);
-                        Some(last)
-                    };
-                    let addresses: Vec<_> = offsets.iter().map(&mut original).collect();
-                    let mut found = dwarf.find(&addresses.iter().copied().flatten().collect::<Vec<_>>()).into_iter();
-                    addresses.iter().map(|address| address.and_then(|_| found.next()).unwrap_or_default()).collect()
-                }
-            },
+        let mut found = match &self.lines {
+            Lines::Dwarf(dwarf) => self.find_in_dwarf(dwarf, code_start, &offsets),
             // A source map is of one module, and speaks of offsets in its file.
             Lines::Map(_) if self.linked.is_some() => vec![Vec::new(); offsets.len()],
             Lines::Map(map) => self.find_in_map(map, &offsets),
         };
+        if let Lines::Dwarf(dwarf) = &self.lines {
+            self.begin(dwarf, code_start, &offsets, &mut found);
+        }
         places.extend(offsets.into_iter().zip(found));
         places
+    }
+
+    /// What DWARF says about sorted offsets.
+    fn find_in_dwarf(&self, dwarf: &Dwarf, code_start: u32, offsets: &[u32]) -> Vec<Vec<Place>> {
+        let Some(linked) = &self.linked else {
+            return dwarf.find(&offsets.iter().map(|offset| u64::from(offset - code_start)).collect::<Vec<_>>());
+        };
+        let mut last = 0;
+        let mut original = |offset: &u32| {
+            // They ascend, unless the table is damaged.
+            last = linked.original(offset - code_start).map(u64::from)?.max(last);
+            Some(last)
+        };
+        let addresses: Vec<_> = offsets.iter().map(&mut original).collect();
+        let mut found = dwarf.find(&addresses.iter().copied().flatten().collect::<Vec<_>>()).into_iter();
+        addresses.iter().map(|address| address.and_then(|_| found.next()).unwrap_or_default()).collect()
+    }
+
+    /// Where there are but line tables, most functions have no entry that says where they begin: then the line of their first
+    /// instruction is taken for it.
+    fn begin(&self, dwarf: &Dwarf, code_start: u32, offsets: &[u32], found: &mut [Vec<Place>]) {
+        let has_no_begin =
+            |places: &Vec<Place>| places.last().is_some_and(|place| place.exact && place.below.is_none());
+        let starts = offsets.iter().zip(&*found).map(|(offset, places)| {
+            let function = self.code.function_at(*offset).filter(|_| has_no_begin(places))?;
+            self.code.body_until(function.end).filter(|start| *start >= code_start)
+        });
+        let starts: Vec<Option<u32>> = starts.collect();
+        let mut wanted: Vec<u32> = starts.iter().copied().flatten().collect();
+        wanted.dedup();
+        if wanted.is_empty() {
+            return;
+        }
+        let begins = self.find_in_dwarf(dwarf, code_start, &wanted);
+        for (start, places) in starts.iter().zip(found) {
+            let begin = start.and_then(|start| wanted.binary_search(&start).ok()).and_then(|at| begins[at].last());
+            if let (Some(begin), Some(place)) = (begin, places.last_mut()) {
+                *place = std::mem::take(place).begun_at(begin.line, begin.file.as_deref());
+            }
+        }
     }
 
     /// What a source map says about offsets, unless it says it about the function before. Code that a compiler made up
@@ -241,19 +291,19 @@ impl Symbols {
                 function.as_ref()?.contains(&from).then_some(place)
             })
             .collect();
-        let mut lineless: Vec<_> = exact
-            .iter()
-            .zip(&functions)
-            .filter(|(place, _)| place.is_none())
-            .filter_map(|(_, at)| at.clone())
-            .collect();
-        lineless.dedup();
-        let firsts = if lineless.is_empty() { Vec::new() } else { map.find_first(&lineless) };
+        let mut all: Vec<_> = functions.iter().flatten().cloned().collect();
+        all.dedup();
+        let firsts = if all.is_empty() { Vec::new() } else { map.find_first(&all) };
         let first = |function: &Option<Range<u32>>| {
-            let slot = lineless.binary_search_by_key(&function.as_ref()?.start, |function| function.start).ok()?;
-            Some(Place { column: None, ..firsts[slot].clone()? })
+            let slot = all.binary_search_by_key(&function.as_ref()?.start, |function| function.start).ok()?;
+            firsts[slot].clone()
         };
-        exact.into_iter().zip(&functions).map(|(place, at)| place.or_else(|| first(at)).into_iter().collect()).collect()
+        let place = |place: Option<Place>, function| match (place, first(function)) {
+            (Some(place), Some(first)) => Some(place.begun_at(first.line, first.file.as_deref())),
+            (None, Some(first)) => Some(Place { column: None, exact: false, ..first }),
+            (place, None) => place,
+        };
+        exact.into_iter().zip(&functions).map(|(found, at)| place(found, at).into_iter().collect()).collect()
     }
 }
 

@@ -147,6 +147,8 @@ impl SourceMap {
             file: Some(file).filter(|file| !file.is_empty()),
             line,
             column: line.and(number(column)),
+            exact: line.is_some(),
+            below: None,
         })
     }
 

@@ -10,7 +10,7 @@ const CALL_IN_ENTRY: u32 = 0xed;
 const NAMES: [&str; 3] = ["parse_value", "parse_array", "LLVMFuzzerTestOneInput"];
 
 fn symbols(module: &[u8]) -> Symbols {
-    Symbols::new(module, |index| NAMES.get(index as usize).map(|name| (*name).to_owned()))
+    Symbols::new(module.to_vec(), |index| NAMES.get(index as usize).map(|name| (*name).to_owned()))
 }
 
 fn frames() -> [Frame; 3] {
@@ -58,13 +58,20 @@ fn resolved_frames_lead_back_to_what_was_resolved() {
     }
 }
 
+fn stable(symbols: &Symbols, frames: &[Frame], lines: bool) -> Vec<String> {
+    let calls = symbols.stable_calls(frames, lines).into_iter();
+    calls.map(|call| format!("{}{}", call.name, symbols.stable_place(&call))).collect()
+}
+
 #[test]
-fn offsets_count_from_the_functions_start() {
-    let symbols = symbols(LINES);
-    let offsets = frames().map(|frame| symbols.offset_in_function(frame));
-    assert_eq!(offsets, [Some(TRAP - 0x50), Some(CALL_IN_ARRAY - 0xcb), Some(CALL_IN_ENTRY - 0xe6)]);
-    assert_eq!(symbols.offset_in_function(Frame { function: 0, offset: 3 }), None);
-    assert_eq!(symbols.offset_in_function(Frame { function: 99, offset: TRAP }), None);
+fn places_count_from_the_functions_first_line_or_instruction() {
+    let by_lines = stable(&symbols(LINES), &frames(), true);
+    assert_eq!(by_lines, ["digit:+2", "number:+3", "parse_value:+2", "parse_array:+1", "LLVMFuzzerTestOneInput:+1"]);
+    let instructions = ["parse_value@59", "parse_array@2", "LLVMFuzzerTestOneInput@3"];
+    assert_eq!(stable(&symbols(LINES), &frames(), false), instructions);
+    assert_eq!(stable(&symbols(&with_custom_sections(|_, _| None)), &frames(), true), instructions);
+    let odd = [Frame { function: 0, offset: 3 }, Frame { function: 99, offset: TRAP }];
+    assert_eq!(stable(&symbols(LINES), &odd, false), ["parse_value", "func[99]"]);
 }
 
 /// The module with each custom section's data replaced by what `change` gives for it; gone for `None`.
@@ -99,7 +106,7 @@ pub(super) fn leb128(out: &mut Vec<u8>, mut n: usize) {
 #[test]
 fn without_debug_information_there_are_names_and_without_names_indices() {
     let stripped = with_custom_sections(|_, _| None);
-    let unnamed = Symbols::new(&stripped, |_| None);
+    let unnamed = Symbols::new(stripped.clone(), |_| None);
     assert_eq!(places(&unnamed, &frames()), ["func[0]", "func[1]", "func[2]"]);
     assert_eq!(places(&symbols(&stripped), &frames()), NAMES);
 }
@@ -287,6 +294,7 @@ fn oracle(context: &addr2line::Context<gimli::EndianSlice<'_, gimli::LittleEndia
             file: location.and_then(|at| at.file).map(|file| file.trim_start_matches("./").to_owned()),
             line: location.and_then(|at| at.line),
             column: location.and_then(|at| at.column).filter(|column| *column > 0),
+            ..Place::default()
         }));
     }
     places
@@ -308,7 +316,7 @@ fn damaged_tables_of_linked_code_do_no_harm() {
         let content = [&[17], &b"fuzzbox.addresses"[..], table].concat();
         module.extend([0, content.len() as u8]);
         module.extend(content);
-        let symbols = Symbols::new(&module, |_| None);
+        let symbols = Symbols::new(module, |_| None);
         let frames: Vec<_> = (0..LINES.len() as u32).rev().map(|offset| Frame { function: 1, offset }).collect();
         assert_eq!(symbols.sources(&frames).len(), frames.len());
     }

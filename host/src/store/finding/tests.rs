@@ -19,6 +19,7 @@ fn record(signature: &str, input: &[u8]) -> FindingRecord {
         input_bytes: input.len() as u64,
         kind: "crash".into(),
         signature: signature.into(),
+        lineless: None,
         frames: vec![ResolvedFrame {
             function: "parse`\n#\u{1b}[31m".into(),
             index: 3,

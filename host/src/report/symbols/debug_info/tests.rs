@@ -56,14 +56,14 @@ fn dwarf_that_was_split_off_says_what_it_said_in_the_module() {
     let stripped = sections(LINES, is_code, &[]);
     // As emcc leaves it, with all sections, and as objcopy does, without code.
     for companion in [LINES.to_vec(), sections(LINES, |_, name| name.starts_with(".debug"), &[])] {
-        let symbols = Symbols::new(&stripped, |_| None).with_debug_info(DebugInfo::parse(&companion).unwrap());
+        let symbols = Symbols::new(&stripped[..], |_| None).with_debug_info(DebugInfo::parse(&companion).unwrap());
         let frames = everywhere(&stripped);
         assert_eq!(symbols.resolve(&frames), embedded.resolve(&frames));
         let sources = symbols.sources(&frames);
         assert_eq!(sources, embedded.sources(&frames));
         assert_eq!(sources.iter().flatten().count(), 171, "all bytes of three functions");
     }
-    let nothing = Symbols::new(&stripped, |_| None).sources(&everywhere(&stripped));
+    let nothing = Symbols::new(&stripped[..], |_| None).sources(&everywhere(&stripped));
     assert!(nothing.iter().all(Option::is_none));
 }
 
@@ -71,7 +71,7 @@ fn dwarf_that_was_split_off_says_what_it_said_in_the_module() {
 fn code_that_moved_in_the_file_is_found() {
     // Sections before the code, which a tool may put there, move file offsets but no DWARF addresses.
     let moved = [&LINES[..8], b"\0\x05\x04xxxx", &sections(LINES, is_code, &[])[8..]].concat();
-    let symbols = Symbols::new(&moved, |_| None).with_debug_info(DebugInfo::parse(LINES).unwrap());
+    let symbols = Symbols::new(&moved[..], |_| None).with_debug_info(DebugInfo::parse(LINES).unwrap());
     let embedded = Symbols::new(LINES, |_| None);
     let count = (0x40..0xfd)
         .filter(|&offset| {
@@ -255,7 +255,7 @@ fn a_truncated_companion_gives_what_can_be_read() {
     let mut refused = 0;
     for length in (0..LINES.len()).step_by(7) {
         match DebugInfo::parse(&LINES[..length]) {
-            Ok(info) => drop(Symbols::new(&stripped, |_| None).with_debug_info(info).sources(&frames)),
+            Ok(info) => drop(Symbols::new(&stripped[..], |_| None).with_debug_info(info).sources(&frames)),
             Err(_) => refused += 1,
         }
     }

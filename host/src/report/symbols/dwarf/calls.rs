@@ -4,12 +4,16 @@ use super::units::Attributes;
 use super::{INLINED_MAX, ORIGINS_MAX, Place, Reader, Spent, Unit};
 use gimli::{AttributeValue, DebugInfoOffset, LineRow, Range, UnitSectionOffset};
 
+/// A place in a function of which no entry says where it begins: the slot and the number of the place, the function's code, and the file.
+type Undeclared = (usize, usize, Range, u64);
+
 /// An inlined call, or the function around all of them.
 #[derive(Clone)]
 struct Call<'a> {
     depth: isize,
-    /// Where its code begins.
+    /// Where its code begins and ends.
     begin: u64,
+    end: u64,
     attributes: Attributes<'a>,
 }
 
@@ -21,8 +25,8 @@ impl<'a> Reader<'a, '_> {
         let Some(unit) = self.unit(header)? else { return Ok(places) };
         let lines = self.rows(&unit, addresses)?;
         let calls = self.calls(&unit, addresses)?;
-        let has_line = |row: &Option<LineRow>| row.is_some_and(|row| row.line().is_some());
         // See `expand`: functions whose first line may be needed.
+        let has_line = |row: &Option<LineRow>| row.is_some_and(|row| row.line().is_some());
         let mut begins: Vec<u64> = calls
             .iter()
             .zip(&lines)
@@ -30,21 +34,47 @@ impl<'a> Reader<'a, '_> {
             .map(|call| call.begin)
             .collect();
         begins.sort_unstable();
+        let mut undeclared = Vec::new();
         let first_lines = if begins.is_empty() { Vec::new() } else { self.rows(&unit, &begins)? };
         for (slot, calls) in calls.into_iter().enumerate() {
             if lines[slot].is_none() && calls.is_empty() {
                 continue;
             }
             let innermost = self.place_of(&unit, lines[slot])?;
-            let mut expanded = self.expand(&unit, innermost, &calls)?;
+            let file = lines[slot].map(|row| row.file_index());
+            let mut expanded =
+                self.expand(&unit, (innermost, file), &calls, |at| undeclared.push((slot, at.0, at.1, at.2)))?;
             if let (Some(place), [call]) = (expanded.first_mut().filter(|place| place.line.is_none()), &calls[..]) {
                 let first = begins.binary_search(&call.begin).ok().and_then(|at| first_lines[at]);
                 let function = place.function.take();
-                *place = Place { function, column: None, ..self.place_of(&unit, first.or(lines[slot]))? };
+                *place = Place { function, column: None, exact: false, ..self.place_of(&unit, first.or(lines[slot]))? };
             }
             places[slot] = expanded;
         }
+        self.begin(&unit, &undeclared, &mut places)?;
         Ok(places)
+    }
+
+    /// Where there are but line tables, a function begins with the first line of its file that its code is made from.
+    fn begin(&mut self, unit: &Unit<'a>, undeclared: &[Undeclared], places: &mut [Vec<Place>]) -> Result<(), Spent> {
+        if undeclared.is_empty() {
+            return Ok(());
+        }
+        let mut firsts: Vec<Option<u64>> = vec![None; undeclared.len()];
+        self.each_row(unit, |begin, _, row| {
+            for (first, (_, _, range, file)) in firsts.iter_mut().zip(undeclared) {
+                if *file == row.file_index() && range.begin <= begin && begin < range.end {
+                    *first = (*first).into_iter().chain(row.line().map(|line| line.get())).min();
+                }
+            }
+            undeclared.len() as u64
+        })?;
+        for (first, (slot, at, ..)) in firsts.into_iter().zip(undeclared) {
+            let Some(place) = places.get_mut(*slot).and_then(|places| places.get_mut(*at)) else { continue };
+            let first = first.and_then(|first| i64::try_from(first).ok());
+            place.below = place.line.zip(first).map(|(line, first)| i64::from(line) - first);
+        }
+        Ok(())
     }
 
     /// The rows of the line table that hold the sorted addresses.
@@ -68,19 +98,32 @@ impl<'a> Reader<'a, '_> {
             gimli::ColumnType::Column(column) if line.is_some() => u32::try_from(column.get()).ok(),
             _ => None,
         };
-        Ok(Place { function: None, file: self.file(unit, row.file_index())?, line, column })
+        let file = self.file(unit, row.file_index())?;
+        Ok(Place { file, line, column, exact: line.is_some(), ..Place::default() })
     }
 
-    /// Turns the calls at an address, outermost first, into places, innermost first.
-    fn expand(&mut self, unit: &Unit<'a>, innermost: Place, calls: &[Call<'a>]) -> Result<Vec<Place>, Spent> {
+    /// Turns the calls at an address, outermost first, into places, innermost first. Those of functions that are not declared are told to
+    /// `undeclared`: the number of the place, the function's code, and the file.
+    fn expand(
+        &mut self,
+        unit: &Unit<'a>,
+        (innermost, mut file): (Place, Option<u64>),
+        calls: &[Call<'a>],
+        mut undeclared: impl FnMut((usize, Range, u64)),
+    ) -> Result<Vec<Place>, Spent> {
         let mut places = Vec::with_capacity(calls.len().max(1));
         let mut at = innermost;
         for call in calls.iter().rev() {
             // Code that a compiler merged or made up has no line. The function's first line is near and, unlike a
             // neighbour's, not wrong: from its declaration, or where there are but line tables, from its first row.
-            self.declare(unit, call, &mut at)?;
+            let is_declared = self.declare(unit, call, &mut at)?;
+            if let Some(file) = file.filter(|_| !is_declared && at.exact) {
+                undeclared((places.len(), Range { begin: call.begin, end: call.end }, file));
+            }
+            file = call.attributes.call_file;
             places.push(std::mem::take(&mut at));
             at.line = line_number(call.attributes.call_line);
+            at.exact = at.line.is_some();
             at.column = at.line.and(line_number(call.attributes.call_column));
             if let Some(index) = call.attributes.call_file {
                 at.file = self.file(unit, index)?;
@@ -121,13 +164,17 @@ impl<'a> Reader<'a, '_> {
                 continue;
             }
             let Some(attributes) = self.attributes(&mut entries, abbreviation)? else { break };
-            let (mut held, mut first) = (Vec::new(), u64::MAX);
+            let (mut held, mut first, mut last) = (Vec::new(), u64::MAX, 0);
             self.each_range(unit, &attributes, |range| {
-                let slots = if range.begin == 0 { 0..0 } else { within(addresses, range) };
-                if slots.is_empty() {
+                if range.begin == 0 {
                     return 0;
                 }
                 first = first.min(range.begin);
+                last = last.max(range.end);
+                let slots = within(addresses, range);
+                if slots.is_empty() {
+                    return 0;
+                }
                 held.extend(slots);
                 let steps = held.len() as u64;
                 held.sort_unstable();
@@ -147,7 +194,7 @@ impl<'a> Reader<'a, '_> {
             }
             self.budget.pay(held.len() as u64)?;
             for slot in &held {
-                calls[*slot].push(Call { depth, begin: first, attributes: attributes.clone() });
+                calls[*slot].push(Call { depth, begin: first, end: last, attributes: attributes.clone() });
             }
             if is_function {
                 function = Some((depth, held));
@@ -156,23 +203,24 @@ impl<'a> Reader<'a, '_> {
         Ok(calls)
     }
 
-    /// Gives `place` the function's mangled name, and the function's own first line if nothing closer is known. They
-    /// stand at the function's entry or at the declaration that it points to, perhaps in another unit.
-    fn declare(&mut self, unit: &Unit<'a>, call: &Call<'a>, place: &mut Place) -> Result<(), Spent> {
+    /// Gives `place` the function's mangled name, and how far it is below the function's own first line, or that line if nothing
+    /// closer is known. They stand at the function's entry or at the declaration that it points to, perhaps in another unit.
+    ///
+    /// Returns whether they say where the function begins.
+    fn declare(&mut self, unit: &Unit<'a>, call: &Call<'a>, place: &mut Place) -> Result<bool, Spent> {
         let mut attributes = call.attributes.clone();
         let mut other: Option<Unit<'a>> = None;
+        let mut first: Option<(u32, Option<String>)> = None;
         for _ in 0..=ORIGINS_MAX {
             let here = other.as_ref().unwrap_or(unit);
             if place.function.is_none() {
                 place.function = self.own_name(here, &attributes)?;
             }
-            if place.line.is_none() {
-                place.line = line_number(attributes.decl_line);
-                if let Some(index) = place.line.and(attributes.decl_file) {
-                    place.file = self.file(here, index)?;
-                }
+            if let (None, Some(line)) = (&first, line_number(attributes.decl_line)) {
+                let file = attributes.decl_file.map(|index| self.file(here, index)).transpose()?;
+                first = Some((line, file.flatten()));
             }
-            if place.function.is_some() && place.line.is_some() {
+            if place.function.is_some() && first.is_some() {
                 break;
             }
             let origin = match attributes.origin {
@@ -191,7 +239,14 @@ impl<'a> Reader<'a, '_> {
             let Some(found) = self.attributes(&mut entries, abbreviation)? else { break };
             attributes = found;
         }
-        Ok(())
+        let Some((line, file)) = first else { return Ok(false) };
+        if place.line.is_some() {
+            *place = std::mem::take(place).begun_at(Some(line), file.as_deref());
+        } else {
+            place.line = Some(line);
+            place.file = file.or(place.file.take());
+        }
+        Ok(true)
     }
 
     /// The unit that holds the entry at `offset` of `.debug_info`.

@@ -43,7 +43,7 @@ fn map(mappings: &str) -> SourceMap {
 
 fn in_words(found: Option<(u32, Place)>) -> String {
     let Some((from, place)) = found else { return "nothing".to_owned() };
-    let Place { function, file, line, column } = place;
+    let Place { function, file, line, column, .. } = place;
     let number = |number: Option<u32>| number.map_or("?".to_owned(), |number| number.to_string());
     format!("{from}: {} {}:{}:{}", function.unwrap_or_default(), file.unwrap_or_default(), number(line), number(column))
 }
