@@ -7,12 +7,14 @@
 //!
 //! In the module, `memory.size` is the length less the pages that are [hidden](crate::layout::HIDDEN), `memory.grow` is a call of a
 //! function that asks the host, and each bulk operator is preceded by a call of a function that sees whether its operands
-//! lie in the guest's part or in the annex. These functions give the operands back, so that code needs no locals:
+//! lie in the guest's part or in the annex. These functions give the operands back, so that code needs no locals. Where addresses have 32
+//! bits they are called only for what does not end in the guest's part:
 //!
 //! ```wat
 //! memory.size        memory.size           ;; less what is hidden
 //! memory.grow        call $grow            ;; (i32) -> (i32)
-//! memory.copy        call $both            ;; (i32 i32 i32) -> (i32 i32 i32), traps
+//! memory.copy        (end - $to - $length | end - $from - $length) < 0
+//!                    if, call $both, end   ;; (i32 i32 i32) -> (i32 i32 i32), traps
 //!                    memory.copy
 //! ```
 //!
@@ -258,7 +260,7 @@ impl Body<'_, '_> {
     fn grow(&mut self, host: u32) {
         let Annex { memory, table, .. } = self.annex;
         let (delta, old) = (1, 2);
-        let wide = self.annex.is_wide(self.survey);
+        let (wide, shift) = (self.annex.is_wide(self.survey), self.annex.page_log2(self.survey));
         let refuse = |code: &mut Code<'_>| {
             if wide {
                 code.i64_const(-1)
@@ -283,7 +285,7 @@ impl Body<'_, '_> {
         code.annex();
         code.i64_eqz().if_(BlockType::Empty).local_get(0).memory_grow(memory).return_().end();
         code.local_get(delta).i32_const(0).call_indirect(table, host).if_(BlockType::Empty);
-        code.show(delta);
+        code.show(delta, shift);
         code.local_get(old);
         if !wide {
             code.i32_wrap_i64();

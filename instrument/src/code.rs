@@ -124,10 +124,21 @@ impl<'b> Code<'b> {
         self.i32_const(0).i64_load(hidden);
     }
 
-    /// Hides fewer pages, by the number in a local.
-    pub(crate) fn show(&mut self, local: u32) {
+    /// Hides fewer pages, by the number in a local, of so many bytes each, as a power of two.
+    pub(crate) fn show(&mut self, local: u32, page_log2: u32) {
         let hidden = self.cell(layout::HIDDEN.into(), 3);
         self.i32_const(0).i32_const(0).i64_load(hidden).local_get(local).i64_sub().i64_store(hidden);
+        let end = self.cell(layout::GUEST_END.into(), 3);
+        self.i32_const(0).i32_const(0).i64_load(end);
+        self.local_get(local).i64_const(page_log2.into()).i64_shl().i64_add().i64_store(end);
+    }
+
+    /// Puts on the stack, in 64 bits, by how much what begins at one local of 32 bits and is as long as another ends before the end of the
+    /// guest's part.
+    pub(crate) fn room_behind(&mut self, address: u32, length: u32) {
+        let end = self.cell(layout::GUEST_END.into(), 3);
+        self.i32_const(0).i64_load(end);
+        self.local_get(address).i64_extend_i32_u().local_get(length).i64_extend_i32_u().i64_add().i64_sub();
     }
 
     /// Puts on the stack, in 64 bits, where the annex begins.

@@ -98,8 +98,12 @@ pub const HIDDEN: u32 = 56;
 /// [`Options::annex`](crate::Options::annex).
 pub const ANNEX: u32 = 64;
 
+/// How long the guest's part of that memory is, a `u64` in bytes; 0 as long as there is no annex. What ends there or before needs no other
+/// look. The host writes it with the others; growth makes it more.
+pub const GUEST_END: u32 = 72;
+
 /// The cells of the annex.
-pub const ANNEX_CELLS: Range<u32> = HIDDEN..ANNEX + 8;
+pub const ANNEX_CELLS: Range<u32> = HIDDEN..GUEST_END + 8;
 
 /// The most bytes that a trace can take: 1 GiB.
 pub const TRACE_BYTES_MAX: u32 = 1 << 30;

@@ -65,12 +65,13 @@ impl Annex {
             );
         };
         let hidden = (length - region.size()) as u64 / page;
+        let guest_end = region.size() as u64;
         region.announce_annex(start);
         store.data_mut().makes_annex = true;
         let grown = memory.grow(&mut *store, hidden);
         store.data_mut().makes_annex = false;
         grown.map_err(anyhow::Error::from).context("failed to make room for inputs in the guest's memory")?;
-        injected.set_annex(hidden, start as u64);
+        injected.set_annex(hidden, start as u64, guest_end);
         let grow = growth(store, region.clone(), guest_max, page);
         let table = instance.get_table(&mut *store, &place.table_export).context("the rewriter exports its table")?;
         table.set(&mut *store, 0, Ref::Func(Some(grow)))?;

@@ -107,9 +107,9 @@ impl Injected {
         unsafe { self.region.write(layout::CALLS as usize, &[0; 4]) };
     }
 
-    /// Says how many pages of its memory the guest doesn't count, and where the annex begins, in bytes.
-    pub(super) fn set_annex(&self, hidden: u64, start: u64) {
-        for (offset, value) in [(layout::HIDDEN, hidden), (layout::ANNEX, start)] {
+    /// Says how many pages of its memory the guest doesn't count; and in bytes where the annex begins, and how long the guest's part is.
+    pub(super) fn set_annex(&self, hidden: u64, start: u64, guest_end: u64) {
+        for (offset, value) in [(layout::HIDDEN, hidden), (layout::ANNEX, start), (layout::GUEST_END, guest_end)] {
             // SAFETY: no guest runs.
             unsafe { self.region.write(offset as usize, &value.to_le_bytes()) };
         }

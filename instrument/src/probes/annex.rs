@@ -1,6 +1,7 @@
 //! What a guest knows of a memory that is longer than it says: see [`annex`](crate::annex).
 
 use anyhow::Result;
+use wasm_encoder::BlockType;
 use wasmparser::{MemArg, MemArgTarget, Operator, ValType};
 
 use super::low_stores::store;
@@ -31,7 +32,7 @@ impl Probe for Annex {
             _ if self.added.has_small_pages(site.survey) => return self.access(operator, site),
             _ => return Ok(()),
         };
-        self.call(helper, site);
+        self.range(helper, site);
         Ok(())
     }
 
@@ -96,6 +97,38 @@ impl Annex {
         } else {
             code.i32_const(0)
         };
+    }
+
+    /// Looks at the operands of a bulk operator.
+    fn range(&self, helper: Helper, site: &mut Site<'_, '_>) {
+        let locals = match helper {
+            Helper::Range { wide: [false, false, false], first, second } => {
+                let locals = (0..3).map(|number| site.scratch(ValType::I32, number)).collect::<Result<Vec<u32>>>();
+                locals.ok().map(|locals| (locals, first, second))
+            }
+            _ => None,
+        };
+        let Some((locals, first, second)) = locals else { return self.call(helper, site) };
+        let mut code = site.code();
+        for &local in locals.iter().rev() {
+            code.local_set(local);
+        }
+        for (&address, _) in locals.iter().zip([first, second]).filter(|(_, is_looked_at)| *is_looked_at) {
+            code.room_behind(address, locals[2]);
+        }
+        if first && second {
+            code.i64_or();
+        }
+        code.i64_const(0).i64_lt_s().if_(BlockType::Empty);
+        for &local in &locals {
+            code.local_get(local);
+        }
+        self.call(helper, site);
+        let mut code = site.code();
+        code.drop().drop().drop().end();
+        for &local in &locals {
+            code.local_get(local);
+        }
     }
 
     fn call(&self, helper: Helper, site: &mut Site<'_, '_>) {
