@@ -78,6 +78,7 @@ pub(super) fn dependence(probe: &mut Probe<'_, '_>, input: &[u8], goals: &[Obser
         }
     }
     if input.len() < probe.len_max {
+        changed.copy_from_slice(input);
         changed.push(input.last().copied().unwrap_or(LONGER));
         let shown = probe.show(&changed)?;
         found.lengthened(&observe(&shown.trace, |site| found.sites.contains(&site)));

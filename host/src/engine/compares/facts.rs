@@ -41,6 +41,7 @@ struct Site {
     cells: u32,
     failed: [u32; 2],
     solved: u32,
+    skipped: u32,
 }
 
 /// A bit for each outcome that was seen.
@@ -82,7 +83,12 @@ impl Facts {
         let tired = site.failed[level] >= FAILED_MAX[level].saturating_mul(1 + site.solved);
         let crowded = site.cells >= SITE_CELLS_MAX || self.cells.len() >= CELLS_MAX;
         let is_number = matches!(observed.operands, Operands::Numbers { .. });
-        (!tired && !crowded).then_some((is_number, site.outcomes.has(wanted), site.failed[level], Reverse(at)))
+        (!tired && !crowded).then_some((
+            is_number,
+            site.outcomes.has(wanted),
+            site.failed[level] + site.skipped,
+            Reverse(at),
+        ))
     }
 
     /// Notes how a comparison turned out.
@@ -101,9 +107,19 @@ impl Facts {
         let site = self.sites.entry(observed.place.site).or_default();
         if solved {
             site.solved += 1;
-        } else {
-            site.failed[effort as usize] += 1;
+            return;
         }
+        site.failed[effort as usize] += 1;
+        self.tire(observed, effort);
+    }
+
+    /// Notes that nothing in an input changes the operands of a comparison: others at the site come later.
+    pub(super) fn skip(&mut self, observed: &Observed, effort: Effort) {
+        self.sites.entry(observed.place.site).or_default().skipped += 1;
+        self.tire(observed, effort);
+    }
+
+    fn tire(&mut self, observed: &Observed, effort: Effort) {
         for cell in cells(observed) {
             if let Some(cell) = self.cell(cell) {
                 cell.tries[effort as usize] = cell.tries[effort as usize].saturating_add(1);
@@ -117,6 +133,7 @@ impl Facts {
             let own = self.sites.entry(number).or_default();
             own.outcomes.0 |= site.outcomes.0;
             own.solved += site.solved;
+            own.skipped += site.skipped;
             own.failed.iter_mut().zip(site.failed).for_each(|(own, failed)| *own += failed);
         }
         for (key, cell) in other.cells {

@@ -32,8 +32,10 @@ use probe::{End, Probe, Run, Solution, Step};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-/// Goals of an input that are looked at together, at most.
-const GOALS_MAX: usize = 24;
+/// Goals of an input of which it is found out together what they depend on: most depend on nothing.
+const GOALS_MAX: usize = 256;
+/// Of these, so many are tried.
+const TRIED_MAX: usize = 24;
 /// How often a task goes on from an input that reached a goal.
 const CHAIN_MAX: usize = 64;
 /// Lengths of tokens, in bytes.
@@ -195,9 +197,15 @@ impl Explorer<'_, '_, '_> {
             return Ok(());
         }
         let dependences = dependence(&mut self.probe, input, &goals)?;
-        let (mut current, mut is_other) = (input.to_vec(), false);
+        let (mut current, mut is_other, mut tried) = (input.to_vec(), false, 0);
         for (goal, dependence) in goals.into_iter().zip(&dependences) {
             if dependence.is_none() {
+                self.learned.facts.skip(&goal, self.effort);
+                continue;
+            }
+            tried += 1;
+            if tried > TRIED_MAX {
+                self.learned.is_left = true;
                 continue;
             }
             // Another goal may have been reached by now, or gone.

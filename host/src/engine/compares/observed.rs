@@ -124,15 +124,10 @@ impl Operands {
         }
     }
 
-    /// The outcome that is hard to get, if it did not turn out so: equality, or the other side of an order.
+    /// The outcome to be wanted: the other one. Of texts only that they match, which any other text does not.
     pub(super) fn wanted(&self) -> Option<bool> {
-        let outcome = self.outcome();
-        let wanted = match self {
-            Self::Numbers { comparison: Comparison::Eq, .. } | Self::Bytes { .. } => true,
-            Self::Numbers { comparison: Comparison::Ne, .. } => false,
-            Self::Numbers { .. } => !outcome,
-        };
-        (wanted != outcome).then_some(wanted)
+        let wanted = !self.outcome();
+        (wanted || matches!(self, Self::Numbers { .. })).then_some(wanted)
     }
 
     /// Two numbers that stand for what the sides are.
@@ -261,10 +256,12 @@ mod tests {
     }
 
     #[test]
-    fn equality_is_wanted_and_the_other_side_of_an_order() {
+    fn what_is_wanted_is_the_other_outcome_and_that_texts_match() {
         assert_eq!(numbers(Comparison::Eq, Number::I32, 1, 2).wanted(), Some(true));
         assert_eq!(numbers(Comparison::Ne, Number::I32, 1, 2).wanted(), Some(false));
-        assert_eq!(numbers(Comparison::Ne, Number::I32, 2, 2).wanted(), None);
+        assert_eq!(numbers(Comparison::Ne, Number::I32, 2, 2).wanted(), Some(true));
+        let text = |sides: [&[u8]; 2]| Operands::Bytes { matching: Matching::Equal, sides: sides.map(<[u8]>::to_vec) };
+        assert_eq!((text([b"a", b"b"]).wanted(), text([b"a", b"a"]).wanted()), (Some(true), None));
         assert_eq!(numbers(Comparison::LtU, Number::I32, 1, 2).wanted(), Some(false));
     }
 
