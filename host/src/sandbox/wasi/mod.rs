@@ -246,6 +246,8 @@ impl Wasi {
     pub fn snapshot(&mut self) {
         self.base = Base { small: self.small.clone(), stdout_len: self.stdout.len(), stderr_len: self.stderr.len() };
         self.fs.snapshot();
+        // What was done until now is no execution's.
+        self.fs.take_work();
     }
 
     /// Replaces a file's contents for this execution; [`Wasi::reset`] undoes it. `path` is absolute; what is in the way
