@@ -186,6 +186,7 @@ impl Target {
         let mut target = made.context(Unsuited)?;
         target.attempts = self.attempts.clone();
         target.tables = self.tables.clone();
+        target.images_elsewhere = self.images();
         target.restores = self.restores;
         let target = Arc::new(target);
         let same = Executor::new(self)?.state_hash() == Executor::new(&target)?.state_hash();

@@ -76,6 +76,8 @@ impl Target {
         let mut excerpt =
             Self::compile(self.candidate(), (variant, past), (&self.cache, Code::Optimised), Some(functions))?;
         excerpt.attempts = self.attempts.clone();
+        excerpt.tables = self.tables.clone();
+        excerpt.images_elsewhere = self.images();
         let excerpt = Arc::new(excerpt);
         let same = Executor::new(self)?.state_hash() == Executor::new(&excerpt)?.state_hash();
         ensure!(same, "the initialisers leave another state in an excerpt of the module");

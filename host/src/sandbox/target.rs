@@ -95,6 +95,8 @@ pub struct Target {
     /// By memory, and of an annex right after its memory: what it holds when an instance is ready. Instances are equal, so one copy serves
     /// all workers.
     images: Mutex<Vec<Arc<Image>>>,
+    /// Those of another variant: what is equal is had once.
+    pub(super) images_elsewhere: Vec<Arc<Image>>,
     /// What tables hold then, in every variant.
     pub(super) tables: Arc<TableImage>,
 }
@@ -183,6 +185,7 @@ impl Target {
             initialised: OnceLock::new(),
             names: OnceLock::new(),
             images: Mutex::default(),
+            images_elsewhere: Vec::new(),
             tables: Arc::default(),
         })
     }
@@ -300,11 +303,17 @@ impl Target {
         self.rewritten.counters.len() as usize
     }
 
+    /// The images that were made so far.
+    pub(super) fn images(&self) -> Vec<Arc<Image>> {
+        self.images.lock().expect("no panic while held").clone()
+    }
+
     /// Image number `index`, of a memory or an annex whose bytes in a new instance are `bytes`.
     pub(super) fn image(&self, index: usize, bytes: &[u8]) -> std::io::Result<Arc<Image>> {
         let mut images = self.images.lock().expect("no panic while held");
         if index == images.len() {
-            images.push(Arc::new(Image::of(bytes)?));
+            let equal = self.images_elsewhere.get(index).filter(|image| *image.bytes() == *bytes);
+            images.push(equal.map_or_else(|| Image::of(bytes).map(Arc::new), |image| Ok(image.clone()))?);
         }
         let image = images[index].clone();
         debug_assert!(*image.bytes() == *bytes, "two instances of a module differ before they are given input");
