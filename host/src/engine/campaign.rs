@@ -392,10 +392,13 @@ impl Campaign {
 
     /// The next round's: `execs` mutants, and what else may be executed.
     fn tasks(&self, execs: u64, execs_max: u64) -> Tasks<'_> {
+        let left = execs_max - execs;
+        let trim_execs = (left / (self.untrimmed.len() as u64).max(1)).min(TRIM_EXECS_MAX);
+        let left = left - trim_execs * self.untrimmed.len() as u64;
         Tasks {
             untrimmed: &self.untrimmed,
-            trim_execs: ((execs_max - execs) / (self.untrimmed.len() as u64).max(1)).min(TRIM_EXECS_MAX),
-            comparing: if self.variants.traced.is_some() { self.comparing() } else { Vec::new() },
+            trim_execs,
+            comparing: if self.variants.traced.is_some() { self.comparing(left) } else { Vec::new() },
             facts: self.compares.facts(),
             mutating: Mutating::plan(execs, (self.seed, self.totals.rounds), &self.corpus),
             corpus: &self.corpus,

@@ -58,9 +58,9 @@ impl Campaign {
         Ok(true)
     }
 
-    /// Testcases whose comparisons the next round looks at.
-    pub(super) fn comparing(&self) -> Vec<Comparing> {
-        self.compares.plan(self.fuel(), self.fuel_mean())
+    /// Testcases whose comparisons the next round looks at, in at most `execs_max` executions.
+    pub(super) fn comparing(&self, execs_max: u64) -> Vec<Comparing> {
+        self.compares.plan(self.fuel(), self.fuel_mean(), execs_max)
     }
 
     /// Takes what the tasks of a round learned.

@@ -90,6 +90,8 @@ pub(super) struct Comparing {
     has_edges: bool,
     /// Fuel that may be spent.
     pub(super) fuel: u64,
+    /// Executions that may be made.
+    pub(super) execs: u64,
 }
 
 /// What a task learned.
@@ -123,14 +125,17 @@ impl Compares {
     }
 
     /// What the next round looks at.
-    pub(super) fn plan(&self, fuel: u64, fuel_mean: u64) -> Vec<Comparing> {
+    pub(super) fn plan(&self, fuel: u64, fuel_mean: u64, execs_max: u64) -> Vec<Comparing> {
         let left = self.budget.left(fuel);
         let least = (fuel_mean + EXECUTION_FUEL) * TASK_EXECS_MIN;
         let count = self.queue.len().min(TASKS_MAX).min(usize::try_from(left / least).unwrap_or(TASKS_MAX));
         // What the next rounds find has its part.
         let each = left / (count as u64).max(TASKS_MAX as u64 / 2);
-        let tasks = self.queue.iter().take(count);
-        tasks.map(|&(effort, rest, Reverse(index))| Comparing { index, effort, has_edges: !rest, fuel: each }).collect()
+        let execs = (execs_max / (count as u64).max(1)).min(TASK_EXECS_MAX);
+        let tasks = self.queue.iter().take(if execs == 0 { 0 } else { count });
+        tasks
+            .map(|&(effort, rest, Reverse(index))| Comparing { index, effort, has_edges: !rest, fuel: each, execs })
+            .collect()
     }
 
     /// What tasks have to know.

@@ -1,7 +1,7 @@
 //! Executes where it is recorded what is compared.
 
 use super::{Variants, Worker};
-use crate::engine::compares::{Comparing, EXECUTION_FUEL, Facts, Shown, TASK_EXECS_MAX, explore};
+use crate::engine::compares::{Comparing, EXECUTION_FUEL, Facts, Shown, explore};
 use crate::engine::report::{Known, Report};
 use crate::engine::suspects::Origin;
 use crate::sandbox::{Executor, Outcome};
@@ -27,7 +27,7 @@ impl Worker {
         executor.set_fuel_max(known.fuel_max);
         let (mut spent, mut execs) = (0_u64, 0);
         let run = &mut |input: &[u8]| {
-            if spent >= task.fuel || execs >= TASK_EXECS_MAX {
+            if spent >= task.fuel || execs >= task.execs {
                 return Ok(None);
             }
             execs += 1;
