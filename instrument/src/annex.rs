@@ -75,9 +75,10 @@ static TRIPLES: [[ValType; 3]; 8] = [
 impl Annex {
     /// `None` if there is to be none, or can't be: memories that are shared have none.
     pub(crate) fn new(survey: &Survey<'_>, options: &Options, table: u32, first: u32) -> Option<Annex> {
-        let memory = options.annex?;
-        let ty = survey.memory_types.get(memory as usize)?;
-        (!ty.shared).then_some(Annex { memory, table, first })
+        let annex = Annex { memory: options.annex?, table, first };
+        survey.memory_types.get(annex.memory as usize)?;
+        let mut ours = (0..).zip(&survey.memory_types).filter(|&(memory, _)| annex.is(survey, memory));
+        ours.all(|(_, ty)| !ty.shared).then_some(annex)
     }
 
     /// Whether a memory is this one: two imports of the same name are the same.
