@@ -210,10 +210,11 @@ fn bulk_operators_take_fuel_for_their_length() {
     let mut run = Run::golden("bulk");
     run.set_fuel(100_000);
     run.call_i32("fill", 65_536);
-    assert_eq!(run.fuel(), 100_000 - 5 - 65_536 / 8);
+    // A bulk operator itself costs 16.
+    assert_eq!(run.fuel(), 100_000 - 4 - 16 - 65_536 / 8);
     run.set_fuel(100_000);
     run.call("copy", &[Val::I64(65_000)]).unwrap();
-    assert_eq!(run.fuel(), 100_000 - 5 - 65_000 / 8);
+    assert_eq!(run.fuel(), 100_000 - 4 - 16 - 65_000 / 8);
     // A length that traps takes as much, and can't make the fuel wrap.
     run.call("copy", &[Val::I64(-1)]).unwrap_err();
     assert!(run.fuel() < 0);
@@ -266,7 +267,7 @@ fn a_start_function_runs_on_the_fuel_it_is_given() {
     let error = Instance::new(&mut Store::new(&engine, ()), &module, &[]).unwrap_err();
     assert_eq!(error.downcast_ref::<Trap>(), Some(&Trap::UnreachableCodeReached));
     let mut run = Run::golden("start");
-    assert_eq!(run.fuel(), Options::default().fuel.unwrap() - 5);
+    assert_eq!(run.fuel(), Options::default().fuel.unwrap() - 4 - 16);
     let own = run.instance.get_memory(&mut run.store, &run.new.state.memories[0]).unwrap();
     assert_eq!(&own.data(&run.store)[..12], b"def\0\0\0\0\0abc\0");
 }
