@@ -13,6 +13,9 @@ use fuzzbox_instrument::{Instrumented, Options, instrument};
 use rewriter::{Random, describe_all, engine};
 use wasmtime::*;
 
+/// What a function is called with, one call after the other.
+type Arguments = Box<dyn FnMut(&FuncType) -> Vec<Vec<Val>>>;
+
 /// Engines: one that keeps to the rule, and two that don't.
 struct Engines {
     rule: Engine,
@@ -104,7 +107,7 @@ fn compare(
     engines: &Engines,
     wasm: &[u8],
     variants: &[(&str, Options)],
-    arguments: &dyn Fn() -> Box<dyn FnMut(&FuncType) -> Vec<Vec<Val>>>,
+    arguments: &dyn Fn() -> Arguments,
     what: &str,
 ) -> Ran {
     let expected = run(&engines.rule, wasm, None, &mut arguments());
@@ -131,7 +134,7 @@ fn programs_full_of_nans_do_the_same() {
     let (mut returned, mut different) = (0, 0);
     for seed in first..first + programs {
         let wasm = wat::parse_str(programs::program(&mut Random(seed))).unwrap();
-        let arguments = || -> Box<dyn FnMut(&FuncType) -> Vec<Vec<Val>>> {
+        let arguments = || -> Arguments {
             let mut random = Random(!seed);
             Box::new(move |ty| {
                 (0..3).map(|_| ty.params().map(|ty| operators::value(&ty, random.next())).collect()).collect()

@@ -156,7 +156,7 @@ fn check(fuzzbox: &Fuzzbox, original: &Original, number: u64, random: &mut Rando
     ];
     let all = std::env::var_os("FUZZBOX_MUTANTS_VERBS").is_some_and(|value| value == "all");
     for (index, verb) in verbs.iter().enumerate() {
-        if all || index == 0 || (index as u64 + number) % 3 == 0 {
+        if all || index == 0 || (index as u64 + number).is_multiple_of(3) {
             tally.check(fuzzbox.command(verb), &format!("{} on store {number}", verb.join(" ")));
         }
     }

@@ -55,7 +55,7 @@ struct Trial {
 
 fn try_out(form: Form, seed: u64) -> Result<()> {
     let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-    (0..4).for_each(|_| drop(random.below(2)));
+    (0..4).for_each(|_| _ = random.below(2));
     let guest = Guest::new(form, &mut random);
     let fuzzbox = Fuzzbox::new();
     guest.build(&fuzzbox)?;

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 /// Assembles a build of the guest.
 pub(super) fn module(guest: &Guest, build: Build) -> Result<Vec<u8>> {
-    Ok(fuzzbox_instrument::strip_custom_sections(&wat::parse_str(text(guest, build))?)?)
+    fuzzbox_instrument::strip_custom_sections(&wat::parse_str(text(guest, build))?)
 }
 
 fn text(guest: &Guest, build: Build) -> String {

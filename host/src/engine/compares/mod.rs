@@ -255,7 +255,7 @@ impl Explorer<'_, '_, '_> {
         };
         let mut goals: Vec<_> =
             observed.iter().enumerate().filter_map(|(at, observed)| Some((rank(at, observed)?, observed))).collect();
-        goals.sort_by(|(a, _), (b, _)| a.cmp(b));
+        goals.sort_by_key(|&(rank, _)| rank);
         goals.into_iter().take(GOALS_MAX).map(|(_, goal)| goal.clone()).collect()
     }
 
