@@ -41,14 +41,16 @@ const CHAIN_MAX: usize = 64;
 /// Lengths of tokens, in bytes.
 const TOKEN_BYTES: std::ops::RangeInclusive<usize> = 3..=32;
 
-/// Fuel that one execution in the traced variant takes beside its own: to restore, to read what was recorded.
-pub(super) const EXECUTION_FUEL: u64 = 10_000;
+/// Fuel that one execution in the traced variant takes beside its own: to restore, and to judge all of what it did.
+pub(super) const EXECUTION_FUEL: u64 = 32_000;
+/// Fuel that each thing takes that it recorded: to write it, read it, and look what it is good for.
+pub(super) const RECORD_FUEL: u64 = 128;
 /// An execution in the traced variant takes so many times as long as fuel says.
 pub(super) const SLOWNESS: u64 = 4;
 /// One part in so many of all fuel is for this.
 const SHARE: u64 = 12;
-/// Fuel that may be spent beside, so that short campaigns see something: well below a second.
-const FREE_FUEL: u64 = 1 << 30;
+/// Fuel that may be spent beside, once, so that short campaigns see something: about two seconds.
+const FREE_FUEL: u64 = 3 << 30;
 /// Executions of a task, at most.
 pub(super) const TASK_EXECS_MAX: u64 = 8192;
 /// Testcases that a round looks at.

@@ -1,7 +1,7 @@
 //! Executes where it is recorded what is compared.
 
 use super::{Variants, Worker};
-use crate::engine::compares::{Comparing, EXECUTION_FUEL, Facts, Shown, explore};
+use crate::engine::compares::{Comparing, EXECUTION_FUEL, Facts, RECORD_FUEL, Shown, explore};
 use crate::engine::report::{Known, Report};
 use crate::engine::suspects::Origin;
 use crate::sandbox::{Executor, Outcome};
@@ -34,8 +34,8 @@ impl Worker {
             let outcome = life.run(executor, input, &Rule::default())?;
             report.counts(input, &variants.metered);
             let observation = executor.observation();
-            spent += observation.fuel() + EXECUTION_FUEL;
             let trace = observation.trace();
+            spent += observation.fuel() + EXECUTION_FUEL + RECORD_FUEL * trace.records.len() as u64;
             let ended_well = matches!(outcome, Outcome::Ok | Outcome::Rejected);
             let testcases = report.testcases.len();
             report.decided(executor, input, (outcome, None), known);
