@@ -57,17 +57,6 @@ impl<'b> Code<'b> {
         self.block(BlockType::FunctionType(TO_BE_FILLED_IN));
     }
 
-    /// Takes fuel for the length on the stack, `2^shift` to the unit; leaves the length. Whether the fuel is used up is
-    /// seen at the next function entry or loop head.
-    pub(crate) fn spend_length(&mut self, local: u32, wide: bool, shift: u32) {
-        let fuel = self.cell(layout::FUEL.into(), 3);
-        self.local_set(local).i32_const(0).i32_const(0).i64_load(fuel).local_get(local);
-        if !wide {
-            self.i64_extend_i32_u();
-        }
-        self.i64_const(shift.into()).i64_shr_u().i64_sub().i64_store(fuel).local_get(local);
-    }
-
     /// Sets a flag.
     pub(crate) fn flag(&mut self, flag: u32) {
         let flag = self.cell(flag.into(), 0);

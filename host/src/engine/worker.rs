@@ -234,7 +234,8 @@ impl Worker {
         if let Some(old) = old {
             let mut executors = [Some(old.quick), old.metered].into_iter().flatten();
             metered = executors.find(|executor| Arc::ptr_eq(executor.target(), &variants.metered));
-            traced = old.traced.filter(|_| variants.traced.is_some());
+            traced =
+                old.traced.filter(|old| variants.traced.as_ref().is_some_and(|new| Arc::ptr_eq(old.target(), new)));
         }
         let (quick, metered) = match metered {
             Some(executor) if Arc::ptr_eq(&variants.quick, &variants.metered) => (executor, None),

@@ -183,7 +183,12 @@ impl Target {
     /// As for [`Target::in_variant`].
     pub fn in_variant_after(self: &Arc<Self>, variant: Variant, past: &Past) -> Result<Self> {
         let made = Self::compile(self.candidate(), (variant, past), (&self.cache, Code::Optimised), None);
-        let mut target = made.context(Unsuited)?;
+        let target = self.alike(made.context(Unsuited)?)?;
+        Ok(Arc::into_inner(target).expect("the executor is gone"))
+    }
+
+    /// Lets what was compiled of the same module begin as this does, and share what both have.
+    pub(super) fn alike(self: &Arc<Self>, mut target: Self) -> Result<Arc<Self>> {
         target.attempts = self.attempts.clone();
         target.tables = self.tables.clone();
         target.images_elsewhere = self.images();
@@ -191,7 +196,7 @@ impl Target {
         let target = Arc::new(target);
         let same = Executor::new(self)?.state_hash() == Executor::new(&target)?.state_hash();
         ensure!(same, "the initialisers leave another state in another variant of the module");
-        Ok(Arc::into_inner(target).expect("the executor is gone"))
+        Ok(target)
     }
 }
 

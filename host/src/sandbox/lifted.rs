@@ -110,7 +110,7 @@ impl<'a> Lift<'a> {
         if !ty.is_checked {
             return Ok(());
         }
-        self.wasi.looked(VALUE_WORK)?;
+        self.wasi.worked(VALUE_WORK)?;
         match &ty.shape {
             Shape::Plain => Ok(()),
             Shape::Char | Shape::Handle => self.number(ty, self.load(at, 4)),
@@ -129,7 +129,7 @@ impl<'a> Lift<'a> {
 
     fn string(&mut self, at: u32, len: u32) -> wasmtime::Result<()> {
         self.check_place(at, len.into(), 1)?;
-        self.wasi.looked(len.into())?;
+        self.wasi.worked(len.into())?;
         let bytes = self.bytes(at as usize, len as usize);
         Ok(std::str::from_utf8(&bytes).map(drop).map_err(|_| BadResult::NoText)?)
     }

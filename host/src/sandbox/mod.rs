@@ -84,6 +84,7 @@ pub use past::Past;
 pub use reference::link_reference;
 pub use said::{Message, Said, Written};
 pub use settings::{EntryArgs, Settings, Stub};
+pub(crate) use stack::{compiling, received};
 pub use summary::Summary;
 pub use target::{THREAD_STACK_BYTES, Target, Unsuited, assemble};
 pub use thread::is_ignored;

@@ -10,18 +10,14 @@ use super::executor::{Executor, Kept, Way};
 use super::interrupt::Unprepared;
 use super::outcome::Outcome;
 use super::past::Past;
-use super::stack::with_room;
-use super::target::{THREAD_STACK_BYTES, Target};
+use super::stack::{compiling, received, with_room};
+use super::target::Target;
 use crate::stream::Rule;
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::Result;
 use std::collections::BTreeSet;
 use std::mem::swap;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
-
-/// How often who waits for code looks whether it is interrupted.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+use std::sync::mpsc::Receiver;
 
 /// As many are made of a target at most: by then the whole module is the better bargain.
 const EXCERPTS_MAX: usize = 8;
@@ -52,12 +48,8 @@ impl Target {
     /// Has an excerpt made, on a thread of its own, in which these functions are whole, or finds one. It sends `None` if none is made any
     /// more.
     fn excerpt(self: &Arc<Self>, functions: BTreeSet<u32>) -> Result<Receiver<Result<Option<Arc<Self>>>>> {
-        let (sender, receiver) = channel();
         let target = self.clone();
-        let thread = std::thread::Builder::new().name("compile".to_owned()).stack_size(THREAD_STACK_BYTES);
-        // Nobody may want it any more.
-        thread.spawn(move || _ = sender.send(target.make_excerpt(functions))).context("failed to start a thread")?;
-        Ok(receiver)
+        compiling(move || target.make_excerpt(functions))
     }
 
     fn make_excerpt(self: &Arc<Self>, mut functions: BTreeSet<u32>) -> Result<Option<Arc<Self>>> {
@@ -73,16 +65,15 @@ impl Target {
         }
         excerpts.made += 1;
         let (variant, past) = (self.variant.clone(), &Past::default());
-        let mut excerpt =
-            Self::compile(self.candidate(), (variant, past), (&self.cache, Code::Optimised), Some(functions))?;
-        excerpt.attempts = self.attempts.clone();
-        excerpt.tables = self.tables.clone();
-        excerpt.images_elsewhere = self.images();
-        let excerpt = Arc::new(excerpt);
-        let same = Executor::new(self)?.state_hash() == Executor::new(&excerpt)?.state_hash();
-        ensure!(same, "the initialisers leave another state in an excerpt of the module");
+        let made = Self::compile(self.candidate(), (variant, past), (&self.cache, Code::Optimised), Some(functions))?;
+        let excerpt = self.alike(made)?;
         excerpts.last = Some(excerpt.clone());
         Ok(Some(excerpt))
+    }
+
+    /// Whether a function is whole.
+    fn has(&self, function: u32) -> bool {
+        self.functions.as_ref().is_none_or(|whole| whole.contains(&function))
     }
 
     /// Whether these functions are whole.
@@ -138,7 +129,7 @@ impl Executor {
         let outcome = self.execute_once(input, rule, way)?;
         let innermost = outcome.trap().map(|trap| trap.frames.first());
         let is_known = match innermost {
-            Some(Some(frame)) => self.target.has_all(&BTreeSet::from([frame.function])),
+            Some(Some(frame)) => self.target.has(frame.function),
             Some(None) => false,
             None => true,
         };
@@ -154,9 +145,7 @@ impl Executor {
         if *lost {
             return None;
         }
-        let counters = &self.target.rewritten.counters;
-        let function = |counter| counters.of_counter(counter).map(|index| counters.functions()[index].function);
-        let mut functions: BTreeSet<u32> = injected.counted().into_iter().filter_map(function).collect();
+        let mut functions = self.target.functions_of(&injected.counted());
         // A function may fail before it counts.
         functions.extend(outcome.trap().iter().flat_map(|trap| &trap.frames).map(|frame| frame.function));
         functions.extend(self.target.initialised());
@@ -204,16 +193,7 @@ impl Executor {
     /// Waits for code; `None` if that was interrupted.
     fn wait<T>(&self, made: &Receiver<Result<T>>) -> Result<Option<Result<T>>> {
         self.gate.enter();
-        let made = loop {
-            match made.recv_timeout(LOOK_EVERY) {
-                Err(RecvTimeoutError::Timeout) if self.gate.is_taken() => break None,
-                Err(RecvTimeoutError::Timeout) => {}
-                Ok(made) => break Some(made),
-                Err(RecvTimeoutError::Disconnected) => {
-                    break Some(Err(anyhow!("the thread that compiles ended early")));
-                }
-            }
-        };
+        let made = received(made, || self.gate.is_taken());
         let interrupted = self.gate.leave(Some(self.instance.injected.region()))?;
         Ok(made.filter(|_| !interrupted))
     }

@@ -16,6 +16,7 @@ use super::prepare::Attempts;
 use super::quick::Excerpts;
 use super::settings::Settings;
 use super::signals;
+use super::stack::compiling;
 use super::tables::TableImage;
 use super::variant::{METERED_STACK_BYTES, Variant};
 use crate::store::{FindingId, InputId, ModuleId, ObjectId};
@@ -24,7 +25,7 @@ use fuzzbox_instrument::{EdgeMap, Injected, Instrumented, StateExports};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, OnceLock};
 use wasmtime::{Config, Inlining, Module};
 
@@ -224,12 +225,8 @@ impl Target {
 
     /// As [`Target::optimised`], on a thread of its own.
     pub(crate) fn optimise(self: &Arc<Self>) -> Result<Receiver<Result<Arc<Self>>>> {
-        let (sender, receiver) = channel();
         let target = self.clone();
-        let thread = std::thread::Builder::new().name("compile".to_owned()).stack_size(THREAD_STACK_BYTES);
-        // Nobody may want it any more.
-        thread.spawn(move || _ = sender.send(target.optimised())).context("failed to start a thread")?;
-        Ok(receiver)
+        compiling(move || target.optimised())
     }
 
     /// This target in optimised code, if that was made.
@@ -279,10 +276,15 @@ impl Target {
     /// Notes what the initialisers executed, by the indices of counters that are not 0.
     pub(super) fn note_initialised(&self, counted: impl FnOnce() -> Vec<u32>) {
         if self.variant.has_fuel() {
-            let counters = &self.rewritten.counters;
-            let function = |counter| counters.of_counter(counter).map(|index| counters.functions()[index].function);
-            self.initialised.get_or_init(|| counted().into_iter().filter_map(function).collect());
+            self.initialised.get_or_init(|| self.functions_of(&counted()));
         }
+    }
+
+    /// The functions that have these counters.
+    pub(super) fn functions_of(&self, counters: &[u32]) -> BTreeSet<u32> {
+        let map = &self.rewritten.counters;
+        let function = |&counter: &u32| map.of_counter(counter).map(|index| map.functions()[index].function);
+        counters.iter().filter_map(function).collect()
     }
 
     /// Notes what the initialisers gave names.

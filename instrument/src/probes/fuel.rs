@@ -79,10 +79,7 @@ impl Fuel {
         if let Some(ty @ (ValType::I32 | ValType::I64)) = site.operands[0] {
             let local = site.scratch(ty, 0)?;
             let wide = ty == ValType::I64;
-            match length {
-                Length::Divided(log2) => site.code().spend_length(local, wide, log2),
-                length => spend_more(&mut site.code(), local, wide, length),
-            }
+            spend_length(&mut site.code(), local, wide, length);
         }
         Ok(())
     }
@@ -99,23 +96,22 @@ enum Length {
     UpTo(u32, u32),
 }
 
-/// Takes as much fuel as the length on the stack is, or more; leaves the length.
-fn spend_more(code: &mut Code<'_>, local: u32, wide: bool, length: Length) {
+/// Takes fuel for the length on the stack; leaves the length. Whether the fuel is used up is seen at the next function entry or loop head.
+fn spend_length(code: &mut Code<'_>, local: u32, wide: bool, length: Length) {
     let fuel = code.cell(layout::FUEL.into(), 3);
     code.local_set(local).i32_const(0).i32_const(0).i64_load(fuel).local_get(local);
-    let log2 = match length {
-        Length::Divided(_) => 0,
-        Length::Times(log2) => log2,
-        Length::UpTo(most, log2) => {
-            let most = most.cast_signed();
-            code.i32_const(most).local_get(local).i32_const(most).i32_lt_u().select();
-            log2
-        }
-    };
+    if let Length::UpTo(most, _) = length {
+        let most = most.cast_signed();
+        code.i32_const(most).local_get(local).i32_const(most).i32_lt_u().select();
+    }
     if !wide {
         code.i64_extend_i32_u();
     }
-    code.i64_const(log2.into()).i64_shl().i64_sub().i64_store(fuel).local_get(local);
+    match length {
+        Length::Divided(log2) => code.i64_const(log2.into()).i64_shr_u(),
+        Length::Times(log2) | Length::UpTo(_, log2) => code.i64_const(log2.into()).i64_shl(),
+    };
+    code.i64_sub().i64_store(fuel).local_get(local);
 }
 
 /// Whether it asks for a feature, by a name whose length is the last operand.

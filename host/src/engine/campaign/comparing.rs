@@ -4,13 +4,9 @@ use super::Campaign;
 use crate::engine::compares::{Compares, Comparing};
 use crate::engine::report::Report;
 use crate::engine::worker::Workers;
-use crate::sandbox::{THREAD_STACK_BYTES, Target, Variant};
-use anyhow::{Context, Result, anyhow};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
-
-/// How often who waits for the variant looks whether the campaign is to end.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+use crate::sandbox::{Target, Variant, compiling, received};
+use anyhow::{Context, Result};
+use std::sync::mpsc::Receiver;
 
 /// Who makes the traced variant.
 #[derive(Debug, Default)]
@@ -32,28 +28,13 @@ impl Campaign {
             return Ok(true);
         }
         if self.tracing.0.is_none() {
-            let (sender, receiver) = channel();
             let metered = self.target().clone();
-            let thread = std::thread::Builder::new().name("compile".to_owned()).stack_size(THREAD_STACK_BYTES);
-            // Nobody wants it any more if the campaign has ended.
-            thread
-                .spawn(move || _ = sender.send(metered.in_variant(Variant::Traced)))
-                .context("failed to start a thread")?;
-            self.tracing.0 = Some(receiver);
+            self.tracing.0 = Some(compiling(move || metered.in_variant(Variant::Traced))?);
         }
         let Some(receiver) = self.tracing.0.as_ref().filter(|_| self.compares.is_due(bytes, fuel)) else {
             return Ok(true);
         };
-        let made = loop {
-            match receiver.recv_timeout(LOOK_EVERY) {
-                Ok(made) => break made,
-                Err(RecvTimeoutError::Timeout) if workers.aborted() => return Ok(false),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Err(anyhow!("the thread that compiles a variant ended early"));
-                }
-            }
-        };
+        let Some(made) = received(receiver, || workers.aborted()) else { return Ok(false) };
         self.variants.traced = Some(made.context("failed to make the traced variant of the module")?.into());
         Ok(true)
     }

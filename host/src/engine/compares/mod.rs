@@ -46,13 +46,13 @@ pub(super) const EXECUTION_FUEL: u64 = 32_000;
 /// Fuel that each thing takes that it recorded: to write it, read it, and look what it is good for.
 pub(super) const RECORD_FUEL: u64 = 128;
 /// An execution in the traced variant takes so many times as long as fuel says.
-pub(super) const SLOWNESS: u64 = 4;
+const SLOWNESS: u64 = 4;
 /// One part in so many of all fuel is for this.
 const SHARE: u64 = 12;
 /// Fuel that may be spent beside, once, so that short campaigns see something: about two seconds.
 const FREE_FUEL: u64 = 3 << 30;
 /// Executions of a task, at most.
-pub(super) const TASK_EXECS_MAX: u64 = 8192;
+const TASK_EXECS_MAX: u64 = 8192;
 /// Testcases that a round looks at.
 const TASKS_MAX: usize = 16;
 /// Less fuel than for so many executions is not worth a task.

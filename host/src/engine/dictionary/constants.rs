@@ -86,7 +86,8 @@ fn comparison(operator: &Operator<'_>) -> Option<bool> {
     }
 }
 
-/// The data of a module that has a fixed place in its first memory: address and bytes.
+/// The data of a module that has a fixed place in its first memory: address and bytes, in the order of addresses. Some modules have a
+/// hundred thousand segments.
 fn segments(module: &[u8]) -> Vec<(u64, &[u8])> {
     let mut segments = Vec::new();
     let payloads = wasmparser::Parser::new(0).parse_all(module).map_while(Result::ok);
@@ -101,6 +102,7 @@ fn segments(module: &[u8]) -> Vec<(u64, &[u8])> {
             }
         }
     }
+    segments.sort_by_key(|&(start, _)| start);
     segments
 }
 
@@ -159,17 +161,15 @@ impl Found<'_> {
     /// Adds what lies at a constant that may be an address, so long or up to the next zero.
     fn literal(&mut self, address: i32, length: Option<i32>) {
         let address = u64::from(address.cast_unsigned());
-        let at = self
-            .data
-            .iter()
-            .find_map(|&(start, bytes)| bytes.get(usize::try_from(address.checked_sub(start)?).ok()?..));
-        let Some(bytes) = at else { return };
+        let behind = self.data.partition_point(|&(start, _)| start <= address);
+        let Some(&(start, bytes)) = behind.checked_sub(1).and_then(|last| self.data.get(last)) else { return };
+        let Some(bytes) = usize::try_from(address - start).ok().and_then(|offset| bytes.get(offset..)) else { return };
         let bytes = match length.map(usize::try_from) {
             Some(Ok(length)) if LITERAL_BYTES.contains(&length) => bytes.get(..length),
             Some(_) => None,
             None => {
-                let length = bytes.iter().position(|&byte| byte == 0);
-                let length = length.filter(|length| (*LITERAL_BYTES.start()..=TERMINATED_BYTES_MAX).contains(length));
+                let length = bytes.iter().take(TERMINATED_BYTES_MAX + 1).position(|&byte| byte == 0);
+                let length = length.filter(|length| length >= LITERAL_BYTES.start());
                 let literal = length.map(|length| &bytes[..length]);
                 literal.filter(|literal| !literal.iter().all(|byte| (b' '..=b'~').contains(byte)))
             }

@@ -20,8 +20,7 @@ impl Worker {
         report: &mut Report,
     ) -> Result<()> {
         let traced = variants.traced.as_ref().context("nothing is compared before the traced variant is there")?;
-        // One that had to go over to optimised code is of the same target.
-        let fits = |executor: &Executor| Arc::ptr_eq(executor.target(), traced) || !executor.target().is_quick();
+        let fits = |executor: &Executor| Arc::ptr_eq(executor.target(), traced);
         let executor = self.traced.take().filter(fits).map_or_else(|| self.life.executor(traced), Ok)?;
         let (executor, life) = (self.traced.insert(executor), &self.life);
         executor.set_fuel_max(known.fuel_max);

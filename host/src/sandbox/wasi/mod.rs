@@ -307,7 +307,7 @@ impl Wasi {
     }
 
     /// Counts work that is no call of its own.
-    fn worked(&mut self, units: u64) -> Result<(), Exhausted> {
+    pub(super) fn worked(&mut self, units: u64) -> Result<(), Exhausted> {
         self.work += units;
         self.check_work()
     }
@@ -319,11 +319,6 @@ impl Wasi {
     /// Counts a call of a function of the host's that is not WASI's.
     pub(super) fn called(&mut self) -> Result<(), Exhausted> {
         self.charge(0)
-    }
-
-    /// Counts what the host does for an execution that is no call.
-    pub(super) fn looked(&mut self, units: u64) -> Result<(), Exhausted> {
-        self.worked(units)
     }
 
     /// Takes a handle that the guest gives away.
