@@ -10,15 +10,19 @@ mod judge;
 pub use judge::Judge;
 
 use crate::sandbox::Observation;
+use fuzzbox_instrument::CountsBuffer;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The bucket of a hit count as one bit of eight: 1, 2, 3, 4-7, 8-15, 16-31, 32-127, 128 and more (AFL's classes;
 /// Zalewski, "Technical whitepaper for afl-fuzz", section 3). 0 for a count of 0.
 pub fn bucket(count: u32) -> u8 {
     // How many classes begin at or below it: no branches, since counts can't be foretold.
-    let class = [1, 2, 3, 4, 8, 16, 32, 128].iter().fold(0, |class, &start| class + u32::from(count >= start));
+    let class = CLASSES.iter().fold(0, |class, &start| class + u32::from(count >= start));
     ((1_u32 << class) >> 1) as u8
 }
+
+/// Where buckets begin.
+const CLASSES: [u32; 8] = [1, 2, 3, 4, 8, 16, 32, 128];
 
 /// The features of one execution: (edge, bucket bit), ascending by edge, each edge at most once. Those of events follow, each bucket by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,14 +39,23 @@ impl Profile {
         Self(features)
     }
 
-    /// Whether the last execution showed all of these features, and maybe others.
-    pub fn is_part_of(&self, observation: Observation<'_>) -> bool {
-        let mut missing = self.0.len();
-        observation.edges(|edge, count| missing -= usize::from(self.0.binary_search(&(edge, bucket(count))).is_ok()));
+    /// Whether the last execution showed all of these features, and maybe others. Costs what the functions have that these are of.
+    pub fn is_part_of(&self, observation: Observation<'_>, buffer: &mut CountsBuffer) -> bool {
+        let edges_total = observation.edges_total();
+        let (edges, events) = self.0.split_at(self.0.partition_point(|&(edge, _)| (edge as usize) < edges_total));
+        let mut edges = edges;
+        while let Some(&(edge, _)) = edges.first() {
+            let Some((first, counts)) = observation.counts_around(edge, buffer) else { return false };
+            let end = first as usize + counts.len();
+            let (own, rest) = edges.split_at(edges.partition_point(|&(edge, _)| (edge as usize) < end));
+            if own.iter().any(|&(edge, wanted)| bucket(counts[(edge - first) as usize]) != wanted) {
+                return false;
+            }
+            edges = rest;
+        }
         // One event may be told often.
-        let events: BTreeSet<_> = events::of(observation).collect();
-        missing -= events.iter().filter(|feature| self.0.binary_search(feature).is_ok()).count();
-        missing == 0
+        let told: BTreeSet<_> = if events.is_empty() { BTreeSet::new() } else { events::of(observation).collect() };
+        events.iter().all(|event| told.contains(event))
     }
 }
 
@@ -50,14 +63,38 @@ impl Profile {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     buckets: Vec<u8>,
+    /// By edge: counts that are no news for sure, from the first on so many and one; what nearly all are.
+    firsts: Vec<u32>,
+    spans: Vec<u32>,
     edges_total: usize,
     edges: usize,
+}
+
+/// Most of the counts that are no news for an edge that showed these buckets: the first of them, and how many follow it. 0 is one of them, or else is
+/// no news beside them.
+fn familiar(buckets: u8) -> (u32, u32) {
+    let (mut longest, mut first) = (0, 0);
+    let mut class = 0;
+    while class < u8::BITS {
+        let len = (buckets >> class).trailing_ones();
+        if len > longest {
+            (longest, first) = (len, class);
+        }
+        class += len.max(1);
+    }
+    if longest == 0 {
+        return (0, 0);
+    }
+    let start = if first == 0 { 0 } else { CLASSES[first as usize] };
+    let end = CLASSES.get((first + longest) as usize).map_or(u32::MAX, |end| end - 1);
+    (start, end - start)
 }
 
 impl Seen {
     /// Nothing seen of a module with `edges_total` edges.
     pub fn nothing(edges_total: usize) -> Self {
-        Self { buckets: vec![0; edges_total], edges_total, edges: 0 }
+        let zeros = || vec![0; edges_total];
+        Self { buckets: vec![0; edges_total], firsts: zeros(), spans: zeros(), edges_total, edges: 0 }
     }
 
     /// Whether the feature was seen, or nobody asks for it.
@@ -72,9 +109,22 @@ impl Seen {
 
     /// Whether one of the edges from `first` on, with these counts, shows a feature that was not seen.
     pub fn is_new_among(&self, first: u32, counts: &[u32]) -> bool {
-        let buckets = &self.buckets[first as usize..][..counts.len()];
+        let (start, end) = (first as usize, first as usize + counts.len());
         // Without branches, so that the compiler makes it many at a time.
-        buckets.iter().zip(counts).fold(0, |new, (seen, &count)| new | (bucket(count) & !seen)) != 0
+        let ranges = self.firsts[start..end].iter().zip(&self.spans[start..end]);
+        let unfamiliar = ranges.zip(counts).fold(false, |unfamiliar, ((&first, &span), &count)| {
+            unfamiliar | ((count.wrapping_sub(first) > span) & (count != 0))
+        });
+        let buckets = &self.buckets[start..end];
+        unfamiliar && buckets.iter().zip(counts).any(|(seen, &count)| bucket(count) & !seen != 0)
+    }
+
+    /// An edge shows other buckets than before.
+    fn set(&mut self, edge: usize, buckets: u8) {
+        self.buckets[edge] = buckets;
+        if edge < self.edges_total {
+            (self.firsts[edge], self.spans[edge]) = familiar(buckets);
+        }
     }
 
     /// Whether `profile` has a feature that was not seen.
@@ -90,7 +140,7 @@ impl Seen {
     /// From now on nothing that this edge shows is new. It must have been seen.
     pub fn retire(&mut self, edge: u32) {
         debug_assert!(self.has_edge(edge), "an edge that nobody saw would be new");
-        self.buckets[edge as usize] = u8::MAX;
+        self.set(edge as usize, u8::MAX);
     }
 
     /// Adds the features of `profile`; returns the edges that were never seen before, ascending. (Events are no edges.)
@@ -100,12 +150,11 @@ impl Seen {
             self.buckets.resize(self.edges_total + (events::LABELS * events::CELLS) as usize, 0);
         }
         for &(edge, bucket) in &profile.0 {
-            let is_edge = self.is_edge(edge);
-            let seen = &mut self.buckets[edge as usize];
-            if *seen == 0 && is_edge {
+            let seen = self.buckets[edge as usize];
+            if seen == 0 && self.is_edge(edge) {
                 new_edges.push(edge);
             }
-            *seen |= bucket;
+            self.set(edge as usize, seen | bucket);
         }
         self.edges += new_edges.len();
         new_edges
@@ -164,6 +213,25 @@ mod tests {
         assert_eq!((bucket(0), bucket(u32::MAX)), (0, 1 << 7));
         let classes = [1, 2, 3, 4, 8, 16, 32, 128].map(|start| (bucket(start - 1), bucket(start)));
         assert!(classes.iter().enumerate().all(|(class, &(before, at))| before != at && at == 1 << class));
+    }
+
+    #[test]
+    fn counts_are_new_if_their_bucket_is_whatever_else_was_seen() {
+        for buckets in 0..=u8::MAX {
+            let mut seen = Seen::nothing(3);
+            for class in (0..u8::BITS).filter(|class| buckets >> class & 1 == 1) {
+                seen.add(&Profile(vec![(1, 1 << class)]));
+            }
+            for count in (0..300).chain([u32::MAX / 2, u32::MAX]) {
+                let new = bucket(count) & !buckets != 0;
+                assert_eq!(seen.is_new_among(1, &[count]), new, "{buckets:#x} {count}");
+                assert_eq!(seen.is_new_among(0, &[0, count, 0]), new, "{buckets:#x} {count}");
+            }
+        }
+        let mut seen = Seen::nothing(1);
+        seen.add(&Profile(vec![(0, 2)]));
+        seen.retire(0);
+        assert!(!seen.is_new_among(0, &[1]) && !seen.is_new_among(0, &[u32::MAX]));
     }
 
     #[test]

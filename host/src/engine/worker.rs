@@ -1,6 +1,7 @@
 //! Threads with executors, and what each does with an input.
 
 mod comparing;
+mod trimming;
 
 use super::climb::{self, Limits, Shown};
 use super::closing::Probed;
@@ -8,11 +9,11 @@ use super::ender::Ender;
 use super::report::{Hung, Known, NewTestcase, Report, new_edges};
 use super::rng::Rng;
 use super::targets::{Climb, Scores};
-use super::trim::{Trimmed, trim};
 use crate::coverage::{Judge, Profile};
 use crate::sandbox::{Executor, Outcome, THREAD_STACK_BYTES, Target, Variant, Watchdog};
 use crate::stream::{Choice, Node, Rule, Tail, Trace, encode};
 use anyhow::{Context, Result, ensure};
+use fuzzbox_instrument::CountsBuffer;
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -56,6 +57,8 @@ pub(super) struct Worker {
     /// Made when it is first needed.
     traced: Option<Executor>,
     judge: Judge,
+    /// Room to compute counts in.
+    counts: CountsBuffer,
     /// The input to execute.
     pub(super) input: Vec<u8>,
     /// How it is read, if it is a choice stream.
@@ -244,7 +247,8 @@ impl Worker {
         if let Some(watchdog) = &variants.watchdog {
             watchdog.watch(quick.interrupter());
         }
-        Ok(Self { life, quick, metered, traced, judge: Judge::new(), input: Vec::new(), rule: Rule::default() })
+        let (judge, counts) = (Judge::new(), CountsBuffer::default());
+        Ok(Self { life, quick, metered, traced, judge, counts, input: Vec::new(), rule: Rule::default() })
     }
 
     /// From now on executions may take so much fuel.
@@ -367,46 +371,6 @@ impl Worker {
         };
         report.decided(executor, input, (outcome, None), known);
         Ok(probed)
-    }
-
-    /// Makes `input` shorter as long as it shows all of `news`, in at most `execs_max` executions. `None` if it can't be.
-    pub(super) fn trim(
-        &mut self,
-        variants: &Variants,
-        known: Known<'_>,
-        (input, news): (&[u8], &Profile),
-        execs_max: u64,
-        report: &mut Report,
-    ) -> Result<Option<NewTestcase>> {
-        let executor = deciding(&mut self.quick, &mut self.metered, variants, &self.life)?;
-        let mut best = None;
-        executor.set_fuel_max(known.fuel_max);
-        let suspected = known.fuel_max < variants.metered.settings.fuel_max;
-        trim(input, execs_max, |candidate| {
-            report.execs += 1;
-            report.input_bytes += candidate.len() as u64;
-            let outcome = self.life.run(executor, candidate, &Rule::default())?;
-            let observation = executor.observation();
-            match outcome {
-                Outcome::Ok if news.is_part_of(observation) => {
-                    best = Some((Profile::of(observation), observation.fuel(), Scores::of(observation)));
-                    return Ok(Trimmed::Still);
-                }
-                // What is worth a look is met again.
-                Outcome::Hang(_) if suspected => {}
-                Outcome::Crash(_) | Outcome::Hang(_) | Outcome::OutOfMemory(_) => {
-                    report.fail(candidate, (outcome, None), executor, known);
-                }
-                Outcome::Ok | Outcome::Rejected | Outcome::Overrun | Outcome::Interrupted => {}
-            }
-            Ok(Trimmed::NoMore)
-        })
-        .map(|input| {
-            best.map(|(profile, fuel, scores)| {
-                let unseen = known.seen.news(&profile);
-                NewTestcase { input, profile, unseen, fuel, sample: None, scores }
-            })
-        })
     }
 
     /// Makes a score larger that the stream `start` has, and reports what had the best, and what else was new. Returns whether a limit

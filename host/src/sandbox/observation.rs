@@ -58,6 +58,20 @@ impl<'a> Observation<'a> {
         }
     }
 
+    /// The counts of all edges of the function that has this edge, in their order, with the index of the first; 0 for those whose counts aren't
+    /// known. `None` if none are.
+    pub fn counts_around<'b>(&'b self, edge: u32, buffer: &'b mut CountsBuffer) -> Option<(u32, &'b [u32])> {
+        let rewritten = &self.target.rewritten;
+        let functions = rewritten.counters.functions();
+        let index = functions.partition_point(|function| function.edges.end <= edge);
+        let first = functions.get(index).map(|function| function.edges.start).filter(|&first| first <= edge)?;
+        if self.lost {
+            return None;
+        }
+        let counts = rewritten.function_counts(index, self.injected.values(), &self.host.frames.left, buffer);
+        Some((first, counts))
+    }
+
     /// Adds all groups of functions that have counters which are not 0 to `executed`, in ascending order.
     pub fn executed(&self, executed: &mut Vec<ExecutedGroup>) {
         if !self.lost {

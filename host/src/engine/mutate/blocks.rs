@@ -29,10 +29,15 @@ pub(super) fn duplicate(context: &mut Context<'_>) -> bool {
     }
     let len = block_len(context, room);
     let range = range_of(context, context.input.len(), len);
-    let block = context.input[range.clone()].to_vec();
     // Right after itself as often as anywhere: lists grow so.
     let at = if context.rng.one_in(2) { range.end } else { context.rng.below(context.input.len() + 1) };
-    insert(context, at, &block);
+    open_gap(context.input, at, len);
+    // What was behind the gap has moved.
+    let before = range.start..range.end.min(at).max(range.start);
+    let behind = range.start.max(at).min(range.end) + len..range.end + len;
+    let middle = at + before.len();
+    context.input.copy_within(before, at);
+    context.input.copy_within(behind, middle);
     true
 }
 
@@ -53,10 +58,11 @@ pub(super) fn insert_random(context: &mut Context<'_>) -> bool {
         return false;
     }
     let len = 1 + context.rng.below(room);
-    let text = context.rng.one_in(2);
-    let block: Vec<u8> =
-        (0..len).map(|_| if text { b' ' + context.rng.byte() % 95 } else { context.rng.byte() }).collect();
-    insert_anywhere(context, &block)
+    let mut block = context.rng.word().to_le_bytes();
+    if context.rng.one_in(2) {
+        block = block.map(|byte| b' ' + byte % 95);
+    }
+    insert_anywhere(context, &block[..len])
 }
 
 /// Inserts one byte many times: from the input, or random.
@@ -71,7 +77,10 @@ pub(super) fn insert_run(context: &mut Context<'_>) -> bool {
     } else {
         *context.rng.pick(context.input)
     };
-    insert_anywhere(context, &vec![byte; len])
+    let at = context.rng.below(context.input.len() + 1);
+    open_gap(context.input, at, len);
+    context.input[at..at + len].fill(byte);
+    true
 }
 
 pub(super) fn swap(context: &mut Context<'_>) -> bool {
@@ -204,13 +213,57 @@ fn insert_anywhere(context: &mut Context<'_>, block: &[u8]) -> bool {
         return false;
     }
     let at = context.rng.below(context.input.len() + 1);
-    insert(context, at, block);
+    open_gap(context.input, at, block.len());
+    context.input[at..at + block.len()].copy_from_slice(block);
     true
 }
 
-fn insert(context: &mut Context<'_>, at: usize, block: &[u8]) {
-    let len = context.input.len();
-    context.input.resize(len + block.len(), 0);
-    context.input.copy_within(at..len, at + block.len());
-    context.input[at..at + block.len()].copy_from_slice(block);
+/// Moves what is at `at` by `len` bytes. What is in between then is to be written.
+fn open_gap(input: &mut Vec<u8>, at: usize, len: usize) {
+    let end = input.len();
+    input.resize(end + len, 0);
+    input.copy_within(at..end, at + len);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{CHANGES, Dictionary};
+    use super::*;
+    use crate::engine::{Corpus, Rng};
+
+    #[test]
+    fn a_duplicate_is_a_block_of_the_input_wherever_it_is_put() {
+        let (corpus, dictionary) = (Corpus::new(0), Dictionary::default());
+        let mut inside = 0;
+        for seed in 0..2_000 {
+            let before: Vec<u8> = (0..1 + seed as u8 % 40).collect();
+            let mut after = before.clone();
+            let rng = &mut Rng::of_task(seed, 0, 0);
+            let context =
+                &mut Context { input: &mut after, rng, corpus: &corpus, dictionary: &dictionary, len_max: 64 };
+            assert!(duplicate(context));
+            let len = after.len() - before.len();
+            let is_block = |block: &[u8]| before.windows(len).any(|window| window == block);
+            let places: Vec<usize> = (0..=before.len())
+                .filter(|&at| is_block(&after[at..at + len]))
+                .filter(|&at| [&after[..at], &after[at + len..]].concat() == before)
+                .collect();
+            assert!(!places.is_empty(), "{before:?} {after:?}");
+            inside += usize::from(places.iter().all(|&at| at > after[at].into() && at < after[at + len - 1].into()));
+        }
+        assert!(inside > 10, "blocks that are put into themselves: {inside}");
+    }
+
+    #[test]
+    fn changes_need_what_they_say() {
+        let (corpus, dictionary) = (Corpus::new(0), Dictionary::default());
+        for (_, needed, _, change) in CHANGES {
+            for len in 0..*needed {
+                let (mut input, rng) = (vec![b'0'; len], &mut Rng::of_task(1, 0, 0));
+                let context =
+                    &mut Context { input: &mut input, rng, corpus: &corpus, dictionary: &dictionary, len_max: 9 };
+                assert!(!change(context) && input == vec![b'0'; len], "with {len} bytes");
+            }
+        }
+    }
 }

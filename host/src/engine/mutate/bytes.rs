@@ -96,16 +96,45 @@ pub(super) fn change_decimal(context: &mut Context<'_>) -> bool {
         3 => i64::from(*context.rng.pick(&INTERESTING)).cast_unsigned(),
         _ => context.rng.word() >> context.rng.below(64),
     };
-    let digits = number.to_string();
+    let mut buffer = [0; DECIMAL_DIGITS];
+    let digits = decimal(number, &mut buffer);
     if context.input.len() - len + digits.len() > context.len_max {
         return false;
     }
-    context.input.splice(start..start + len, digits.into_bytes());
+    context.input.splice(start..start + len, digits.iter().copied());
     true
+}
+
+/// Digits of the largest number.
+const DECIMAL_DIGITS: usize = 20;
+
+/// A number's digits.
+fn decimal(mut number: u64, buffer: &mut [u8; DECIMAL_DIGITS]) -> &[u8] {
+    let mut start = DECIMAL_DIGITS;
+    loop {
+        start -= 1;
+        buffer[start] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            return &buffer[start..];
+        }
+    }
 }
 
 /// A random offset at which `width` bytes are left.
 fn position(context: &mut Context<'_>, width: usize) -> Option<usize> {
     let positions = (context.input.len() + 1).checked_sub(width).filter(|&positions| positions > 0)?;
     (context.input.len() >= width).then(|| context.rng.below(positions))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_those_of_the_number() {
+        for number in [0, 9, 10, 1234, u64::MAX].into_iter().chain((0..64).map(|bit| 1 << bit)) {
+            assert_eq!(decimal(number, &mut [0; DECIMAL_DIGITS]), number.to_string().as_bytes());
+        }
+    }
 }

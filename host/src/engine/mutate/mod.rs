@@ -13,8 +13,9 @@ use crate::stream::{Node, encode_into};
 #[derive(Clone, Debug)]
 pub struct Mutator {
     dictionary: Dictionary,
-    /// Each change as often as it weighs.
-    changes: Vec<Change>,
+    /// By the bytes that there are, [`BYTES_MAX`] standing for more, then by whether testcases were compared with something: the changes that
+    /// can be made, each as often as it weighs. To choose among all, and again if that can't be made, has the same odds and takes longer.
+    changes: [[Box<[Change]>; 2]; BYTES_MAX + 1],
 }
 
 /// One change in place. Returns `false` if it can't be made on this input, which is then left as it was.
@@ -29,37 +30,61 @@ struct Context<'a> {
     len_max: usize,
 }
 
-/// All changes with their weights.
-const CHANGES: &[(u32, Change)] = &[
-    (4, bytes::flip_bit),
-    (4, bytes::set_random),
-    (2, bytes::add_small),
-    (3, bytes::set_interesting),
-    (2, bytes::change_decimal),
-    (3, bytes::copy_neighbour),
-    (6, blocks::delete),
-    (4, blocks::duplicate),
-    (3, blocks::overwrite_from_self),
-    (4, blocks::insert_random),
-    (2, blocks::insert_run),
-    (1, blocks::swap),
-    (6, blocks::insert_token),
-    (3, blocks::overwrite_with_token),
-    (4, blocks::overwrite_with_field),
-    (1, blocks::insert_field),
-    (3, blocks::overwrite_with_compared),
-    (2, blocks::insert_compared),
-    (3, blocks::insert_from_other),
-    (2, blocks::overwrite_from_other),
-    (1, blocks::cross_over),
-    (1, blocks::truncate),
+/// Where changes take bytes from that need not be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    /// The input, random numbers, or another testcase, of which there is always one.
+    Anything,
+    Tokens,
+    Fields,
+    Compared,
+}
+
+/// More bytes no change needs.
+const BYTES_MAX: usize = 2;
+
+/// All changes: what each weighs, the bytes that it needs in the input, and where it takes others from.
+const CHANGES: &[(u32, usize, Source, Change)] = &[
+    (4, 1, Source::Anything, bytes::flip_bit),
+    (4, 1, Source::Anything, bytes::set_random),
+    (2, 1, Source::Anything, bytes::add_small),
+    (3, 1, Source::Anything, bytes::set_interesting),
+    (2, 1, Source::Anything, bytes::change_decimal),
+    (3, 1, Source::Anything, bytes::copy_neighbour),
+    (6, 2, Source::Anything, blocks::delete),
+    (4, 1, Source::Anything, blocks::duplicate),
+    (3, 2, Source::Anything, blocks::overwrite_from_self),
+    (4, 0, Source::Anything, blocks::insert_random),
+    (2, 0, Source::Anything, blocks::insert_run),
+    (1, 2, Source::Anything, blocks::swap),
+    (6, 0, Source::Tokens, blocks::insert_token),
+    (3, 1, Source::Tokens, blocks::overwrite_with_token),
+    (4, 1, Source::Fields, blocks::overwrite_with_field),
+    (1, 0, Source::Fields, blocks::insert_field),
+    (3, 1, Source::Compared, blocks::overwrite_with_compared),
+    (2, 0, Source::Compared, blocks::insert_compared),
+    (3, 0, Source::Anything, blocks::insert_from_other),
+    (2, 1, Source::Anything, blocks::overwrite_from_other),
+    (1, 1, Source::Anything, blocks::cross_over),
+    (1, 2, Source::Anything, blocks::truncate),
 ];
 
 impl Mutator {
     /// Mutates with tokens from `dictionary`.
     pub fn new(dictionary: Dictionary) -> Self {
-        let repeat = |&(weight, change): &(u32, Change)| std::iter::repeat_n(change, weight as usize);
-        Self { dictionary, changes: CHANGES.iter().flat_map(repeat).collect() }
+        let changes = std::array::from_fn(|bytes| {
+            std::array::from_fn(|compared| {
+                let is_there = |source| match source {
+                    Source::Anything => true,
+                    Source::Tokens => !dictionary.tokens().is_empty(),
+                    Source::Fields => !dictionary.fields().is_empty(),
+                    Source::Compared => compared == 1,
+                };
+                let possible = CHANGES.iter().filter(|(_, needed, source, _)| *needed <= bytes && is_there(*source));
+                possible.flat_map(|&(weight, _, _, change)| std::iter::repeat_n(change, weight as usize)).collect()
+            })
+        });
+        Self { dictionary, changes }
     }
 
     /// Changes `input` in place, to at most `len_max` bytes. The result is a function of `input`, `corpus` and `rng`; it may be equal to `input`.
@@ -67,11 +92,12 @@ impl Mutator {
         // Half of all mutants have one change, a quarter has 2, then 4, 8 and 16: small steps reach the next check, large ones leave local
         // optima, but rarely get as far as their parent.
         let changes = 1_usize << rng.word().trailing_zeros().min(4);
+        let compared = usize::from(!corpus.tokens().is_empty());
         let mut context = Context { input, rng, corpus, dictionary: &self.dictionary, len_max };
         for _ in 0..changes {
-            // Some change always applies (inserting into what is short, deleting from what is long); a few tries find one.
+            // What is too long for some change can be made shorter; a few tries find one that applies.
             for _ in 0..8 {
-                let change = context.rng.pick(&self.changes);
+                let change = context.rng.pick(&self.changes[context.input.len().min(BYTES_MAX)][compared]);
                 if change(&mut context) {
                     break;
                 }
