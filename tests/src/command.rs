@@ -4,8 +4,12 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The binary with the real `main`; cargo tells only integration tests where it is.
+/// The binary with the real `main`; cargo tells only integration tests where it is. `FUZZBOX_BINARY` names another one, such as
+/// a release build.
 fn binary() -> PathBuf {
+    if let Some(named) = std::env::var_os("FUZZBOX_BINARY") {
+        return named.into();
+    }
     // target/<profile>/deps/<test> -> target/<profile>/fuzzbox-under-test
     let test = std::env::current_exe().expect("the test has a path");
     let dir = test.parent().and_then(Path::parent).expect("tests lie in target/<profile>/deps");

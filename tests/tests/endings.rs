@@ -1,4 +1,7 @@
 //! A campaign ends when it is told to, whatever its guest does, and says what came of it.
+//!
+//! `FUZZBOX_ENDINGS_TIME=5s` lets campaigns run as long before they are ended, by `--time` or a signal. How long that then took is told
+//! with `--nocapture`.
 
 use fuzzbox::sandbox::is_ignored;
 use fuzzbox_tests::command::Fuzzbox;
@@ -177,6 +180,13 @@ const MODULES: [(&str, &str); 8] = [
     ),
 ];
 
+/// How long campaigns run, in milliseconds; not at all if they are ended by a signal and nobody asked for it.
+fn asked_time() -> Option<u64> {
+    let text = std::env::var("FUZZBOX_ENDINGS_TIME").ok()?;
+    let seconds: u64 = text.strip_suffix('s').and_then(|text| text.parse().ok()).expect("whole seconds, as `5s`");
+    Some(seconds * 1000)
+}
+
 fn guests() -> Vec<(&'static str, String)> {
     let harness = |(name, items, code)| {
         let harness = r#"(func (export "LLVMFuzzerTestOneInput") (param i32 i32) (result i32)"#;
@@ -207,7 +217,8 @@ fn the_time_ends_a_campaign_whatever_the_guest_does() {
     let run = |(about, text): (&str, String)| {
         let fuzzbox = Fuzzbox::new();
         let begun = Instant::now();
-        let output = campaign(&fuzzbox, &text, &["--time", "500ms"]).output().unwrap();
+        let time = asked_time().unwrap_or(500);
+        let output = campaign(&fuzzbox, &text, &["--time", &format!("{time}ms")]).output().unwrap();
         let (took, stderr) = (begun.elapsed(), String::from_utf8_lossy(&output.stderr).into_owned());
         if BEFORE_ANY_INPUT.contains(&about) && output.status.code() == Some(2) {
             // There is no campaign yet.
@@ -217,8 +228,8 @@ fn the_time_ends_a_campaign_whatever_the_guest_does() {
         assert!(matches!(output.status.code(), Some(0 | 1 | 4)), "{about}: {:?}: {stderr}", output.status);
         let done = done(about, &output.stdout);
         println!(
-            "{about}: {} ms, {} executions, {:.1} s in all",
-            done["elapsed_ms"],
+            "{about}: ended {} ms after {time} ms, {} executions, {:.1} s in all",
+            done["elapsed_ms"].as_u64().unwrap().saturating_sub(time),
             done["execs"],
             took.as_secs_f32()
         );
@@ -254,11 +265,14 @@ fn end_by(signal: &str, (guest, text): &(&'static str, String)) {
     let mut command = campaign(&fuzzbox, text, &[]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     started(&mut child);
+    if let Some(time) = asked_time() {
+        std::thread::sleep(Duration::from_millis(time));
+    }
     let begun = Instant::now();
     let id = child.id().to_string();
     assert!(Command::new("kill").args(["-s", signal, &id]).status().unwrap().success());
     let output = child.wait_with_output().unwrap();
-    println!("{about}: ended {:.1} s after it", begun.elapsed().as_secs_f32());
+    println!("{about}: ended {} ms after it", begun.elapsed().as_millis());
     assert!(begun.elapsed() < ENOUGH, "{about}");
     assert!(matches!(output.status.code(), Some(0 | 1 | 4)), "{about}: {:?}", output.status);
     assert_eq!(done(&about, &output.stdout)["stopped"], "interrupted");

@@ -69,6 +69,17 @@ impl Tally {
         self.largest = std::mem::take(&mut self.largest).max((resident, what.to_owned()));
         ran
     }
+
+    /// What both have seen.
+    fn and(self, other: Self) -> Self {
+        Self {
+            mutants: self.mutants + other.mutants,
+            commands: self.commands + other.commands,
+            codes: std::array::from_fn(|code| self.codes[code] + other.codes[code]),
+            slowest: self.slowest.max(other.slowest),
+            largest: self.largest.max(other.largest),
+        }
+    }
 }
 
 /// How a command ends, and how much memory it had at most, in KiB, as far as that was seen.
@@ -96,33 +107,30 @@ fn text(mut from: impl Read) -> String {
     String::from_utf8(bytes).expect("what is printed is text")
 }
 
-/// Tries mutants out, on two threads; `mutant` is given a number, and what is counted.
+/// Tries mutants out, on some threads; `mutant` is given a number, and what is counted. A larger run tells how far it is.
 fn try_out(usual: u64, mutant: impl Fn(u64, &mut Tally) + Sync) -> Tally {
+    const TOLD_EVERY: u64 = 1000;
     let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse().ok());
     let first: u64 = number("FUZZBOX_MUTANTS_FIRST").unwrap_or(0);
     let count = number("FUZZBOX_MUTANTS").unwrap_or(usual);
-    let work = |part: u64| {
+    let threads = number("FUZZBOX_MUTANTS_THREADS").unwrap_or(2).max(1);
+    let work = &|part: u64| {
         let mut tally = Tally::default();
-        for number in (first..first + count).filter(|number| number % 2 == part) {
+        for number in (first..first + count).filter(|number| number % threads == part) {
             mutant(number, &mut tally);
             tally.mutants += 1;
+            if tally.mutants.is_multiple_of(TOLD_EVERY) {
+                println!("thread {part}: {tally:?}");
+            }
         }
         tally
     };
-    let (one, other) = std::thread::scope(|scope| {
-        let other = scope.spawn(|| work(1));
-        (work(0), other.join())
+    let tallies: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|part| scope.spawn(move || work(part))).collect();
+        threads.into_iter().map(|thread| thread.join()).collect()
     });
-    let other = other.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-    let mut codes = one.codes;
-    codes.iter_mut().zip(other.codes).for_each(|(count, more)| *count += more);
-    let tally = Tally {
-        mutants: one.mutants + other.mutants,
-        commands: one.commands + other.commands,
-        codes,
-        slowest: one.slowest.max(other.slowest),
-        largest: one.largest.max(other.largest),
-    };
+    let tallies = tallies.into_iter().map(|tally| tally.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+    let tally = tallies.reduce(Tally::and).expect("there is a thread");
     println!("{tally:?}");
     tally
 }
