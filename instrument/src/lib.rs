@@ -66,8 +66,8 @@ pub use excerpt::leave_out;
 pub use instrument::{AnnexPlace, Draws, Injected, Instrumented, Options, StateExports, instrument};
 pub use legacy::{Translated, translate_legacy_exceptions};
 pub use link::{
-    Addresses, ComponentFunction, ComponentImport, ComponentLift, Linked, Shape, Takes, ValueType, is_component,
-    link_component,
+    Addresses, ComponentFunction, ComponentImport, ComponentLift, HandleType, Linked, Shape, Takes, ValueType,
+    is_component, link_component,
 };
 pub use offsets::OffsetMap;
 pub use sections::{custom_sections, strip_custom_sections};

@@ -68,6 +68,28 @@ fn recursion_is_bounded() {
     assert!(matches!(&outcome, Outcome::Crash(trap) if trap.kind == TrapKind::StackOverflow), "{outcome:?}");
 }
 
+#[test]
+fn what_comes_before_the_first_input_is_bounded() {
+    for (items, place) in [
+        ("(func $s (loop (br 0))) (start $s)", "while it is instantiated"),
+        (r#"(func (export "_initialize") (loop (br 0)))"#, "in `_initialize`"),
+    ] {
+        let fuzzbox = Fuzzbox::new();
+        let harness = r#"(func (export "LLVMFuzzerTestOneInput") (param i32 i32) (result i32) (i32.const 0))"#;
+        let text = format!("(module (memory (export \"memory\") 1) {items} {harness})");
+        std::fs::write(fuzzbox.dir().join("guest.wat"), text).unwrap();
+        std::fs::write(fuzzbox.dir().join("input"), "").unwrap();
+        // However little an execution may take, and however much.
+        for (verb, operands, fuel) in [("run", ["-n", "1"].as_slice(), "1000"), ("replay", &["input"], "4294967295")] {
+            let ran = fuzzbox.run(verb, &["guest.wat"], &[operands, &["--fuel-max", fuel]].concat());
+            assert_eq!(ran.code, 2, "{ran:?}");
+            let errors = ran.stderr.lines().filter(|line| line.starts_with("error:")).count();
+            assert!(errors == 1 && ran.stderr.contains(place), "{ran:?}");
+            assert!(ran.stderr.contains("takes more than 4000000000 units of fuel"), "{ran:?}");
+        }
+    }
+}
+
 /// A harness of these items and this code, executed in each variant, twice.
 fn in_every_variant(items: &str, code: &str) -> Vec<Outcome> {
     let text = format!(

@@ -289,7 +289,7 @@ impl<'a> View<'a> {
             self.failure(out, campaign.target(), (failure, campaign.fuel_limit()))?;
         }
         let elapsed = self.elapsed(out);
-        if self.last_status.is_none_or(|last| elapsed - last >= STATUS_EVERY) {
+        if self.last_status.is_none_or(|last| elapsed.saturating_sub(last) >= STATUS_EVERY) {
             self.status_now(out, campaign)?;
             self.advise(out, campaign)?;
         }

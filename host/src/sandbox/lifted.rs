@@ -113,7 +113,7 @@ impl<'a> Lift<'a> {
         self.wasi.worked(VALUE_WORK)?;
         match &ty.shape {
             Shape::Plain => Ok(()),
-            Shape::Char | Shape::Handle => self.number(ty, self.load(at, 4)),
+            Shape::Char | Shape::Handle(_) => self.number(ty, self.load(at, 4)),
             Shape::String => self.string(self.load(at, 4), self.load(at + 4, 4)),
             Shape::List(element) => self.list(element, self.load(at, 4), self.load(at + 4, 4)),
             Shape::Fields(fields) => fields.iter().try_for_each(|(offset, field)| self.value(field, at + offset)),
@@ -146,7 +146,7 @@ impl<'a> Lift<'a> {
     fn number(&mut self, ty: &ValueType, number: u32) -> wasmtime::Result<()> {
         match &ty.shape {
             Shape::Char => char::from_u32(number).map(drop).ok_or(BadResult::NoCharacter)?,
-            Shape::Handle => self.wasi.give_away(number)?,
+            Shape::Handle(of) => self.wasi.give_away(number, *of)?,
             Shape::Variant { cases, .. } if number as usize >= cases.len() => return Err(BadResult::NoCase.into()),
             Shape::Fields(fields) => fields.iter().try_for_each(|(_, field)| self.number(field, number))?,
             Shape::Repeated(element, _) => self.number(element, number)?,

@@ -36,8 +36,9 @@ pub const THREAD_STACK_BYTES: usize = METERED_STACK_BYTES + (8 << 20);
 /// Heap for exceptions and other collected objects that an instance has from the start, in bytes.
 const GC_HEAP_BYTES: u64 = 1 << 20;
 
-/// Units of fuel for everything that runs before the first input: instantiation, start function, initialisers.
-pub(super) const INIT_FUEL_MAX: u64 = 20_000_000_000;
+/// Units of fuel for everything that runs before the first input: instantiation, start function, initialisers. It is in the rewritten
+/// module, since a start function runs before anybody could set it; so it is the same for all limits on executions: twice their default.
+pub(super) const INIT_FUEL_MAX: u64 = 4_000_000_000;
 
 /// A module ready to be executed. Cheap to share between threads; each makes its own [`Executor`](super::Executor).
 #[derive(Debug)]

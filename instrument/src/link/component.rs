@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use anyhow::{Context, Result, bail, ensure};
+use wasmparser::component_types::{ComponentAnyTypeId, ResourceId};
+use wasmparser::types::Types;
 use wasmparser::{
     BinaryReader, CanonicalFunction, ComponentAlias, ComponentExternalKind, ComponentInstance, ComponentOuterAliasKind,
     ComponentType, ComponentTypeRef, FromReader, Instance as CoreInstance, SectionLimited, TypeBounds,
@@ -16,6 +18,7 @@ use super::scope::{
     Component, Core, CoreItem, Exports, Func, Host, Instance, Item, Lift, Options, Resource, Scope, Type, at, imported,
     is_over_numbers, kebab,
 };
+use super::values::HandleType;
 use crate::component::DEPTH_MAX;
 use crate::sections::component_sections;
 use crate::survey::MODULE_BYTES_MAX;
@@ -55,6 +58,22 @@ impl<'a> Assembly<'a> {
         let mut assembly = Self::default();
         assembly.exports = assembly.instantiate(Component { wasm, parent: None }, None, None, 1)?;
         Ok(assembly)
+    }
+
+    /// The resources that have a name in the component itself, and what handles of them are of.
+    pub(super) fn resources(&self, types: &Types) -> BTreeMap<ResourceId, HandleType> {
+        let own = self.scopes.first().map_or(&[][..], |scope| &scope.types);
+        let count = types.as_ref().component_type_count();
+        let resources = (0..count).zip(own).filter_map(|(index, ty)| {
+            let ComponentAnyTypeId::Resource(id) = types.component_any_type_at(index) else { return None };
+            let of = match ty {
+                Type::Own(resource) => HandleType::Own(resource.number),
+                Type::Imported(..) => HandleType::Imported,
+                _ => return None,
+            };
+            Some((id.resource(), of))
+        });
+        resources.collect()
     }
 
     /// The core item that an instance exports under a name.

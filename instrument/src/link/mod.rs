@@ -29,7 +29,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 use wasm_encoder::{CustomSection, ExportKind, NameMap, NameSection};
 use wasmparser::Validator;
-use wasmparser::component_types::{ComponentEntityType, ComponentFuncTypeId};
+use wasmparser::component_types::{ComponentEntityType, ComponentFuncTypeId, ResourceId};
 use wasmparser::types::Types;
 
 use crate::component::{DEPTH_MAX, component_features};
@@ -41,7 +41,7 @@ use merge::Merger;
 use scope::{CoreItem, Exports, Func, Instance, Item};
 pub use types::Takes;
 use values::Values;
-pub use values::{Shape, ValueType};
+pub use values::{HandleType, Shape, ValueType};
 
 /// A component as one core module.
 #[derive(Clone, Debug)]
@@ -139,7 +139,7 @@ pub fn link_component(wasm: &[u8]) -> Result<Linked> {
     let types = Validator::new_with_features(component_features()).validate_all(wasm).context(INVALID)?;
     let assembly = Assembly::of(wasm)?;
     let merger = Merger::new(&assembly)?;
-    let mut names = Names::new(&merger);
+    let mut names = Names::new(&merger, assembly.resources(&types));
     let mut functions = Vec::new();
     collect(&assembly.exports, &types, &mut names, &mut functions);
     let imports: Vec<_> = merger.hosts().map(|host| names.import(&assembly.hosts[host])).collect();
@@ -213,9 +213,9 @@ struct Names<'m, 'a> {
 }
 
 impl<'m, 'a> Names<'m, 'a> {
-    fn new(merger: &'m Merger<'a>) -> Self {
+    fn new(merger: &'m Merger<'a>, resources: BTreeMap<ResourceId, HandleType>) -> Self {
         let (exported, imports) = (BTreeMap::new(), BTreeSet::new());
-        Self { merger, exports: Vec::new(), exported, imports, values: Values::default() }
+        Self { merger, exports: Vec::new(), exported, imports, values: Values::new(resources) }
     }
 
     /// The name by which a core item is exported, which is `what` and a number, so that none is a name that means something

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use wasmparser::PrimitiveValType as P;
 use wasmparser::component_types::{
-    ComponentDefinedType, ComponentDefinedTypeId, ComponentFuncTypeId, ComponentValType,
+    ComponentDefinedType, ComponentDefinedTypeId, ComponentFuncTypeId, ComponentValType, ResourceId,
 };
 use wasmparser::types::Types;
 
@@ -54,7 +54,18 @@ pub enum Shape {
         cases: Vec<Option<Arc<ValueType>>>,
     },
     /// A resource that the component gives away.
-    Handle,
+    Handle(HandleType),
+}
+
+/// What a handle is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandleType {
+    /// A resource that the component defines, by [its number](super::ComponentImport::resource).
+    Own(u32),
+    /// A resource that the component imports.
+    Imported,
+    /// A resource that only an instance inside has a name for.
+    Unknown,
 }
 
 impl fmt::Debug for ValueType {
@@ -68,7 +79,7 @@ impl ValueType {
     fn new(shape: Shape, (size, align): (u64, u32), flat: u32) -> Option<Arc<Self>> {
         let (is_checked, depth) = match &shape {
             Shape::Plain => (false, 0),
-            Shape::Char | Shape::String | Shape::Handle => (true, 0),
+            Shape::Char | Shape::String | Shape::Handle(_) => (true, 0),
             Shape::List(element) => (true, element.depth),
             Shape::Repeated(element, _) => (element.is_checked, element.depth),
             Shape::Fields(fields) => (
@@ -87,12 +98,17 @@ impl ValueType {
 }
 
 /// The types that were made so far.
-#[derive(Default)]
 pub(super) struct Values {
     known: BTreeMap<ComponentDefinedTypeId, Arc<ValueType>>,
+    resources: BTreeMap<ResourceId, HandleType>,
 }
 
 impl Values {
+    /// For a component that has these resources.
+    pub(super) fn new(resources: BTreeMap<ResourceId, HandleType>) -> Self {
+        Self { known: BTreeMap::new(), resources }
+    }
+
     /// What a function gives, if it gives something; or `Err` if that is beyond what can be looked at.
     pub(super) fn result(&mut self, types: &Types, ty: ComponentFuncTypeId) -> Result<Option<Arc<ValueType>>, ()> {
         types[ty].result.map(|ty| self.value(types, ty, 1).ok_or(())).transpose()
@@ -145,7 +161,10 @@ impl Values {
                     ValueType::new(Shape::Plain, (u64::from(words) * 4, 4), words)
                 }
             },
-            D::Own(_) => ValueType::new(Shape::Handle, (4, 4), 1),
+            D::Own(id) => {
+                let of = self.resources.get(&id.resource()).copied().unwrap_or(HandleType::Unknown);
+                ValueType::new(Shape::Handle(of), (4, 4), 1)
+            }
             // These are not looked at.
             D::Borrow(_) | D::Future { .. } | D::Stream { .. } => ValueType::plain(4),
         }

@@ -159,6 +159,39 @@ fn handles_that_are_given_away_have_to_be_there() {
 }
 
 #[test]
+fn handles_that_are_given_away_are_of_the_right_resource() {
+    // Two resources, of which the component gives one; and one whose instance is inside.
+    let component = |given: &str, code: &str| {
+        format!(
+            r#"(component
+                (component $inner
+                    (type $other' (resource (rep i32))) (export $other "other" (type $other'))
+                    (core func $new (canon resource.new $other'))
+                    (core module $m (import "" "new" (func $new (param i32) (result i32)))
+                        (func (export "make") (result i32) (call $new (i32.const 1))))
+                    (core instance $i (instantiate $m (with "" (instance (export "new" (func $new))))))
+                    (func (export "make") (result (own $other)) (canon lift (core func $i "make"))))
+                (instance $inside (instantiate $inner))
+                (alias export $inside "other" (type $other'))
+                (type $thing' (resource (rep i32)))
+                (core func $thing (canon resource.new $thing'))
+                (core func $drop (canon resource.drop $other'))
+                (core module $m
+                    (import "" "thing" (func $thing (param i32) (result i32)))
+                    (func (export "parse") (result i32) {code}))
+                (core instance $i (instantiate $m (with "" (instance (export "thing" (func $thing))))))
+                (export $thing "thing" (type $thing')) (export $other "other" (type $other'))
+                (func (export "parse") (result (own ${given})) (canon lift (core func $i "parse"))))"#
+        )
+    };
+    let named = Settings { entry: Some("parse".to_owned()), ..settings() };
+    let run = |given, code| executor(component(given, code), named.clone()).run(b"").unwrap();
+    assert_eq!(run("thing", "(call $thing (i32.const 7))"), Outcome::Ok);
+    let outcome = run("other", "(call $thing (i32.const 7))");
+    assert_eq!(outcome.trap().map(|trap| trap.kind), Some(TrapKind::UnknownHandle), "{outcome:?}");
+}
+
+#[test]
 fn values_without_end_take_fuel() {
     let ty = (0..8).fold("string".to_owned(), |ty, _| format!("(list {ty})"));
     // Each of a list's elements is the list itself, as often as there is room.

@@ -47,6 +47,7 @@ use super::memory::Region;
 use clock::{Clock, Random};
 use fd::{Fd, Fds};
 use fs::Fs;
+use fuzzbox_instrument::HandleType;
 use output::Tail;
 use std::fmt;
 use std::ops::Range;
@@ -322,8 +323,8 @@ impl Wasi {
     }
 
     /// Takes a handle that the guest gives away.
-    pub(super) fn give_away(&mut self, handle: u32) -> Result<(), p2::UnknownHandle> {
-        self.small.handles.drop(handle).map(drop)
+    pub(super) fn give_away(&mut self, handle: u32, of: HandleType) -> Result<(), p2::UnknownHandle> {
+        self.small.handles.give_away(handle, of)
     }
 
     /// Counts one that calls a function of the guest's, which is so much work itself.

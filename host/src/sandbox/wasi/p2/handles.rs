@@ -1,5 +1,6 @@
 //! The handles that a guest has, and what they are for.
 
+use fuzzbox_instrument::HandleType;
 use std::fmt;
 
 /// What a handle of WASI is for.
@@ -48,6 +49,20 @@ impl Handles {
     pub(super) fn get(&self, number: u32) -> Result<Handle, Unknown> {
         let slot = (number as usize).checked_sub(1).and_then(|slot| self.slots.get(slot));
         slot.copied().flatten().ok_or(Unknown)
+    }
+
+    /// Takes a handle that the guest gives away, if it is of the right resource as far as that is known.
+    pub(in super::super) fn give_away(&mut self, number: u32, of: HandleType) -> Result<(), Unknown> {
+        let own = match self.get(number)? {
+            Handle::Own(resource, _) => Some(resource),
+            Handle::Stdin | Handle::Stdout | Handle::Stderr | Handle::Pollable(_) => None,
+        };
+        let fits = match of {
+            HandleType::Own(resource) => own == Some(resource),
+            HandleType::Imported => own.is_none(),
+            HandleType::Unknown => true,
+        };
+        if fits { self.drop(number).map(drop) } else { Err(Unknown) }
     }
 
     /// Takes a handle back.
