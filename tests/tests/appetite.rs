@@ -1,8 +1,10 @@
 //! Guests that take all they can get: what they are given is bounded, they are told what they did, and the campaign goes on.
 
+use fuzzbox::sandbox::{Executor, Outcome, Settings, Stub, Target, Unsuited, Variant, Watchdog};
 use fuzzbox_tests::command::Fuzzbox;
-use std::collections::BTreeSet;
-use std::process::Stdio;
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What guests may have of memory, in MiB.
@@ -235,5 +237,74 @@ fn guests_that_take_all_they_can_are_given_what_there_is_and_no_more() {
     let guests = guests();
     assert!(guests.len() >= 50, "{}", guests.len());
     let failures: Vec<_> = guests.iter().filter_map(|(name, text, kinds)| wrong(name, text, kinds)).collect();
+    assert!(failures.is_empty(), "{failures:#?}");
+}
+
+/// What the quick variants take until they are interrupted, at most.
+const INTERRUPTED_AFTER: Duration = Duration::from_millis(100);
+/// Which guest a process is to execute.
+const GUEST: &str = "FUZZBOX_APPETITE_GUEST";
+
+/// Executes one guest in all variants as a worker does: in the deciding one, and in a quick one beside it.
+#[test]
+fn a_guest_in_each_variant() {
+    let Ok(number) = std::env::var(GUEST) else { return };
+    let (name, text, _) = guests().swap_remove(number.parse::<usize>().unwrap());
+    let settings = Settings {
+        memory_bytes_max: MEMORY_MIB << 20,
+        fuel_max: 100_000_000,
+        stub_imports: Some(Stub::Zero),
+        ..Settings::default()
+    };
+    let metered = Arc::new(Target::load(text.as_bytes(), settings).unwrap());
+    let edges = metered.edges.edges.len() as u32;
+    let watchdog = Watchdog::new(INTERRUPTED_AFTER).unwrap();
+    let mut deciding = Executor::new(&metered).unwrap();
+    let run = |executor: &mut Executor, variant: &str| {
+        let mut outcomes: BTreeMap<&str, u32> = BTreeMap::new();
+        for _ in 0..EXECS {
+            let outcome = executor.run(b"x").unwrap();
+            *outcomes
+                .entry(if outcome == Outcome::Interrupted { "interrupted" } else { outcome.name() })
+                .or_default() += 1;
+        }
+        println!("{name}: {variant}: {outcomes:?}");
+    };
+    run(&mut deciding, "metered");
+    for (about, variant) in [("full", Variant::Full), ("fast", Variant::Fast((0..edges).collect()))] {
+        match metered.in_variant(variant) {
+            Ok(quick) => {
+                let mut quick = Executor::new(&Arc::new(quick)).unwrap();
+                watchdog.watch(quick.interrupter());
+                run(&mut quick, about);
+                run(&mut deciding, "metered");
+            }
+            Err(error) => assert!(error.is::<Unsuited>(), "{error:#}"),
+        }
+    }
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")).unwrap();
+    let peak = peak.parse::<u64>().unwrap() >> 10;
+    println!("{name}: {peak} MiB");
+    assert!(peak <= MEMORY_MIB + BESIDE_MIB, "{name}: {peak} MiB");
+}
+
+#[test]
+fn guests_take_no_more_in_any_variant() {
+    let this = std::env::current_exe().unwrap();
+    let failures = (0..guests().len()).filter_map(|number| {
+        let mut child = Command::new(&this);
+        child.args(["--exact", "a_guest_in_each_variant", "--nocapture"]).env(GUEST, number.to_string());
+        let ran = child.output().unwrap();
+        print!(
+            "{}",
+            String::from_utf8_lossy(&ran.stdout)
+                .lines()
+                .filter(|line| line.contains(": "))
+                .fold(String::new(), |all, line| all + line + "\n")
+        );
+        (!ran.status.success()).then(|| String::from_utf8_lossy(&ran.stderr).into_owned())
+    });
+    let failures: Vec<_> = failures.collect();
     assert!(failures.is_empty(), "{failures:#?}");
 }

@@ -126,7 +126,7 @@ pub fn printable_json(json: &str) -> String {
 }
 
 /// Whether a character shows as itself and changes nothing around it.
-pub(super) fn is_printable(c: char) -> bool {
+pub(crate) fn is_printable(c: char) -> bool {
     let is_invisible = matches!(c,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
         | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}');

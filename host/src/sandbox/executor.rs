@@ -475,7 +475,8 @@ impl Kept {
 
     /// What the guest said, on its streams and to what ended it.
     fn said(&mut self, target: &Target, outcome: &Outcome) -> Said {
-        let said = Said::written(&self.store.data().wasi);
+        let wasi = &self.store.data().wasi;
+        let said = Said::written(wasi.stdout_tail(), wasi.stderr_tail());
         let Self { store, instance, injected, snapshot, spent, lost, .. } = self;
         let (Some(trap), Some(memory), false) = (outcome.trap(), snapshot.memory(), *lost) else { return said };
         let mut failed = Failed { target, store, instance, injected, memory, spent: *spent };

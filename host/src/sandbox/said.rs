@@ -1,7 +1,5 @@
 //! What a guest says of its own accord: for people, and no part of what decides.
 
-use super::wasi::Wasi;
-
 /// What the guest said in an execution.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Said {
@@ -36,9 +34,9 @@ pub struct Written {
 }
 
 impl Said {
-    /// What was written.
-    pub(super) fn written(wasi: &Wasi) -> Self {
+    /// The ends of what was written, and whether there was more.
+    pub(super) fn written(stdout: (Vec<u8>, bool), stderr: (Vec<u8>, bool)) -> Self {
         let written = |(bytes, cut)| Written { bytes, cut };
-        Self { message: None, stdout: written(wasi.stdout_tail()), stderr: written(wasi.stderr_tail()) }
+        Self { message: None, stdout: written(stdout), stderr: written(stderr) }
     }
 }

@@ -4,113 +4,26 @@
 //! shorter one, and of equally long ones the more readable one ([`Taste::Readable`]); of choice streams it is the first by [`shortlex`]. So many processes that find the same bug over and over leave the same store
 //! as one that found only the best.
 
+mod readme;
+mod record;
+
+pub use record::{Drawn, FindingRecord, Former, StoredValue};
+
 use super::corpus::check_input;
 use super::dir::Kind;
 use super::scratch::{Durability, Scratch};
 use super::target::target_path;
-use super::{FindingId, INPUT_BYTES_MAX, InputId, ModuleId, ObjectId, Store, StoreError, seal};
-use crate::report::{Headline, ResolvedFrame, Said, Signature};
+use super::{FindingId, INPUT_BYTES_MAX, InputId, Store, StoreError};
 use crate::stream::{Taste, decode, shortlex};
 use anyhow::{Context, Result, ensure};
-use serde::{Deserialize, Serialize};
+use readme::readme;
+use record::Parsed;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Largest `finding.json`.
 const RECORD_BYTES_MAX: u64 = 16 << 20;
-
-/// A failure of a target with all that is needed to see it again: `finding.json`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct FindingRecord {
-    /// Version of this record: [`FindingRecord::VERSION`].
-    pub v: u64,
-    /// Hash of (module, input, settings), and the directory's name.
-    pub id: FindingId,
-    /// The target's name.
-    pub target: String,
-    /// What was executed.
-    pub module: ModuleId,
-    /// The module's file in the store.
-    pub module_object: ObjectId,
-    /// The input that shows it.
-    pub input: InputId,
-    /// The input's length.
-    pub input_bytes: u64,
-    /// `crash`, `hang` or `oom`.
-    pub kind: String,
-    /// Trap kind and normalised frames: equal for the same bug.
-    pub signature: String,
-    /// The signature without debug information, if that is another one: what a build calls the bug that has none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lineless: Option<String>,
-    /// The guest's calls, innermost first.
-    pub frames: Vec<ResolvedFrame>,
-    /// The settings that can change the outcome, in the form of whoever ran it.
-    pub settings: serde_json::Value,
-    /// Executions of the campaign when it was found.
-    pub found_at_execs: u64,
-    /// The campaign's seed.
-    pub seed: u64,
-    /// Version of the fuzzbox that found it.
-    pub engine: String,
-    /// Findings whose place this one took: those that it was shrunk from, the first one first, and others of the same bug. Their ids
-    /// and their inputs' lead here. Their inputs are objects.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub former: Vec<Former>,
-    /// What there is beside the input if that is a choice stream; `None` if it is plain bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub drawn: Option<Drawn>,
-    /// What the target said when it failed; `None` in records of before that was kept, too.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub said: Option<Said>,
-}
-
-/// What a target that draws its input leaves with a finding.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Drawn {
-    /// What the guest made of its choices, if it gave that away.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub value: Option<StoredValue>,
-}
-
-/// A structured value (`fuzzbox_v1.value`), which outlives changes of what draws it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StoredValue {
-    /// The type, in the guest's own terms.
-    pub type_id: i64,
-    /// The encoding, in the guest's own terms.
-    pub encoding: u32,
-    /// Its bytes.
-    pub object: ObjectId,
-}
-
-/// A finding whose place was taken by a simpler one.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Former {
-    /// What its id was; it means the simpler one now.
-    pub id: FindingId,
-    /// The input that showed it.
-    pub input: InputId,
-    /// That input's length.
-    pub input_bytes: u64,
-}
-
-impl FindingRecord {
-    /// The version that is written, and the latest that is read.
-    pub const VERSION: u64 = 1;
-
-    /// What the failure is called.
-    pub fn signature(&self) -> Signature {
-        Signature { name: self.signature.clone(), lineless: self.lineless.clone() }
-    }
-
-    /// The same record of a failure that is called `signature`.
-    #[must_use]
-    pub fn renamed(self, signature: Signature) -> Self {
-        Self { signature: signature.name, lineless: signature.lineless, ..self }
-    }
-}
 
 impl Store {
     /// Stores a finding, unless the same bug is there with an input as good; returns the id of the one that is kept.
@@ -197,11 +110,12 @@ impl Store {
         };
         let path = self.root().join(below);
         let damaged = |why: String| StoreError::Damaged { what: what(), why, path: path.clone() };
-        let (version, value) = seal::unseal(&bytes, FindingRecord::VERSION).map_err(|why| damaged(why.to_string()))?;
-        if version > FindingRecord::VERSION {
-            return Err(StoreError::Future { path, version, version_max: FindingRecord::VERSION }.into());
-        }
-        let record: FindingRecord = serde_json::from_value(value).map_err(|why| damaged(why.to_string()))?;
+        let record = match FindingRecord::parse(&bytes).map_err(|why| damaged(why.to_string()))? {
+            Parsed::Record(record) => *record,
+            Parsed::Future(version) => {
+                return Err(StoreError::Future { path, version, version_max: FindingRecord::VERSION }.into());
+            }
+        };
         if record.id != id || record.target != target {
             return Err(damaged(format!("it is the record of finding {} of {}", record.id, record.target)).into());
         }
@@ -307,7 +221,7 @@ fn former<'a>(kept: &FindingRecord, all: impl Iterator<Item = &'a FindingRecord>
 
 /// The text of a record, if it is not too long.
 fn sealed(finding: &FindingRecord) -> Result<String> {
-    let record = seal::seal(finding)?;
+    let record = finding.sealed()?;
     let bytes = record.len() as u64;
     if bytes > RECORD_BYTES_MAX {
         let what = format!("the record of finding {}", finding.id);
@@ -319,56 +233,6 @@ fn sealed(finding: &FindingRecord) -> Result<String> {
 /// The order of simplicity: of choice streams, or of plain inputs.
 fn compare(draws: bool, a: &[u8], b: &[u8]) -> Ordering {
     if draws { shortlex(&decode(a), &decode(b)) } else { Taste::Readable.compare(a, b) }
-}
-
-/// What a person reads who opens the directory.
-fn readme(finding: &FindingRecord) -> String {
-    let id = finding.id.to_string();
-    let mut text = format!(
-        "# {} in {}\n\n    fuzzbox repro {}\n\nreproduces it. Its signature:\n\n    {}\n\n",
-        plain(&finding.kind),
-        plain(&finding.target),
-        &id[..8],
-        plain(&finding.signature)
-    );
-    if let Some(headline) = Headline::new(&finding.frames, finding.said.as_ref()) {
-        text.push_str(&format!("It failed in\n\n    {}\n\n", plain(&headline.place())));
-    }
-    if let Some(said) = &finding.said {
-        text.push_str("It says:\n\n");
-        said.lines(None).iter().for_each(|line| text.push_str(&format!("    {line}\n")));
-        text.push('\n');
-    }
-    text.push_str("Calls, innermost first:\n\n");
-    for (number, frame) in finding.frames.iter().enumerate() {
-        let place = match (&frame.file, frame.line) {
-            (Some(file), Some(line)) => format!("{}:{line}", plain(file)),
-            (Some(file), None) => plain(file),
-            (None, _) => format!("func[{}]+{:#x}", frame.index, frame.offset),
-        };
-        let mark = if frame.is_library() { "  [library]" } else { "" };
-        text.push_str(&format!("    #{number} {} at {place}{mark}\n", plain(&frame.function)));
-    }
-    if finding.frames.is_empty() {
-        text.push_str("    (unknown)\n");
-    }
-    text.push_str(&format!(
-        "\nThe file `input` is what shows it: {} bytes, blake3 {}.\n`finding.json` has the module and the settings.\n",
-        finding.input_bytes, finding.input
-    ));
-    if let Some(value) = finding.drawn.as_ref().and_then(|drawn| drawn.value.as_ref()) {
-        text.push_str(&format!("The value that was made of it: `fuzzbox show --raw {}`.\n", value.object));
-    }
-    for former in &finding.former {
-        let Former { input, input_bytes, .. } = former;
-        text.push_str(&format!("Before, an input of {input_bytes} bytes showed it: `fuzzbox show --raw {input}`.\n"));
-    }
-    text
-}
-
-/// Text from a module on one line, without what a terminal or a Markdown reader would obey.
-fn plain(text: &str) -> String {
-    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ pub(crate) use crashes::is_crash_in_rust;
 pub use crashes::{CRASHES, crashing_input};
 pub use languages::{Toolchain, toolchain};
 pub use module::code_sections;
-pub use recipe::{BINDINGS, EXAMPLES, MEASURED, OUTSIDE, PROPERTIES, SAYING};
+pub use recipe::{BINDINGS, EXAMPLES, MEASURED, OUTSIDE, OWN, PROPERTIES, SAYING};
 pub use recompile::recompile;
 pub use rust::rustc;
 pub(crate) use rust::{Callbacks, native_library};
@@ -90,9 +90,14 @@ fn make(recipe: &Recipe, built: &Path) -> Result<()> {
         }
         Source::Rust(package) => {
             // Cargo knows what is current.
-            replace(built, &rust::build(workspace(), package)?)
+            replace(built, &rust::build(workspace(), package, rust::Assertions::No)?)
         }
-        Source::CrashInRust(package) => replace(built, &rust::build(&crashes::rust_home(), package)?),
+        Source::RustWithAssertions(package) => {
+            replace(built, &rust::build(workspace(), package, rust::Assertions::Yes)?)
+        }
+        Source::CrashInRust(package) => {
+            replace(built, &rust::build(&crashes::rust_home(), package, rust::Assertions::No)?)
+        }
         Source::Binding(language) => replace(built, &languages::build(*language)?),
         Source::Says(language) => replace(built, &languages::build_says(*language)?),
         Source::Wheel(w) => {

@@ -32,6 +32,9 @@ pub const BINDINGS: &[&str] = &["assemblyscript-sorts", "go-sorts", "zig-sorts"]
 /// Harnesses in the same languages that say why they fail; with the same toolchains.
 pub const SAYING: &[&str] = &["assemblyscript-says", "go-says", "zig-says"];
 
+/// The host's own parsers; built when asked for by name.
+pub const OWN: &[&str] = &["parsers"];
+
 pub(super) struct Recipe {
     pub(super) name: &'static str,
     pub(super) source: Source,
@@ -41,6 +44,8 @@ pub(super) enum Source {
     C(C),
     /// A package of this workspace.
     Rust(&'static str),
+    /// The same, with assertions in what is ours.
+    RustWithAssertions(&'static str),
     /// A package in `tests/guests/crashes/rust`.
     CrashInRust(&'static str),
     /// The example of a binding.
@@ -316,6 +321,7 @@ static RECIPES: &[Recipe] = &[
     Recipe { name: "assemblyscript-says", source: Source::Says(Language::AssemblyScript) },
     Recipe { name: "go-says", source: Source::Says(Language::Go) },
     Recipe { name: "zig-says", source: Source::Says(Language::Zig) },
+    Recipe { name: "parsers", source: Source::RustWithAssertions("parsers") },
 ];
 
 /// Properties in the C files of a folder.
@@ -350,6 +356,7 @@ mod tests {
             .chain(PROPERTIES)
             .chain(BINDINGS)
             .chain(SAYING)
+            .chain(OWN)
             .chain(CRASHES)
             .copied()
             .collect();

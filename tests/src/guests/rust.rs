@@ -23,11 +23,25 @@ use std::process::Command;
 const TARGET: &str = "wasm32-unknown-unknown";
 const PACKAGES: &[&str] = &["rustc-web", "rust-web-src", "rust-web-llvm", "lld-22"];
 
+/// Whether code of the workspace has debug assertions and checks of overflow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Assertions {
+    No,
+    Yes,
+}
+
 /// Builds the library of a package of the workspace in `home` and gives the module. Cargo knows what has to be compiled.
-pub(super) fn build(home: &Path, package: &str) -> Result<Vec<u8>> {
+pub(super) fn build(home: &Path, package: &str, assertions: Assertions) -> Result<Vec<u8>> {
     let compiler = compiler()?;
     let target = cache().join("rust");
     let mut cargo = library_build(home, package, TARGET, &target);
+    if assertions == Assertions::Yes {
+        for (place, value) in [("", true), ("package.\"*\".", false)] {
+            for check in ["debug-assertions", "overflow-checks"] {
+                cargo.arg("--config").arg(format!("profile.release.{place}{check}={value}"));
+            }
+        }
+    }
     // Nothing in the module says where it was built.
     let remap = format!("--remap-path-prefix={}=", text(workspace())?);
     cargo.env("CARGO_ENCODED_RUSTFLAGS", remap);

@@ -1,5 +1,6 @@
 use super::*;
-use crate::store::Match;
+use crate::report::{ResolvedFrame, Said};
+use crate::store::{Match, ModuleId, ObjectId, seal};
 use std::fs;
 
 fn store() -> (tempfile::TempDir, Store) {
