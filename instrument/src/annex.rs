@@ -19,7 +19,8 @@
 //! ```
 //!
 //! Loads and stores stay as they are where pages of the memory are no smaller than those of machines: the host makes
-//! what is nobody's inaccessible. Where they are smaller, accesses are looked at as bulk operators are.
+//! what is nobody's inaccessible. Where they are smaller, accesses are looked at as bulk operators are; and if the host asked for it, so
+//! that it need not close pages after each execution, each access is compared with the size where it is.
 //!
 //! Until a host has made an annex, nothing is hidden, `$grow` grows the memory, and everything is as in the module itself.
 
@@ -46,6 +47,8 @@ pub(crate) struct Annex {
     pub(crate) table: u32,
     /// The first of the functions.
     first: u32,
+    /// Each access is compared with what the guest counts, where it is.
+    pub(crate) bounds: bool,
 }
 
 /// A function that is added.
@@ -75,8 +78,9 @@ static TRIPLES: [[ValType; 3]; 8] = [
 impl Annex {
     /// `None` if there is to be none, or can't be: memories that are shared have none.
     pub(crate) fn new(survey: &Survey<'_>, options: &Options, table: u32, first: u32) -> Option<Annex> {
-        let annex = Annex { memory: options.annex?, table, first };
+        let mut annex = Annex { memory: options.annex?, table, first, bounds: false };
         survey.memory_types.get(annex.memory as usize)?;
+        annex.bounds = options.bounds && !annex.is_wide(survey) && !annex.has_small_pages(survey);
         let mut ours = (0..).zip(&survey.memory_types).filter(|&(memory, _)| annex.is(survey, memory));
         ours.all(|(_, ty)| !ty.shared).then_some(annex)
     }
@@ -96,6 +100,12 @@ impl Annex {
     /// Whether each access is looked at.
     pub(crate) fn has_small_pages(self, survey: &Survey<'_>) -> bool {
         self.page_log2(survey) < PAGE_LOG2_MIN
+    }
+
+    /// How many bytes the guest's part has at least.
+    pub(crate) fn bytes_min(self, survey: &Survey<'_>) -> u64 {
+        let ty = &survey.memory_types[self.memory as usize];
+        ty.initial.saturating_mul(1 << self.page_log2(survey)).min(1 << 32)
     }
 
     /// Whether addresses have 64 bits.

@@ -125,8 +125,7 @@ impl<'b> Code<'b> {
     /// Puts on the stack, in 64 bits, by how much what begins at one local of 32 bits and is as long as another ends before the end of the
     /// guest's part.
     pub(crate) fn room_behind(&mut self, address: u32, length: u32) {
-        let end = self.cell(layout::GUEST_END.into(), 3);
-        self.i32_const(0).i64_load(end);
+        self.guest_end();
         self.local_get(address).i64_extend_i32_u().local_get(length).i64_extend_i32_u().i64_add().i64_sub();
     }
 
@@ -134,6 +133,12 @@ impl<'b> Code<'b> {
     pub(crate) fn annex(&mut self) {
         let annex = self.cell(layout::ANNEX.into(), 3);
         self.i32_const(0).i64_load(annex);
+    }
+
+    /// Puts on the stack, in 64 bits, how long the guest's part is, in bytes.
+    pub(crate) fn guest_end(&mut self) {
+        let end = self.cell(layout::GUEST_END.into(), 3);
+        self.i32_const(0).i64_load(end);
     }
 
     /// Traps as an access outside of a memory does.

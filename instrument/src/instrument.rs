@@ -61,6 +61,10 @@ pub struct Options {
     /// for what it gives the guest. Then `memory.size` and `memory.grow` are about the guest's part, and nobody gets at
     /// what lies between. See [`Injected::annex`]. Shared memories have none.
     pub annex: Option<u32>,
+    /// Whether each access to the memory with the annex is compared with what the guest counts: then nothing need be inaccessible between that and
+    /// the annex, so a host that restores instances can leave open what an execution grew. Memories with 32-bit addresses only; for the others
+    /// see [`AnnexPlace::bounds`].
+    pub bounds: bool,
     /// Whether NaNs that arithmetic makes have the canonical bits wherever bits are seen: so in an engine that leaves them open, whatever
     /// it makes of the order of operands, as in one that makes each result canonical.
     pub canonical_nans: bool,
@@ -133,6 +137,7 @@ impl Options {
             compares: false,
             hide_lengths: false,
             annex: None,
+            bounds: false,
             canonical_nans: false,
             spans: false,
             trace_bytes: TRACE_BYTES,
@@ -225,6 +230,9 @@ pub struct AnnexPlace {
     /// The name of the table for the function that grows the guest's part: it takes a number of pages, an `i64`, and gives 1 if the
     /// guest has got them, else 0, an `i32`. It need not heed the maximum.
     pub table_export: String,
+    /// Every access is compared with [`layout::GUEST_END`](crate::layout::GUEST_END), which the host writes with the other cells: what
+    /// lies between the guest's part and the annex can be accessible.
+    pub bounds: bool,
 }
 
 /// Names of the exports that were added so that the host can save and restore all state of an instance: all memories
@@ -464,7 +472,7 @@ fn instrument_current(wasm: &[u8], options: &Options) -> Result<Instrumented> {
         }
         let mut placements: Vec<Placement> = plans.par_iter().map(|plan| place(plan, options)).collect();
         let numbers = counters.extend(&plans, &mut placements, options.lines);
-        code.write(&survey, plans, &placements, &numbers)
+        code.write(&survey, plans, &placements, (&numbers, options))
     })?;
     counters.finish();
     edges.shrink_to_fit();

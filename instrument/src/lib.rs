@@ -29,6 +29,7 @@
 
 mod added;
 mod annex;
+mod bounds;
 mod called;
 mod cfg;
 mod claims;

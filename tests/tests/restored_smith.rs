@@ -7,7 +7,8 @@
 mod rewriter;
 
 use fuzzbox::sandbox::{
-    Candidate, Code, CodeCache, EntryArgs, Executor, Outcome, Past, Settings, Stub, THREAD_STACK_BYTES, Target, Variant,
+    Candidate, Code, CodeCache, EntryArgs, Executor, Outcome, Past, Settings, Stub, THREAD_STACK_BYTES, Target,
+    TrapKind, Variant,
 };
 use fuzzbox_instrument::EdgeSet;
 use fuzzbox_instrument::trace::Trace;
@@ -34,6 +35,9 @@ struct Total {
     refused: BTreeMap<String, u64>,
     /// Executions that were compared, by how they ended, in the variant that decides.
     ends: BTreeMap<String, u64>,
+    /// Executions of code that compares addresses, and how many of these failed so before others did, or for nothing.
+    compared: u64,
+    early: u64,
 }
 
 #[test]
@@ -56,12 +60,15 @@ fn generated_modules_do_the_same_on_an_instance_that_is_kept() {
         total.loaded += part.loaded;
         total.kept += part.kept;
         part.refused.into_iter().for_each(|(why, count)| *total.refused.entry(why).or_default() += count);
+        total.compared += part.compared;
+        total.early += part.early;
         part.ends.into_iter().for_each(|(end, count)| *total.ends.entry(end).or_default() += count);
     }
     println!("{total:#?}");
     assert!(total.loaded * 4 > modules, "{total:?}");
     assert!(total.kept * 8 > modules, "{total:?}");
     assert!(total.ends.len() >= 4, "{total:?}");
+    assert!(total.early * 20 <= total.compared, "{total:?}");
 }
 
 /// All that an execution shows.
@@ -129,6 +136,18 @@ fn compare(seed: u64, total: &mut Total) {
     let past = Past::of(&metered, inputs.iter().step_by(2).map(Vec::as_slice)).unwrap();
     for (variant, past) in [(Variant::Full, &past), (Variant::Fast(some), &Past::default())] {
         in_variant(&Arc::new(metered.in_variant_after(variant, past).unwrap()), &inputs, seed);
+    }
+    let comparing = metered.in_variant_after(Variant::Full, &past.comparing()).unwrap();
+    let comparing = in_variant(&Arc::new(comparing), &inputs, seed);
+    let decided = expected.iter().filter(|seen| !matches!(seen.shown.outcome, Outcome::Hang(_)));
+    for (comparing, decided) in comparing.iter().zip(decided) {
+        let kind = |seen: &Seen| (seen.shown.outcome.name(), seen.shown.outcome.trap().map(|trap| trap.kind));
+        if kind(comparing) != kind(decided) {
+            // It may say so before something else fails, or although the access is not reached. It is executed again then.
+            assert_eq!(kind(comparing).1, Some(TrapKind::MemoryOutOfBounds), "seed {seed}: an access was not compared");
+            total.early += 1;
+        }
+        total.compared += 1;
     }
 }
 

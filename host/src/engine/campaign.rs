@@ -501,6 +501,7 @@ impl Campaign {
             self.totals.sampled += report.sample.execs;
             self.totals.sampled_fuel += report.sample.fuel;
             self.totals.sampled_hangs += report.sample.hangs;
+            self.progress.sampled(report.sample);
             report.picks.into_iter().for_each(|index| self.corpus.picked(index));
             for testcase in report.testcases {
                 self.progress.shown(&testcase.unseen, self.corpus.seen(), self.totals.execs);

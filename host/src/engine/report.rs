@@ -75,6 +75,8 @@ pub(super) struct Sample {
     pub(super) execs: u64,
     pub(super) fuel: u64,
     pub(super) hangs: u64,
+    /// How many grew a memory.
+    pub(super) grown: u64,
 }
 
 #[derive(Debug, Default)]

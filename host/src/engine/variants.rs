@@ -5,14 +5,16 @@
 //! metered -- compiled? --> full -- half of the seen edges retired, and compiled? --> fast -- half of the rest --> fast ...
 //! ```
 //!
-//! Each is laid out for what testcases do by then; so `full` is made again when many more edges were seen.
+//! Each is laid out for what testcases do by then; so `full` is made again when many more edges were seen. A variant is also made again when
+//! it turns out that mutants grow the guest's memory so often that it pays to compare addresses.
 //!
 //! Edges retire by the number of executions. Variants are compiled on a thread beside the campaign and taken when they
 //! are ready, which depends on the machine but changes nothing but speed: what an edge that has retired shows is no news in any variant.
 
 use super::corpus::Corpus;
+use super::report::Sample;
 use crate::coverage::{Profile, Seen};
-use crate::sandbox::{Past, THREAD_STACK_BYTES, Target, Unsuited, Variant, Watchdog};
+use crate::sandbox::{Growths, Past, THREAD_STACK_BYTES, Target, Unsuited, Variant, Watchdog};
 use anyhow::{Context, Result, anyhow};
 use fuzzbox_instrument::EdgeSet;
 use std::sync::Arc;
@@ -24,6 +26,8 @@ const RETIRE_EXECS: u64 = 1 << 20;
 const RETIRE_TESTCASES: u32 = 8;
 /// Testcases that are executed to find out what they do.
 const PAST_TESTCASES: usize = 256;
+/// Executions of which it is known whether they grew a memory, before anything follows from it.
+const GROWTH_SAMPLES: u64 = 256;
 /// Executions from one look at all edges to the next.
 const LOOK_EXECS: u64 = 1 << 17;
 
@@ -40,6 +44,8 @@ pub(super) struct Progress {
     looked: u64,
     /// Edges that were seen and have retired.
     retired: usize,
+    /// Of mutants.
+    growths: Growths,
 }
 
 #[derive(Debug)]
@@ -61,12 +67,31 @@ struct Made {
     live: usize,
     /// Edges that had been seen.
     seen: usize,
+    /// Its code compares addresses, or would if that were possible.
+    compares: bool,
 }
 
 impl Progress {
     pub(super) fn new(metered: Arc<Target>) -> Self {
         let last_news = vec![0; metered.edges.edges.len()];
-        Self { metered, watchdog: None, stage: Stage::Metered, optimising: None, last_news, looked: 0, retired: 0 }
+        Self {
+            metered,
+            watchdog: None,
+            stage: Stage::Metered,
+            optimising: None,
+            last_news,
+            looked: 0,
+            retired: 0,
+            growths: Growths::default(),
+        }
+    }
+
+    /// Takes what mutants did.
+    pub(super) fn sampled(&mut self, sample: Sample) {
+        let Growths { execs, grown, fuel } = &mut self.growths;
+        *execs += sample.execs;
+        *grown += sample.grown;
+        *fuel += sample.fuel;
     }
 
     /// A testcase showed `profile`, of which some is in `seen`.
@@ -102,6 +127,7 @@ impl Progress {
     pub(super) fn next_variant(&mut self, corpus: &Corpus) -> Result<Option<Arc<Target>>> {
         let seen = corpus.seen().edges();
         let live = seen - self.retired;
+        let compares = self.growths.execs >= GROWTH_SAMPLES && self.growths.pay();
         match &self.stage {
             Stage::Metered => {
                 let time = Watchdog::time_for(self.metered.settings.fuel_max);
@@ -112,7 +138,7 @@ impl Progress {
                     return Ok(None);
                 };
                 self.watchdog = Some(Arc::new(Watchdog::new(time)?));
-                self.make(Variant::Full, Made { live: usize::MAX, seen }, corpus)?;
+                self.make(Variant::Full, Made { live: usize::MAX, seen, compares }, corpus)?;
                 Ok(None)
             }
             Stage::Making(made, about) => match made.try_recv() {
@@ -124,25 +150,35 @@ impl Progress {
                 }
                 Ok(target) => {
                     let target = target.context("failed to make a faster variant of the module")?;
-                    self.stage = Stage::Using(*about);
+                    let compares = about.compares || target.compares_addresses();
+                    self.stage = Stage::Using(Made { compares, ..*about });
                     Ok(Some(Arc::new(target)))
                 }
                 Err(TryRecvError::Empty) => Ok(None),
                 Err(TryRecvError::Disconnected) => Err(anyhow!("the thread that compiles a variant ended early")),
             },
             // Of the full variant all edges are live, retired or not.
-            Stage::Using(made) if live <= made.live.min(seen) / 2 => {
+            Stage::Using(made)
+                if live <= made.live.min(seen) / 2 || (made.live != usize::MAX && compares > made.compares) =>
+            {
                 let edges = 0..u32::try_from(self.last_news.len()).expect("edges have 32-bit indices");
                 let interesting: EdgeSet = edges.filter(|&edge| !corpus.is_retired(edge)).collect();
-                self.make(Variant::Fast(interesting), Made { live, seen }, corpus)?;
+                self.make(Variant::Fast(interesting), Made { live, seen, compares }, corpus)?;
                 Ok(None)
             }
-            Stage::Using(made) if made.live == usize::MAX && seen > made.seen + made.seen / 2 && self.looked > 0 => {
-                self.make(Variant::Full, Made { live: usize::MAX, seen }, corpus)?;
+            Stage::Using(made)
+                if made.live == usize::MAX && (self.is_outdated(made, seen) || compares > made.compares) =>
+            {
+                self.make(Variant::Full, Made { live: usize::MAX, seen, compares }, corpus)?;
                 Ok(None)
             }
             Stage::Using(_) | Stage::Last => Ok(None),
         }
+    }
+
+    /// Whether many more edges were seen since a variant was made.
+    fn is_outdated(&self, made: &Made, seen: usize) -> bool {
+        seen > made.seen + made.seen / 2 && self.looked > 0
     }
 
     /// The variant that decides in optimised code, if that became ready.
@@ -180,7 +216,7 @@ impl Progress {
         thread
             .spawn(move || {
                 // Nobody wants it any more if the campaign has ended.
-                let _ = sender.send(laid_out(&metered, variant, &inputs));
+                let _ = sender.send(laid_out(&metered, variant, about.compares, &inputs));
                 // Most is executed in the other, so that comes first.
                 let _ = optimised.send(metered.optimised());
             })
@@ -205,8 +241,9 @@ impl Progress {
 }
 
 /// Makes a variant for what these inputs do.
-fn laid_out(metered: &Arc<Target>, variant: Variant, inputs: &[Arc<[u8]>]) -> Result<Target> {
+fn laid_out(metered: &Arc<Target>, variant: Variant, compares: bool, inputs: &[Arc<[u8]>]) -> Result<Target> {
     let past = Past::of(metered, inputs.iter().map(|input| &**input))?;
+    let past = if compares { past.comparing() } else { past };
     // Of the fast variant no code is kept.
     let past = if variant == Variant::Full { past.or_cached(metered) } else { past };
     metered.in_variant_after(variant, &past)

@@ -269,6 +269,7 @@ impl Worker {
         report.sample.execs += 1;
         report.sample.fuel += executor.observation().fuel();
         report.sample.hangs += u64::from(matches!(outcome, Outcome::Hang(_)));
+        report.sample.grown += u64::from(executor.has_grown());
         report.witness(&outcome, &self.input, self.rule);
         report.decided(executor, &self.input, (outcome, None), known);
         Ok(())

@@ -72,6 +72,9 @@ impl Annex {
         store.data_mut().makes_annex = false;
         grown.map_err(anyhow::Error::from).context("failed to make room for inputs in the guest's memory")?;
         injected.set_annex(hidden, start as u64, guest_end);
+        if place.bounds {
+            region.keep_open();
+        }
         let grow = growth(store, region.clone(), guest_max, page);
         let table = instance.get_table(&mut *store, &place.table_export).context("the rewriter exports its table")?;
         table.set(&mut *store, 0, Ref::Func(Some(grow)))?;

@@ -72,7 +72,8 @@ pub fn compiler_settings() -> Config {
         .wasm_relaxed_simd(true)
         .wasm_wide_arithmetic(true)
         .wasm_custom_page_sizes(true)
-        .wasm_threads(true);
+        .wasm_threads(true)
+        .wasm_branch_hinting(true);
     config
 }
 

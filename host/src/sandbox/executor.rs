@@ -328,6 +328,11 @@ impl Executor {
         class.map_or(Some(key), |class| NonZeroU64::new(hash::of(key.get(), class)))
     }
 
+    /// Whether the last execution grew a memory, if that can be told.
+    pub(crate) fn has_grown(&self) -> bool {
+        self.target.restores && self.instance.snapshot.has_grown()
+    }
+
     /// What the last execution showed.
     pub fn observation(&self) -> Observation<'_> {
         let Kept { store, injected, cut, lost, fuel_max, .. } = &self.instance;

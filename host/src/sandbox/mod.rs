@@ -80,7 +80,7 @@ pub use interrupt::{Execution, Interrupter};
 pub use observation::{Executed, Group, Observation};
 pub use outcome::{Frame, Outcome, Trap, TrapKind};
 pub use parameter::{Number, Parameter};
-pub use past::Past;
+pub use past::{Growths, Past};
 pub use reference::link_reference;
 pub use said::{Message, Said, Written};
 pub use settings::{EntryArgs, Settings, Stub};

@@ -23,6 +23,30 @@ const FUEL_MAX: u64 = 2_000_000_000;
 pub struct Past {
     /// By edge. Empty if nothing is known.
     counts: Arc<[u64]>,
+    /// Code of variants without fuel compares addresses, and what grew stays open.
+    compares: bool,
+}
+
+/// How many executions grew a memory, and the fuel that all of them took.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Growths {
+    /// Executions.
+    pub execs: u64,
+    /// Those that grew a memory.
+    pub grown: u64,
+    /// Units of fuel.
+    pub fuel: u64,
+}
+
+impl Growths {
+    /// To open pages and to close them again are system calls, which all workers of a process wait for: as long as so many units of fuel
+    /// take. Comparisons make code slower by a part of what it takes; they pay if executions that grow are shorter than this.
+    const FUEL: u64 = 1 << 20;
+
+    /// Whether it is better to compare addresses, and to leave open what grew.
+    pub fn pay(&self) -> bool {
+        self.grown.saturating_mul(Self::FUEL) > self.fuel.max(self.execs)
+    }
 }
 
 impl Past {
@@ -33,16 +57,30 @@ impl Past {
     /// As for [`Executor::run`].
     pub fn of<'a>(target: &Arc<Target>, inputs: impl IntoIterator<Item = &'a [u8]>) -> Result<Self> {
         let mut counts = vec![0; target.edges.edges.len()];
-        let (mut executor, mut fuel) = (Executor::new(target)?, 0);
+        let mut executor = Executor::new(target)?;
+        let mut growths = Growths::default();
         for input in inputs {
             executor.run(input)?;
+            growths.execs += 1;
+            growths.grown += u64::from(executor.has_grown());
             executor.observation().edges(|edge, count| counts[edge as usize] += u64::from(count));
-            fuel += executor.observation().fuel();
-            if fuel > FUEL_MAX {
+            growths.fuel += executor.observation().fuel();
+            if growths.fuel > FUEL_MAX {
                 break;
             }
         }
-        Ok(Self { counts: counts.into() })
+        Ok(Self { counts: counts.into(), compares: growths.pay() })
+    }
+
+    /// Whether so many executions grew a memory that code of variants without fuel compares addresses, and leaves open what grew.
+    pub fn compares(&self) -> bool {
+        self.compares
+    }
+
+    /// As if they had.
+    #[must_use]
+    pub fn comparing(self) -> Self {
+        Self { compares: true, ..self }
     }
 
     /// This past, or the one that the cache has of the target, if that is much the same: code that was laid out by it is in the cache.
@@ -58,7 +96,7 @@ impl Past {
 
     /// Whether most of the edges that were taken here were taken there.
     fn is_like(&self, other: &Self) -> bool {
-        if self.counts.len() != other.counts.len() {
+        if self.counts.len() != other.counts.len() || self.compares != other.compares {
             return false;
         }
         let taken = || other.counts.iter().zip(&*self.counts).filter(|(count, _)| **count > 0);
@@ -67,14 +105,15 @@ impl Past {
 
     fn load(cache: &CodeCache, key: &[u8; 32]) -> Option<Self> {
         let bytes = cache.cache()?.get(KIND, key)?;
-        let (counts, []) = bytes.as_chunks::<4>() else { return None };
-        Some(Self { counts: counts.iter().map(|&count| u32::from_le_bytes(count).into()).collect() })
+        let (counts, &[compares]) = bytes.as_chunks::<4>() else { return None };
+        let counts = counts.iter().map(|&count| u32::from_le_bytes(count).into()).collect();
+        Some(Self { counts, compares: compares != 0 })
     }
 
     fn keep(&self, cache: &CodeCache, key: &[u8; 32]) {
         let Some(cache) = cache.cache() else { return };
         let counts = self.counts.iter().map(|&count| u32::try_from(count).unwrap_or(u32::MAX));
-        let bytes: Vec<u8> = counts.flat_map(u32::to_le_bytes).collect();
+        let bytes: Vec<u8> = counts.flat_map(u32::to_le_bytes).chain([u8::from(self.compares)]).collect();
         // Without it the next process compiles once more, and that is all.
         let _: Result<()> = cache.put(KIND, key, &bytes).and_then(|()| cache.trim(KIND, BYTES_MAX));
     }
@@ -100,7 +139,7 @@ impl Past {
 /// What counts are of: a module, and the function that is called.
 fn key(target: &Target) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(b"fuzzbox past 1\n");
+    hasher.update(b"fuzzbox past 2\n");
     hasher.update(&target.id.0);
     hasher.update(target.entry.export().as_bytes());
     *hasher.finalize().as_bytes()

@@ -74,6 +74,11 @@ impl Snapshot {
         Ok(Self { memories, globals, tables, limits: store.data().limits, fault })
     }
 
+    /// Whether a memory grew since the state was restored.
+    pub(super) fn has_grown(&self) -> bool {
+        self.memories.iter().any(|saved| saved.region.growth() > 0)
+    }
+
     /// Goes back to the snapshot, tables only if `tables_written`. Returns `false` if the instance must be replaced.
     pub(super) fn restore(&self, store: &mut Store<Host>, tables_written: bool) -> Result<bool> {
         let mut grown = 0;

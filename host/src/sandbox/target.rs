@@ -311,6 +311,11 @@ impl Target {
         self.images.lock().expect("no panic while held").clone()
     }
 
+    /// Whether code compares addresses with the end of the guest's part.
+    pub(crate) fn compares_addresses(&self) -> bool {
+        self.injected.annex.as_ref().is_some_and(|annex| annex.bounds)
+    }
+
     /// Image number `index`, of a memory or an annex whose bytes in a new instance are `bytes`.
     pub(super) fn image(&self, index: usize, bytes: &[u8]) -> std::io::Result<Arc<Image>> {
         let mut images = self.images.lock().expect("no panic while held");

@@ -57,6 +57,7 @@ impl Variant {
             Self::Full => Options::full(),
             Self::Fast(interesting) => Options::fast(interesting.clone()),
         };
+        options.bounds = !self.has_fuel() && past.compares();
         options.profile = past.profile(self);
         options.lines = true;
         options.hide_lengths = true;

@@ -51,7 +51,7 @@ pub(crate) struct Placement {
 }
 
 /// The counts of the function's edges in executions of the past, if these are known.
-fn profile<'a>(function: &FunctionPlan, options: &'a Options) -> Option<&'a [u64]> {
+pub(crate) fn profile<'a>(function: &FunctionPlan, options: &'a Options) -> Option<&'a [u64]> {
     let (first, end) = (function.first_edge as usize, (function.first_edge + function.edges) as usize);
     options.profile.as_deref().map(|profile| profile.get(first..end).unwrap_or_default())
 }

@@ -49,6 +49,8 @@ pub(crate) struct FunctionPlan {
     pub(crate) inserted: Vec<u8>,
     /// Where in `inserted` a block's type is to be filled in, as a padded number, and which of `signatures` it has.
     pub(crate) typed_blocks: Vec<(u32, u32)>,
+    /// Where in `inserted` there is an `if` whose condition rarely holds.
+    pub(crate) unlikely: Vec<u32>,
     /// The `try_table`s that are wrapped.
     pub(crate) tries: Vec<TryPlan>,
     /// The `try_table`s that are not, but have clauses that go to new depths.

@@ -2,15 +2,18 @@
 
 use anyhow::Result;
 use wasm_encoder::BlockType;
-use wasmparser::{MemArg, MemArgTarget, Operator, ValType};
+use wasmparser::{FunctionBody, MemArg, MemArgTarget, Operator, ValType};
 
-use super::low_stores::store;
 use super::{Probe, Site};
 use crate::annex::{Annex as Added, Helper};
+use crate::bounds::{Access, Check, Reach, checks};
 use crate::code::Code;
+use crate::survey::Survey;
 
 pub(super) struct Annex {
-    pub(super) added: Added,
+    added: Added,
+    /// Accesses that are compared with the end of the guest's part, in order.
+    checks: Vec<Check>,
 }
 
 impl Probe for Annex {
@@ -29,7 +32,7 @@ impl Probe for Annex {
                 let (to, from) = (wide(dst_mem), wide(src_mem));
                 range([to, from, to && from], is_ours(dst_mem), is_ours(src_mem))
             }
-            _ if self.added.has_small_pages(site.survey) => return self.access(operator, site),
+            _ if self.added.bounds || self.added.has_small_pages(site.survey) => return self.access(operator, site),
             _ => return Ok(()),
         };
         self.range(helper, site);
@@ -76,6 +79,14 @@ impl Probe for Annex {
 }
 
 impl Annex {
+    pub(super) fn new(survey: &Survey<'_>, added: Added, body: &FunctionBody<'_>) -> Annex {
+        let checks = match added.bounds {
+            true => checks(body, added.bytes_min(survey), &|memory| added.is(survey, memory)),
+            false => Vec::new(),
+        };
+        Annex { added, checks }
+    }
+
     fn is_at(&self, memarg: &MemArg, site: &Site<'_, '_>) -> bool {
         matches!(memarg.target, MemArgTarget::Memory(memory) if self.added.is(site.survey, memory))
     }
@@ -138,28 +149,62 @@ impl Annex {
 
     /// Looks at an access.
     fn access(&self, operator: &Operator<'_>, site: &mut Site<'_, '_>) -> Result<()> {
-        let Some(memarg) = memarg(operator).filter(|memarg| self.is_at(memarg, site)) else { return Ok(()) };
-        let above: &[ValType] = match operator {
-            Operator::V128Load8Lane { .. }
-            | Operator::V128Load16Lane { .. }
-            | Operator::V128Load32Lane { .. }
-            | Operator::V128Load64Lane { .. } => &[ValType::V128],
-            Operator::MemoryAtomicNotify { .. } => &[ValType::I32],
-            Operator::MemoryAtomicWait32 { .. } => &[ValType::I32, ValType::I64],
-            Operator::MemoryAtomicWait64 { .. } => &[ValType::I64, ValType::I64],
-            _ => store(operator).map_or(&[], |(_, above)| above),
+        let Some(access) = Access::of(operator).filter(|access| self.is_at(&access.memarg, site)) else {
+            return Ok(());
         };
-        let locals = (1..).zip(above).map(|(number, &ty)| site.scratch(ty, number)).collect::<Result<Vec<u32>>>()?;
+        let reach = if self.added.bounds { self.reach(&access, site.at) } else { None };
+        if self.added.bounds && reach.is_none() {
+            return Ok(());
+        }
+        let above = (1..).zip(access.above);
+        let locals = above.map(|(number, &ty)| site.scratch(ty, number)).collect::<Result<Vec<u32>>>()?;
         for &local in locals.iter().rev() {
             site.code().local_set(local);
         }
-        site.code().i64_const(memarg.offset.cast_signed()).i64_const(1 << memarg.max_align);
-        self.call(Helper::Access, site);
+        match reach {
+            Some(reach) => compare(reach, site)?,
+            None => {
+                let (offset, width) = (access.memarg.offset.cast_signed(), access.width().cast_signed());
+                site.code().i64_const(offset).i64_const(width);
+                self.call(Helper::Access, site);
+            }
+        }
         for &local in &locals {
             site.code().local_get(local);
         }
         Ok(())
     }
+
+    /// What is compared before an access.
+    fn reach(&self, access: &Access, at: u32) -> Option<Reach> {
+        match self.checks.binary_search_by_key(&at, |check| check.at) {
+            Ok(place) => self.checks[place].reach,
+            Err(_) => {
+                let start = access.memarg.offset.cast_signed();
+                Some(Reach { start, end: start.saturating_add(access.width().cast_signed()) })
+            }
+        }
+    }
+}
+
+/// Compares where what is accessed ends with the end of the guest's part, and if it is beyond, traps unless it begins in the annex. The
+/// address, of 32 bits, is on the stack, and stays there.
+fn compare(reach: Reach, site: &mut Site<'_, '_>) -> Result<()> {
+    let address = site.scratch(ValType::I32, 0)?;
+    let mut code = site.code();
+    code.local_tee(address).i64_extend_i32_u().i64_const(reach.end).i64_add();
+    code.guest_end();
+    code.i64_gt_s();
+    site.unlikely_if();
+    let mut code = site.code();
+    code.local_get(address).i64_extend_i32_u().i64_const(reach.start).i64_add();
+    code.annex();
+    code.i64_lt_s();
+    site.unlikely_if();
+    let mut code = site.code();
+    code.out_of_bounds();
+    code.end().end().local_get(address);
+    Ok(())
 }
 
 /// The same place, for an atomic operator of so many bytes, as a power of two.
@@ -174,20 +219,3 @@ fn encoded(memarg: &MemArg, align: u32) -> wasm_encoder::MemArg {
 fn at_start(memarg: &MemArg) -> wasm_encoder::MemArg {
     wasm_encoder::MemArg { offset: 0, ..encoded(memarg, memarg.max_align.into()) }
 }
-
-macro_rules! define_memarg {
-    ($(@$proposal:ident $op:ident $({ $($field:ident: $type:ty),* })? => $visit:ident ($($ann:tt)*))*) => {
-        /// Where an operator loads or stores, if it does.
-        #[allow(unused_variables)]
-        fn memarg(operator: &Operator<'_>) -> Option<MemArg> {
-            match operator {
-                $(Operator::$op $({ $($field),* })? => define_memarg!(@of $($($field $field)*)?),)*
-                _ => None,
-            }
-        }
-    };
-    (@of $field:ident memarg $($rest:ident)*) => { Some(*$field) };
-    (@of $($rest:ident)*) => { None };
-}
-
-wasmparser::for_each_operator!(define_memarg);

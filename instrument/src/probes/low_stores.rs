@@ -73,7 +73,7 @@ fn check(offset: u32, above: &[ValType], bulk: bool, site: &mut Site<'_, '_>) ->
 }
 
 /// Where an operator stores, and the types of what lies above the address.
-pub(super) fn store<'o>(operator: &'o Operator<'_>) -> Option<(&'o MemArg, &'static [ValType])> {
+pub(crate) fn store<'o>(operator: &'o Operator<'_>) -> Option<(&'o MemArg, &'static [ValType])> {
     use Operator as O;
     use ValType::{F32, F64, I32, I64, V128};
     Some(match operator {

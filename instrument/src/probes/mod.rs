@@ -20,6 +20,8 @@ mod state;
 mod traps;
 mod waits;
 
+pub(crate) use low_stores::store;
+
 use anyhow::Result;
 use wasm_encoder::BlockType;
 use wasmparser::{FunctionBody, Operator, ValType};
@@ -137,7 +139,7 @@ impl Probes {
         }
         // Wherever an operator stops, it has been charged and recorded.
         if let Some(added) = added.annex {
-            probes.push(Box::new(annex::Annex { added }));
+            probes.push(Box::new(annex::Annex::new(survey, added, function.body)));
         }
         if let Some(traps) = added.traps {
             probes.push(Box::new(traps::Traps { table: traps.table, ty: added.plain_type }));
@@ -258,6 +260,13 @@ impl<'a, 's> Site<'a, 's> {
     /// A new local, which nothing else uses.
     pub(crate) fn local(&mut self, ty: ValType) -> Result<u32> {
         self.draft.local(ty)
+    }
+
+    /// An `if` without operands and results whose condition rarely holds: the code behind it is laid out apart.
+    pub(crate) fn unlikely_if(&mut self) {
+        let position = self.position() as u32;
+        self.draft.out.unlikely.push(position);
+        self.code().if_(BlockType::Empty);
     }
 
     /// Opens a block that gives what the function gives, and takes nothing.

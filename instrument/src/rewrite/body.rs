@@ -11,25 +11,45 @@ use crate::offsets::OffsetMap;
 use crate::plan::{ArmsWay, Change, Edit, FunctionPlan, TablePlan, Test, TryPlan, with_label};
 use crate::types::{encoded, encoded_block, encoded_ref};
 
-/// Writes a function's body; the runs of offsets start with it. `numbers` are those of its counters.
+/// What a body was made to.
+pub(super) struct Written {
+    pub(super) bytes: Vec<u8>,
+    /// The runs of offsets start with it.
+    pub(super) offsets: OffsetMap,
+    /// Where in it there is an `if` or a `br_if` that mostly goes the same way, in order, and whether it is that of a condition that
+    /// holds.
+    pub(super) hints: Vec<(u32, bool)>,
+}
+
+/// A branch mostly goes one way if it goes so many times as often as the other.
+const MOSTLY: u64 = 1024;
+
+/// Writes a function's body. `numbers` are those of its counters; `profile` has the counts of its edges in executions of the past, if these
+/// are known.
 pub(super) fn body(
     wasm: &[u8],
     plan: &FunctionPlan,
     placement: &Placement,
-    numbers: CounterNumbers,
+    (numbers, profile): (CounterNumbers, Option<&[u64]>),
     memory: u32,
-) -> Result<(Vec<u8>, OffsetMap)> {
-    let mut body = Body { wasm, plan, placement, numbers, memory, bytes: Vec::new(), offsets: OffsetMap::default() };
+) -> Result<Written> {
+    let (offsets, hints) = (OffsetMap::default(), Vec::new());
+    let mut edges = profile.unwrap_or_default().iter();
+    let counts = plan.graph.flows.iter().map(|flow| flow.counted().and_then(|_| edges.next().copied())).collect();
+    let mut body = Body { wasm, plan, placement, numbers, memory, counts, bytes: Vec::new(), offsets, hints };
     body.locals()?;
     body.code()?;
-    let Body { bytes, offsets, .. } = body;
+    let Body { bytes, offsets, hints, .. } = body;
     ensure!(
         bytes.len() <= BODY_BYTES_MAX,
         "has {} bytes when it is rewritten, more than the {BODY_BYTES_MAX} that engines accept",
         bytes.len()
     );
-    Ok((bytes, offsets))
+    Ok(Written { bytes, offsets, hints })
 }
+
+/// The operator's byte.
+const IF: u8 = 0x04;
 
 struct Body<'p> {
     wasm: &'p [u8],
@@ -37,8 +57,11 @@ struct Body<'p> {
     placement: &'p Placement,
     numbers: CounterNumbers,
     memory: u32,
+    /// By flow, how often it was taken in the past, as far as that is known.
+    counts: Vec<Option<u64>>,
     bytes: Vec<u8>,
     offsets: OffsetMap,
+    hints: Vec<(u32, bool)>,
 }
 
 impl Body<'_> {
@@ -63,6 +86,12 @@ impl Body<'_> {
         let mut at = plan.code_start;
         for edit in &plan.edits {
             let place = edit.change.place();
+            if let Change::CountAfter { flow } = edit.change
+                && self.wasm[edit.at as usize] == IF
+                && edit.at >= at
+            {
+                self.hint(self.bytes.len() as u32 + edit.at - at, flow);
+            }
             if self.is_nothing(&edit.change) {
                 continue;
             }
@@ -77,6 +106,17 @@ impl Body<'_> {
         }
         self.copy(at, plan.end);
         Ok(())
+    }
+
+    /// Says of a branch here, which takes this flow or else the next, where it mostly goes.
+    fn hint(&mut self, position: u32, flow: u32) {
+        let count = |flow: u32| self.counts.get(flow as usize).copied().flatten();
+        let (Some(taken), Some(not)) = (count(flow), count(flow + 1)) else { return };
+        if taken.saturating_mul(MOSTLY) < not {
+            self.hints.push((position, false));
+        } else if not.saturating_mul(MOSTLY) < taken {
+            self.hints.push((position, true));
+        }
     }
 
     /// The counter of a flow.
@@ -172,6 +212,10 @@ impl Body<'_> {
     fn insert(&mut self, start: u32, end: u32) {
         let at = self.bytes.len();
         self.bytes.extend_from_slice(&self.plan.inserted[start as usize..end as usize]);
+        let unlikely = &self.plan.unlikely;
+        let unlikely = &unlikely[unlikely.partition_point(|&position| position < start)..];
+        let inside = unlikely.iter().take_while(|&&position| position < end);
+        self.hints.extend(inside.map(|position| (at as u32 + position - start, false)));
         let first = self.plan.typed_blocks.partition_point(|&(position, _)| position < start);
         for &(position, signature) in
             self.plan.typed_blocks[first..].iter().take_while(|&&(position, _)| position < end)
@@ -183,6 +227,7 @@ impl Body<'_> {
     }
 
     fn br_if(&mut self, depth: u32, signature: u32, flow: u32) {
+        self.hint(self.bytes.len() as u32, flow);
         if let Some(counter) = self.counter(flow) {
             let block_type = self.plan.block_types[signature as usize];
             let mut code = self.sink();

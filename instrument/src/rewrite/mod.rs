@@ -10,14 +10,15 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use anyhow::{Context, Result, ensure};
+use body::Written;
 use rayon::prelude::*;
 use wasm_encoder::{
-    Encode, ExportKind, ExportSection, MemorySection, MemoryType, Module, RawSection, Section as _, SectionId,
-    TypeSection,
+    BranchHint, BranchHints, Encode, ExportKind, ExportSection, MemorySection, MemoryType, Module, RawSection,
+    Section as _, SectionId, TypeSection,
 };
 
 use crate::added::{Added, extended};
-use crate::counters::{CounterNumbers, Placement};
+use crate::counters::{CounterNumbers, Placement, profile};
 use crate::offsets::OffsetMap;
 use crate::plan::FunctionPlan;
 use crate::sections::sections;
@@ -129,6 +130,7 @@ impl Injected {
                 memory: annex.memory,
                 maximum: annex.maximum(survey),
                 table_export: name("growth"),
+                bounds: annex.bounds,
             }),
             trace,
         })
@@ -208,13 +210,21 @@ pub(crate) struct CodeSection {
     len: usize,
     /// Runs from its start.
     offsets: OffsetMap,
+    /// Where branches mostly go.
+    hints: BranchHints,
 }
 
 impl CodeSection {
     pub(crate) fn new(functions: u32) -> CodeSection {
         let mut count = Vec::new();
         functions.encode(&mut count);
-        CodeSection { functions, len: count.len(), parts: vec![count], offsets: OffsetMap::default() }
+        CodeSection {
+            functions,
+            len: count.len(),
+            parts: vec![count],
+            offsets: OffsetMap::default(),
+            hints: BranchHints::new(),
+        }
     }
 
     /// Writes the next functions, in parallel, and forgets their plans. `numbers` has those of each one's
@@ -224,22 +234,31 @@ impl CodeSection {
         survey: &Survey<'_>,
         plans: Vec<FunctionPlan>,
         placements: &[Placement],
-        numbers: &[CounterNumbers],
+        (numbers, options): (&[CounterNumbers], &Options),
     ) -> Result<()> {
         let jobs: Vec<_> = plans.into_iter().zip(placements).zip(numbers).collect();
         let write = |((function, placement), &numbers): ((FunctionPlan, &Placement), &CounterNumbers)| {
             let refused = || format!("has function {}, which can't be rewritten", function.index);
+            let numbers = (numbers, profile(&function, options));
             body::body(survey.wasm, &function, placement, numbers, survey.memories).with_context(refused)
         };
-        let written: Vec<Result<(Vec<u8>, OffsetMap)>> = jobs.into_par_iter().map(write).collect();
+        let functions: Vec<u32> = jobs.iter().map(|((function, _), _)| function.index).collect();
+        let written: Vec<Result<Written>> = jobs.into_par_iter().map(write).collect();
         // The first error in the module is the one to tell.
         let written = written.into_iter().collect::<Result<Vec<_>>>()?;
-        let mut part = Vec::with_capacity(written.iter().map(|(bytes, _)| bytes.len() + LEB_BYTES_MAX).sum());
+        let mut part = Vec::with_capacity(written.iter().map(|body| body.bytes.len() + LEB_BYTES_MAX).sum());
         let place = |part: &Vec<u8>| u32::try_from(self.len + part.len()).context(TOO_LARGE);
-        for (bytes, runs) in written {
+        for (function, Written { bytes, offsets, hints }) in functions.into_iter().zip(written) {
             bytes.len().encode(&mut part);
-            self.offsets.append(runs, place(&part)?);
+            self.offsets.append(offsets, place(&part)?);
             part.extend_from_slice(&bytes);
+            if !hints.is_empty() {
+                let hint = |(branch_func_offset, holds): (u32, bool)| BranchHint {
+                    branch_func_offset,
+                    branch_hint_value: holds.into(),
+                };
+                self.hints.function_hints(function, hints.into_iter().map(hint));
+            }
             self.offsets.outside(place(&part)?);
         }
         self.add(part);
@@ -253,8 +272,11 @@ impl CodeSection {
         self.parts.push(part);
     }
 
-    /// Writes the section into the module.
+    /// Writes the section into the module, behind what is to be known of its branches.
     fn append_to(self, wasm: &mut Vec<u8>) -> Result<OffsetMap> {
+        if !self.hints.is_empty() {
+            self.hints.append_to(wasm);
+        }
         wasm.push(SectionId::Code.into());
         self.len.encode(wasm);
         let start = u32::try_from(wasm.len()).context(TOO_LARGE)?;

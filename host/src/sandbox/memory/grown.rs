@@ -31,16 +31,18 @@ pub(super) struct Grown {
     hot: Marks,
     /// All that grows is writable: the budget of mappings is spent.
     all: AtomicBool,
+    /// What is writable stays so, whatever the memory's size is.
+    keeps_open: bool,
     /// Two mappings for each run of hot pages, open or closed: the run, and what is behind it; and one while the end of
     /// the memory is inside a run, of which only the part below is open.
     budget: Budget,
 }
 
 impl Grown {
-    /// Memory can grow from `first` up to `capacity`, both in bytes.
-    pub(super) fn new(first: usize, capacity: usize, pool: &'static Pool) -> Self {
+    /// Memory can grow from `first` up to `capacity`, both in bytes. With `keeps_open` nobody accesses what is beyond its size.
+    pub(super) fn new(first: usize, capacity: usize, keeps_open: bool, pool: &'static Pool) -> Self {
         let pages = capacity.saturating_sub(first).div_ceil(*PAGE_BYTES);
-        Self { first, hot: Marks::new(pages), all: AtomicBool::new(false), budget: Budget::new(pool) }
+        Self { first, hot: Marks::new(pages), all: AtomicBool::new(false), keeps_open, budget: Budget::new(pool) }
     }
 
     /// Where memory above the snapshot begins, in bytes: at a page.
@@ -60,6 +62,9 @@ impl Grown {
             return Ok(());
         }
         let pages = self.pages(start, end);
+        if self.keeps_open && !self.all.load(Relaxed) {
+            return Ok(());
+        }
         let affordable = !self.all.load(Relaxed) && self.budget.take(self.parts(pages.end) - self.parts(pages.start));
         if !affordable || self.hot.runs(pages).any(|run| self.protect(mapping, run, Access::Write).is_err()) {
             return self.open_all(mapping, end);
@@ -80,7 +85,8 @@ impl Grown {
             return false;
         }
         // A run that begins beyond the end is closed now, so the page doesn't join it before the memory is cut back.
-        let beyond = pages.end == self.pages(offset, end).end && self.hot.contains(pages.end);
+        let at_end = pages.end == self.pages(offset, end).end;
+        let beyond = !self.keeps_open && at_end && self.hot.contains(pages.end);
         let affordable = self.budget.take(2 * (1 - self.hot.around(&pages)) + isize::from(beyond));
         if !affordable || self.protect(mapping, pages.clone(), Access::Write).is_err() {
             return self.open_all(mapping, end).is_ok();
@@ -127,10 +133,16 @@ impl Grown {
         for bytes in self.accessible(end) {
             // SAFETY: it is writable; the rest by the contract.
             unsafe { self.zero(mapping, bytes.clone())? };
+            if self.keeps_open && !self.all.load(Relaxed) {
+                continue;
+            }
             if let Some(open) = &open {
                 self.fill_gap(mapping, self.pages(open.end, bytes.start));
             }
             open = Some(open.map_or(bytes.start, |open| open.start)..bytes.end);
+        }
+        if self.keeps_open && !self.all.load(Relaxed) {
+            return Ok(());
         }
         // What is closed between the runs costs less than a system call for each.
         let open = open.unwrap_or(end..end);

@@ -19,7 +19,8 @@
 //! and leaves them writable, so that in the steady state there is no fault and no system call. A hot page that is
 //! clean each time somebody looks ([`upkeep`]) is made read-only again. Memory that grows becomes accessible where it is
 //! touched; afterwards that is zeroed and closed again ([`grown`]), so that an access past the end traps in the thousandth
-//! execution as it did in the first.
+//! execution as it did in the first. Of a guest that grows in most executions the code compares addresses itself, in the quick variants, and
+//! what it grew stays open.
 //!
 //! One page inside the memory's length can be [forbidden](Region::forbid): the guest's loads and stores trap there. What
 //! would kill the process, an access by a host function or a library function that the guest's code calls, opens the page for the
@@ -51,7 +52,7 @@ use mapping::{Access, Mapping, round_up};
 use pages::Pages;
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 /// What inaccessible pages hold.
@@ -77,6 +78,8 @@ pub(super) struct Region {
     annex: OnceLock<Range<usize>>,
     /// Where the forbidden page starts; [`NOWHERE`] if there is none.
     forbidden: AtomicUsize,
+    /// What an execution grew stays open after it.
+    keeps_open: AtomicBool,
     pool: &'static Pool,
     tracking: OnceLock<Tracking>,
 }
@@ -112,6 +115,7 @@ impl Region {
             announced: AtomicUsize::new(NOWHERE),
             annex: OnceLock::new(),
             forbidden: AtomicUsize::new(NOWHERE),
+            keeps_open: AtomicBool::new(false),
             pool,
             tracking: OnceLock::new(),
         })
@@ -146,6 +150,13 @@ impl Region {
         assert!(self.annex.get().is_none() && self.tracking.get().is_none());
         assert!(start.is_multiple_of(*PAGE_BYTES) && self.size() + *PAGE_BYTES <= start);
         self.announced.store(start, Relaxed);
+    }
+
+    /// Leaves open what executions grow, from the next snapshot on: nobody goes beyond what the guest counts, because the guest's code
+    /// compares each address.
+    pub(super) fn keep_open(&self) {
+        assert!(self.tracking.get().is_none());
+        self.keeps_open.store(true, Relaxed);
     }
 
     /// The bytes between what the guest counts and the annex, which are nobody's; behind everything if there is no annex.
@@ -321,7 +332,7 @@ impl Region {
         // There is a guard at least.
         self.mapping.make_joinable(round_up(image.len()))?;
         let end = self.annex.get().map_or(self.capacity, |annex| annex.start);
-        let grown = Grown::new(round_up(image.len()), end, self.pool);
+        let grown = Grown::new(round_up(image.len()), end, self.keeps_open.load(Relaxed), self.pool);
         let below = page_in(0..image.len());
         let pages = Pages::new(&self.mapping, 0, image, below, scratch.map(page), self.pool)?;
         let annex = match (annex, self.annex.get()) {
