@@ -159,7 +159,7 @@ impl Progress {
             },
             // Of the full variant all edges are live, retired or not.
             Stage::Using(made)
-                if live <= made.live.min(seen) / 2 || (made.live != usize::MAX && compares > made.compares) =>
+                if live <= made.live.min(seen) / 2 || (made.live != usize::MAX && (compares && !made.compares)) =>
             {
                 let edges = 0..u32::try_from(self.last_news.len()).expect("edges have 32-bit indices");
                 let interesting: EdgeSet = edges.filter(|&edge| !corpus.is_retired(edge)).collect();
@@ -167,7 +167,7 @@ impl Progress {
                 Ok(None)
             }
             Stage::Using(made)
-                if made.live == usize::MAX && (self.is_outdated(made, seen) || compares > made.compares) =>
+                if made.live == usize::MAX && (self.is_outdated(made, seen) || (compares && !made.compares)) =>
             {
                 self.make(Variant::Full, Made { live: usize::MAX, seen, compares }, corpus)?;
                 Ok(None)

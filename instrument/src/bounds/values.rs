@@ -61,7 +61,7 @@ impl Values {
                 let bits = u32::BITS - (first.max | second.max).leading_zeros();
                 1_u32.checked_shl(bits).map_or(u32::MAX, |power| power - 1)
             }
-            O::I32Mul => first.max.checked_mul(second.max).unwrap_or(u32::MAX),
+            O::I32Mul => first.max.saturating_mul(second.max),
             O::I32Shl if second.constant => {
                 let max = u64::from(first.max) << (second.max % u32::BITS);
                 u32::try_from(max).unwrap_or(u32::MAX)
@@ -87,7 +87,7 @@ impl Values {
 
     fn sum(&mut self, first: Value, second: Value) -> Value {
         let (value, constant) = if first.constant { (second, first) } else { (first, second) };
-        let max = value.max.checked_add(constant.max).unwrap_or(u32::MAX);
+        let max = value.max.saturating_add(constant.max);
         if !constant.constant {
             return self.at_most(max);
         }
