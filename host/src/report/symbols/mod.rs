@@ -69,14 +69,17 @@ struct Place {
     exact: bool,
     /// In how many lines below the function's first one it is, if it is in the same file.
     below: Option<i64>,
+    /// It is in another file than its function begins in.
+    is_elsewhere: bool,
 }
 
 impl Place {
     /// The place, now that it is known where its function begins.
     fn begun_at(self, line: Option<u32>, file: Option<&str>) -> Self {
         let is_near = self.exact && self.file.as_deref() == file;
+        let is_elsewhere = line.is_some() && file.is_some() && self.file.as_deref() != file;
         let below = self.line.zip(line).filter(|_| is_near).map(|(line, first)| i64::from(line) - i64::from(first));
-        Self { below, ..self }
+        Self { below, is_elsewhere, ..self }
     }
 }
 

@@ -148,7 +148,7 @@ impl SourceMap {
             line,
             column: line.and(number(column)),
             exact: line.is_some(),
-            below: None,
+            ..Place::default()
         })
     }
 

@@ -57,7 +57,8 @@ impl Symbols {
     pub(in crate::report) fn stable_place(&self, call: &StableCall) -> String {
         match &call.place {
             Some(Place { below: Some(below), .. }) => format!(":{below:+}"),
-            Some(Place { exact: true, file: Some(file), line: Some(line), .. }) => {
+            // A line of a function that begins nobody knows where moves with all that is in front.
+            Some(Place { exact: true, is_elsewhere: true, file: Some(file), line: Some(line), .. }) => {
                 format!(":{}:{line}", file.rsplit(['/', '\\']).next().unwrap_or(file))
             }
             _ => self.instruction(call.frame).map_or_else(String::new, |number| format!("@{number}")),
