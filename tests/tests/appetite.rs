@@ -240,6 +240,8 @@ fn guests_that_take_all_they_can_are_given_what_there_is_and_no_more() {
     assert!(failures.is_empty(), "{failures:#?}");
 }
 
+/// Executions in each variant, which repeat themselves from the second on.
+const EXECS_OF_VARIANT: u32 = 4;
 /// What the quick variants take until they are interrupted, at most.
 const INTERRUPTED_AFTER: Duration = Duration::from_millis(100);
 /// Which guest a process is to execute.
@@ -262,7 +264,7 @@ fn a_guest_in_each_variant() {
     let mut deciding = Executor::new(&metered).unwrap();
     let run = |executor: &mut Executor, variant: &str| {
         let mut outcomes: BTreeMap<&str, u32> = BTreeMap::new();
-        for _ in 0..EXECS {
+        for _ in 0..EXECS_OF_VARIANT {
             let outcome = executor.run(b"x").unwrap();
             *outcomes
                 .entry(if outcome == Outcome::Interrupted { "interrupted" } else { outcome.name() })
@@ -296,13 +298,8 @@ fn guests_take_no_more_in_any_variant() {
         let mut child = Command::new(&this);
         child.args(["--exact", "a_guest_in_each_variant", "--nocapture"]).env(GUEST, number.to_string());
         let ran = child.output().unwrap();
-        print!(
-            "{}",
-            String::from_utf8_lossy(&ran.stdout)
-                .lines()
-                .filter(|line| line.contains(": "))
-                .fold(String::new(), |all, line| all + line + "\n")
-        );
+        let told = String::from_utf8_lossy(&ran.stdout).into_owned();
+        told.lines().filter(|line| line.contains(": ")).for_each(|line| println!("{line}"));
         (!ran.status.success()).then(|| String::from_utf8_lossy(&ran.stderr).into_owned())
     });
     let failures: Vec<_> = failures.collect();

@@ -1,12 +1,20 @@
 //! What belongs to one instance on the host's side: WASI's state, the limits, and the frames that an execution left.
 
+use super::memory::Region;
 use super::trap::Frames;
 use super::wasi::{Wasi, WasiConfig};
 use super::words::Given;
+use fuzzbox_instrument::layout;
+use std::sync::Arc;
 use wasmtime::{Memory, ResourceLimiter};
 
 /// All tables together can't have more elements than this; each costs a pointer, in every instance.
 pub(super) const TABLE_ELEMENTS_MAX: usize = 1 << 20;
+
+/// What looking at one frame for references costs, in units of fuel.
+const FRAME_WORK: i64 = 64;
+/// Frames that are not counted.
+const FRAMES_BESIDE: i64 = 64;
 
 /// The host's side of one instance: the data of its store.
 pub(super) struct Host {
@@ -22,6 +30,8 @@ pub(super) struct Host {
     pub(super) given: Option<Given>,
     /// What grows is an annex, which is not the guest's.
     pub(super) makes_annex: bool,
+    /// The injected memory, if there is fuel in it.
+    pub(super) fuel: Option<Arc<Region>>,
 }
 
 impl Host {
@@ -33,7 +43,28 @@ impl Host {
     /// The state of an instance that was not made yet.
     pub(super) fn new(wasi: Wasi, limits: Limits) -> Self {
         let frames = Frames::default();
-        Self { wasi, memory: None, limits, frames, asked_for_snapshot: false, given: None, makes_annex: false }
+        Self {
+            wasi,
+            memory: None,
+            limits,
+            frames,
+            asked_for_snapshot: false,
+            given: None,
+            makes_annex: false,
+            fuel: None,
+        }
+    }
+
+    /// Charges for what follows a growth that was refused: if it is the heap of collected objects that can't grow, all frames are looked at for
+    /// references, with each allocation if next to nothing is free. (Where less than half of it is in use, objects are collected before growth is
+    /// asked for; then there is enough to be allocated until the next time.)
+    fn charge_collection(&self) {
+        let Some(fuel) = &self.fuel else { return };
+        // SAFETY: growth is asked for by the guest's code, which has entered a function and so written both.
+        unsafe {
+            let calls = i64::from(fuel.load_inside(layout::CALLS as usize));
+            fuel.take_inside(layout::FUEL as usize, (calls + FRAMES_BESIDE) * FRAME_WORK);
+        }
     }
 }
 
@@ -79,8 +110,10 @@ impl ResourceLimiter for Host {
         limits.refused |= bytes > limits.bytes_max;
         if bytes <= limits.bytes_max {
             limits.bytes = bytes;
+            return Ok(true);
         }
-        Ok(bytes <= limits.bytes_max)
+        self.charge_collection();
+        Ok(false)
     }
 
     fn memory_grow_failed(&mut self, error: wasmtime::Error) -> wasmtime::Result<()> {

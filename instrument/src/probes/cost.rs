@@ -30,7 +30,9 @@ const PROTOCOL: u32 = 16;
 const FEATURE: u32 = 256;
 
 /// References that a bulk operator handles take so many units each, as a power of two.
-pub(super) const REFERENCES_LOG2: u32 = 4;
+const REFERENCES_LOG2: u32 = 4;
+/// Items of a segment that become elements of an array take more: each is evaluated, and looked at once more.
+const ITEMS_LOG2: u32 = 6;
 /// And so do bytes of a feature's name.
 pub(super) const NAME_LOG2: u32 = 3;
 
@@ -75,17 +77,18 @@ pub(super) fn of(operator: &Operator<'_>, survey: &Survey<'_>) -> u32 {
     }
 }
 
-/// Whether what a bulk operator handles are references, of which each takes longer than a number.
-pub(super) fn handles_references(operator: &Operator<'_>, survey: &Survey<'_>) -> bool {
+/// Of a bulk operator that handles references, each of which takes longer than a number: the units for one, as a power of two.
+pub(super) fn of_references_log2(operator: &Operator<'_>, survey: &Survey<'_>) -> Option<u32> {
     use Operator as O;
-    match *operator {
+    let has_objects = match *operator {
         O::TableFill { table } | O::TableCopy { dst_table: table, .. } => survey.table_holds_objects(table),
-        // Each item is evaluated.
-        O::TableInit { .. } | O::ArrayNewElem { .. } | O::ArrayInitElem { .. } => true,
+        O::ArrayNewElem { .. } | O::ArrayInitElem { .. } => return Some(ITEMS_LOG2),
+        O::TableInit { .. } => true,
         O::ArrayNew { array_type_index: ty }
         | O::ArrayNewDefault { array_type_index: ty }
         | O::ArrayFill { array_type_index: ty }
         | O::ArrayCopy { array_type_index_dst: ty, .. } => survey.field_holds_objects(ty, 0),
         _ => false,
-    }
+    };
+    has_objects.then_some(REFERENCES_LOG2)
 }

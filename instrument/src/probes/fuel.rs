@@ -69,10 +69,9 @@ impl Fuel {
     fn bulk(operator: &Operator<'_>, site: &mut Site<'_, '_>) -> Result<()> {
         let length = match Bulk::of(operator) {
             Some(Bulk::Bytes) => Length::Divided(layout::FUEL_BYTES_LOG2),
-            Some(Bulk::Elements) if cost::handles_references(operator, site.survey) => {
-                Length::Times(cost::REFERENCES_LOG2)
+            Some(Bulk::Elements) => {
+                cost::of_references_log2(operator, site.survey).map_or(Length::Divided(0), Length::Times)
             }
-            Some(Bulk::Elements) => Length::Divided(0),
             None if is_feature(operator, site) => Length::UpTo(layout::stream::LABEL_MAX, cost::NAME_LOG2),
             None => return Ok(()),
         };

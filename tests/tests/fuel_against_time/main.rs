@@ -14,7 +14,7 @@ const FUEL: u64 = 20_000_000;
 const TIMES: u32 = 60;
 
 /// Loops that the host, or wasmtime's library, does the most for: items, what comes first, what is done again and again.
-const LOOPS: [(&str, &str, &str, &str); 38] = [
+const LOOPS: [(&str, &str, &str, &str); 40] = [
     ("plain", "", "", "(local.set $x (i32.add (local.get $x) (i32.const 3)))"),
     ("calls", "(func $f)", "", "(call $f)"),
     ("division", "", "", "(local.set $l (i64.div_u (i64.const -1) (i64.or (local.get $l) (i64.const 3))))"),
@@ -129,6 +129,34 @@ const LOOPS: [(&str, &str, &str, &str); 38] = [
             (if (local.get 0) (then (call $f (i32.sub (local.get 0) (i32.const 1)))) (else (throw $e))))",
         "",
         "(block $caught (try_table (catch $e $caught) (call $f (i32.const 5000))))",
+    ),
+    (
+        "arrays of many functions",
+        concat!(
+            "(type $a (array funcref)) (func $f) (table $t 200 funcref) (elem $e func ",
+            "$f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f ",
+            "$f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f $f)"
+        ),
+        "",
+        "(drop (array.new_elem $a $e (i32.const 0) (i32.const 80)))",
+    ),
+    (
+        // One object takes nearly all, and next to nothing is left; each of the calls has a reference that a collection looks for.
+        "a heap that is nearly full, far down",
+        "(type $l (struct (field (ref null $l)) (field i64))) (type $large (array i64))
+        (global $keep (mut (ref null $l)) (ref.null $l)) (global $all (mut (ref null $large)) (ref.null $large))
+        (func $churn (loop $a (drop (struct.new $l (ref.null $l) (i64.const 1))) (br $a)))
+        (func $deep (param $depth i32) (local $kept (ref null $l))
+            (local.set $kept (global.get $keep))
+            (if (local.get $depth)
+                (then (call $deep (i32.sub (local.get $depth) (i32.const 1)))) (else (call $churn)))
+            (global.set $keep (local.get $kept)))",
+        "(global.set $all (array.new_default $large (i32.const 4300000)))
+        (local.set $x (i32.const 21500))
+        (loop $a (global.set $keep (struct.new $l (global.get $keep) (i64.const 1)))
+            (br_if $a (local.tee $x (i32.sub (local.get $x) (i32.const 1)))))
+        (call $deep (i32.const 20000))",
+        "",
     ),
     ("an import", "", "", "(drop (call $sched_yield))"),
     (

@@ -423,6 +423,31 @@ impl Region {
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.base().add(offset), bytes.len()) };
     }
 
+    /// The number at `offset`, which the guest has written before.
+    ///
+    /// # Safety
+    ///
+    /// The caller is a host function that the guest called, whose faults are handled, on its thread.
+    pub(super) unsafe fn load_inside(&self, offset: usize) -> u32 {
+        assert!(self.has(offset, size_of::<u32>()));
+        // SAFETY: in bounds; if somebody takes the page away, the handler gives it back to the host.
+        unsafe { self.base().add(offset).cast::<u32>().read_volatile() }
+    }
+
+    /// Takes `amount` from the number at `offset`, which the guest has written before.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Region::load_inside`].
+    pub(super) unsafe fn take_inside(&self, offset: usize, amount: i64) {
+        assert!(self.has(offset, size_of::<i64>()));
+        // SAFETY: as above.
+        unsafe {
+            let number = self.base().add(offset).cast::<i64>();
+            number.write_volatile(number.read_volatile().saturating_sub(amount));
+        }
+    }
+
     /// Goes back to the snapshot: contents and length. If the wasm length changed, wasmtime's copy of it must be refreshed
     /// (by `memory.grow(0)`), which the return value says.
     ///

@@ -371,7 +371,7 @@ impl Fs {
             return Err(Errno::Fbig);
         }
         // Pages are new each time: the kernel gives them, clears them, and takes them back.
-        self.worked(size.saturating_sub(old) / 4);
+        self.worked(size.saturating_sub(old) / 2);
         self.used = self.used - old as usize + size as usize;
         if let Body::File(data) = &mut self.modify(ino, now).body {
             data.resize(size as usize, 0);
