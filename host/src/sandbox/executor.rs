@@ -294,8 +294,11 @@ impl Executor {
             input.len()
         );
         self.leave_excerpt();
+        if !self.target.is_quick() {
+            return self.execute_once(input, rule, way);
+        }
         let outcome = self.execute_once(input, rule, way)?;
-        if self.target.is_quick() && (outcome.trap().is_some() || self.instance.overflowed) {
+        if outcome.trap().is_some() || self.instance.overflowed {
             return self.execute_optimised((input, rule), way, &outcome);
         }
         Ok(outcome)
@@ -460,6 +463,11 @@ impl Kept {
             self.injected.forget_trace();
         }
         let result = self.call.run(&mut self.store, input, || gate.enter());
+        self.ended(target, gate, result)
+    }
+
+    /// What became of an execution. Most end well, which is told without another look.
+    fn ended(&mut self, target: &Target, gate: &Gate, result: wasmtime::Result<i32>) -> Result<Outcome> {
         let trap = result.as_ref().err().and_then(|error| error.downcast_ref::<wasmtime::Trap>());
         self.overflowed = trap == Some(&wasmtime::Trap::StackOverflow);
         let interrupted = gate.leave(Some(self.injected.region()));
@@ -470,6 +478,17 @@ impl Kept {
                 "failed to grow a linear memory: the machine is out of memory or of mappings\nhelp: lower --memory-max or --jobs"
             );
         }
+        if let (Ok(given), false) = (&result, self.snapshot.forbidden_was_opened()) {
+            self.cut = self.store.data().frames.cut;
+            let ended = if *given == -1 { Outcome::Rejected } else { Outcome::Ok };
+            return Ok(if interrupted { Outcome::Interrupted } else { ended });
+        }
+        self.failed(target, result, interrupted)
+    }
+
+    /// As [`Kept::ended`] for an execution that did not, or read past its input.
+    #[cold]
+    fn failed(&mut self, target: &Target, result: wasmtime::Result<i32>, interrupted: bool) -> Result<Outcome> {
         let outcome = self.outcome(target, result)?;
         let overrun = self.snapshot.forbidden_was_opened() && outcome.trap().is_none();
         let outcome = if overrun { Outcome::Crash(Trap::input_overrun()) } else { outcome };

@@ -6,7 +6,7 @@
 //! else depends on the mark.
 
 use super::budget::{Budget, Pool};
-use super::mapping::{Access, Mapping, PAGE_BYTES};
+use super::mapping::{Access, Mapping, PAGE_BYTES, page_of, round_up};
 use super::marks::Marks;
 use std::io;
 use std::ops::Range;
@@ -178,7 +178,7 @@ impl Grown {
 
     /// The pages in which the bytes from `start` to `end` lie.
     fn pages(&self, start: usize, end: usize) -> Range<usize> {
-        (start - self.first) / *PAGE_BYTES..(end - self.first).div_ceil(*PAGE_BYTES)
+        page_of(start - self.first)..page_of(round_up(end - self.first))
     }
 
     fn bytes(&self, pages: &Range<usize>) -> Range<usize> {

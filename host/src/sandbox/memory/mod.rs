@@ -48,7 +48,7 @@ pub(super) use mapping::PAGE_BYTES;
 
 use budget::{Budget, Pool};
 use grown::Grown;
-use mapping::{Access, Mapping, round_up};
+use mapping::{Access, Mapping, page_of, round_up};
 use pages::Pages;
 use std::io;
 use std::ops::Range;
@@ -325,7 +325,7 @@ impl Region {
     ) -> io::Result<()> {
         assert_eq!(image.len(), self.size());
         let forbidden = Some(self.forbidden.load(Relaxed)).filter(|&offset| offset != NOWHERE);
-        let page = |offset| offset / *PAGE_BYTES;
+        let page = |offset| page_of(offset);
         let page_in = |range: Range<usize>| {
             forbidden.filter(|offset| range.contains(offset)).map(|offset| page(offset - range.start))
         };
@@ -358,7 +358,7 @@ impl Region {
         if offset >= end {
             self.in_annex(tracking, offset).is_some_and(|(annex, page)| annex.fault(&self.mapping, page, by_guest))
         } else if offset < tracking.grown.first() {
-            tracking.pages.fault(&self.mapping, offset / *PAGE_BYTES, by_guest)
+            tracking.pages.fault(&self.mapping, page_of(offset), by_guest)
         } else {
             tracking.grown.make_hot(&self.mapping, offset, end)
         }
@@ -367,7 +367,7 @@ impl Region {
     /// The pages of the annex, and which of them holds an offset, if one does.
     fn in_annex<'a>(&self, tracking: &'a Tracking, offset: usize) -> Option<(&'a Pages, usize)> {
         let range = self.annex.get().filter(|range| range.contains(&offset))?;
-        Some((tracking.annex.as_ref()?, (offset - range.start) / *PAGE_BYTES))
+        Some((tracking.annex.as_ref()?, page_of(offset - range.start)))
     }
 
     /// Where in the pages of the snapshot an address is, in bytes from the region's start.
@@ -380,7 +380,7 @@ impl Region {
     /// becomes one; on an error nothing changed. Any thread may call it, but not while another begins to [track](Region::track).
     pub(super) fn close(&self, offset: usize) -> io::Result<()> {
         match self.tracking.get() {
-            Some(Tracking { pages, .. }) => pages.close(&self.mapping, offset / *PAGE_BYTES),
+            Some(Tracking { pages, .. }) => pages.close(&self.mapping, page_of(offset)),
             None => self.mapping.protect(offset, *PAGE_BYTES, Access::None),
         }
     }
@@ -388,7 +388,7 @@ impl Region {
     /// Makes a page that was [closed](Region::close) accessible again.
     pub(super) fn reopen(&self, offset: usize) -> io::Result<()> {
         match self.tracking.get() {
-            Some(Tracking { pages, .. }) => pages.reopen(&self.mapping, offset / *PAGE_BYTES),
+            Some(Tracking { pages, .. }) => pages.reopen(&self.mapping, page_of(offset)),
             None => self.mapping.protect(offset, *PAGE_BYTES, Access::Write),
         }
     }
@@ -408,7 +408,7 @@ impl Region {
             return;
         }
         if let Some(tracking @ Tracking { pages, grown, .. }) = self.tracking.get() {
-            for page in offset / *PAGE_BYTES..(offset + bytes.len()).div_ceil(*PAGE_BYTES) {
+            for page in page_of(offset)..=page_of(offset + bytes.len() - 1) {
                 let start = page * *PAGE_BYTES;
                 let (pages, page) = self.in_annex(tracking, start).unwrap_or((pages, page));
                 assert!(!pages.is_forbidden(page), "the page is forbidden");
