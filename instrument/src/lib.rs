@@ -61,7 +61,7 @@ mod types;
 pub use called::{Called, called};
 pub use cfg::{Block, BlockKind, Cfg, Cfgs, ControlDependence, DominatorTree, Flow, FlowKind, Loops};
 pub use component::{ComponentModule, InstrumentedComponent, component_features, instrument_component};
-pub use counters::{CounterMap, Counters, CountsBuffer, FunctionCounters, Left};
+pub use counters::{CounterMap, Counters, CountsBuffer, FunctionCounters, LANES, Left};
 pub use edges::{Edge, EdgeKind, EdgeMap, EdgeSet};
 pub use excerpt::leave_out;
 pub use instrument::{AnnexPlace, Draws, Injected, Instrumented, Options, StateExports, instrument};

@@ -52,6 +52,9 @@ enum Task {
         /// About the wall time of a campaign with one worker, in seconds
         #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
         seconds: u64,
+        /// Say in the place of that how well 1 to 64 cores would be used, by what a campaign with one worker takes
+        #[arg(long)]
+        model: bool,
     },
     /// Compare how small crashes become, and after how many executions, with afl-tmin and libFuzzer, on ten parsers.
     ///
@@ -153,9 +156,18 @@ fn run(task: Task) -> Result<()> {
             Ok(())
         }
         Task::Bench(arguments) => compare(arguments),
-        Task::Scale { guests, json, rounds, seconds } => {
+        Task::Scale { guests, json, rounds, seconds, model } => {
             let guests = or_all(guests);
             let time = Duration::from_secs(seconds);
+            if model {
+                let modelled = bench::model::run(&guests, time)?;
+                if json {
+                    println!("{:#}", bench::model::json(&modelled));
+                } else {
+                    print!("{}", bench::model::table(&modelled));
+                }
+                return Ok(());
+            }
             let scaled = bench::scale::run(&bench::scale::Settings { guests, rounds: rounds.into(), time })?;
             if json {
                 println!("{:#}", bench::scale::json(&scaled));

@@ -21,6 +21,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 const STATUS_EVERY: Duration = Duration::from_millis(500);
 /// New testcases are written no more often: each time costs a look at the whole corpus.
 const WRITE_EVERY: Duration = Duration::from_millis(200);
+/// Writing takes one part in so many of the time, as long as that makes nobody wait for more than [`WRITE_EVERY_MAX`].
+const WRITE_PART: u32 = 16;
+/// A kill loses no more than what was found in this time.
+const WRITE_EVERY_MAX: Duration = Duration::from_secs(2);
 /// Functions of which nothing was reached that the final table names.
 const NOT_REACHED_MAX: usize = 5;
 /// Functions whose file is looked up for that.
@@ -92,9 +96,12 @@ impl<'a> Session<'a> {
 
     /// Writes testcases while the campaign goes on: a file that is safe on disk takes milliseconds.
     fn write_testcases(&self, queue: queue::End<'_>) -> Result<()> {
-        while let Some(batch) = queue.take(WRITE_EVERY) {
+        let mut gather = WRITE_EVERY;
+        while let Some(batch) = queue.take(gather) {
+            let began = Instant::now();
             let inputs: Vec<_> = batch.iter().map(|(id, bytes)| (*id, &**bytes)).collect();
             self.store.add_to_corpus(&self.name, self.target.id, &inputs)?;
+            gather = (began.elapsed() * WRITE_PART).clamp(WRITE_EVERY, WRITE_EVERY_MAX);
         }
         Ok(())
     }

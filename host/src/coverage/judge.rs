@@ -4,9 +4,10 @@
 //! they did before. So for functions that were executed a hash of their counters is looked up, first for those whose counters share a
 //! line of the cache, then for each; only if it is not known, the function is solved and its features are looked up.
 
+use super::together::{LATER_MIN, Together};
 use super::{Added, Seen, bucket, events};
 use crate::sandbox::{Executed, ExecutedGroup, Group, Observation};
-use fuzzbox_instrument::CountsBuffer;
+use fuzzbox_instrument::{CountsBuffer, LANES};
 
 /// Sets of hashes that are remembered, as a power of 2.
 const SETS_BITS: u32 = 14;
@@ -21,6 +22,7 @@ pub struct Judge {
     /// By the highest bits of a hash: some of those that begin so. What they stand for shows nothing that the corpus had not shown.
     known: Box<[Set]>,
     buffer: CountsBuffer,
+    together: Together,
     /// Of the execution that is looked at.
     executed: Vec<ExecutedGroup>,
 }
@@ -37,6 +39,7 @@ impl Judge {
         Self {
             known: vec![Set([u64::MAX; WAYS]); 1 << SETS_BITS].into(),
             buffer: CountsBuffer::default(),
+            together: Together::default(),
             executed: Vec::new(),
         }
     }
@@ -46,10 +49,60 @@ impl Judge {
     ///
     /// Where the observation is not exact this says nothing of use.
     pub fn is_news(&mut self, observation: Observation<'_>, seen: &Seen, added: &Added) -> bool {
+        self.look_at(observation, seen, added, None)
+    }
+
+    /// As [`Judge::is_news`], but what takes long to find out is found out [later](Judge::news_of_earlier), for several executions together:
+    /// of the one with this number.
+    pub fn is_news_now(&mut self, observation: Observation<'_>, seen: &Seen, added: &Added, number: usize) -> bool {
+        self.look_at(observation, seen, added, Some(number))
+    }
+
+    /// Adds to `news` the numbers of executions for which that had to be found out and that showed a feature that is neither in `seen` nor in
+    /// `added`. `observation` is any one of the same target.
+    pub fn news_of_earlier(
+        &mut self,
+        observation: Observation<'_>,
+        (seen, added): (&Seen, &Added),
+        news: &mut Vec<usize>,
+    ) {
+        let mut together = std::mem::take(&mut self.together);
+        together.take(|function, executions, counters| {
+            let len = counters.len() / executions.len();
+            let mut marks = [0; LANES];
+            if executions.len() < LATER_MIN {
+                marks = [1; LANES];
+            } else {
+                let visit = |edge, counts: &[u32; LANES]| seen.mark(edge, counts, &mut marks);
+                observation.counts_of_lanes(function, counters, &mut self.buffer, visit);
+            }
+            for ((&(number, hash), counters), mark) in executions.iter().zip(counters.chunks_exact(len)).zip(marks) {
+                let mut is_known = mark == 0;
+                if !is_known {
+                    let (first, counts) = observation.counts_of(function, counters, &mut self.buffer);
+                    is_known = !seen.is_new_among(first, counts);
+                    if !is_known && is_news_beside((first, counts), seen, added) {
+                        news.push(number);
+                    }
+                }
+                if is_known {
+                    self.learn(hash);
+                }
+            }
+        });
+        self.together = together;
+    }
+
+    /// Forgets what is to be found out later.
+    pub fn forget_earlier(&mut self) {
+        self.together.take(|_, _, _| ());
+    }
+
+    fn look_at(&mut self, observation: Observation<'_>, seen: &Seen, added: &Added, number: Option<usize>) -> bool {
         let mut news =
             events::of(observation).any(|(event, bucket)| !seen.has(event, bucket) && !added.has(event, bucket));
         if observation.has_left() {
-            observation.groups(|group| self.look(group, None, seen, added, &mut news));
+            observation.groups(|group| self.look(group, None, (seen, added), &mut news));
             return news;
         }
         let mut executed = std::mem::take(&mut self.executed);
@@ -60,7 +113,11 @@ impl Judge {
             let unknown = |group: &ExecutedGroup| u32::from(!self.knows(group.hash()));
             let unknown = (0..).zip(batch).fold(0, |mask, (bit, group)| mask | unknown(group) << bit);
             for (_, &group) in batch.iter().enumerate().filter(|(index, _)| unknown & 1 << index != 0) {
-                self.look(observation.group(group), Some(group.hash()), seen, added, &mut news);
+                let (hash, group) = (group.hash(), observation.group(group));
+                match number.filter(|_| group.is_single()) {
+                    Some(number) => group.functions(|function| self.together.add(function, number, hash)),
+                    None => self.look(group, Some(hash), (seen, added), &mut news),
+                }
             }
         }
         self.executed = executed;
@@ -68,7 +125,8 @@ impl Judge {
     }
 
     /// Looks at the functions of a group, whose hash is not known.
-    fn look(&mut self, group: Group<'_>, hash: Option<u64>, seen: &Seen, added: &Added, news: &mut bool) {
+    fn look(&mut self, group: Group<'_>, hash: Option<u64>, known: (&Seen, &Added), news: &mut bool) {
+        let (seen, added) = known;
         let mut known = true;
         group.functions(|function| known &= self.is_known(function, group.is_single(), seen, added, news));
         if let Some(hash) = hash.filter(|_| known) {
@@ -86,10 +144,7 @@ impl Judge {
         let (first, counts) = function.counts(&mut self.buffer);
         let known = !seen.is_new_among(first, counts);
         if !known {
-            let features = (first..).zip(counts.iter().map(|&count| bucket(count)));
-            *news |= features
-                .filter(|&(edge, bucket)| bucket != 0 && !seen.has(edge, bucket))
-                .any(|(edge, bucket)| !added.has(edge, bucket));
+            *news |= is_news_beside((first, counts), seen, added);
         }
         if let Some(hash) = hash.filter(|_| known) {
             self.learn(hash);
@@ -108,6 +163,13 @@ impl Judge {
         set.copy_within(..WAYS - 1, 1);
         set[0] = hash;
     }
+}
+
+/// Whether one of the edges from the first on, with these counts, shows a feature that is neither in `seen` nor in `added`.
+fn is_news_beside((first, counts): (u32, &[u32]), seen: &Seen, added: &Added) -> bool {
+    let features = (first..).zip(counts.iter().map(|&count| bucket(count)));
+    let mut new = features.filter(|&(edge, bucket)| bucket != 0 && !seen.has(edge, bucket));
+    new.any(|(edge, bucket)| !added.has(edge, bucket))
 }
 
 fn place(hash: u64) -> usize {

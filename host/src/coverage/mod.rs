@@ -6,11 +6,12 @@
 
 pub mod events;
 mod judge;
+mod together;
 
 pub use judge::Judge;
 
 use crate::sandbox::Observation;
-use fuzzbox_instrument::CountsBuffer;
+use fuzzbox_instrument::{CountsBuffer, LANES};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The bucket of a hit count as one bit of eight: 1, 2, 3, 4-7, 8-15, 16-31, 32-127, 128 and more (AFL's classes;
@@ -117,6 +118,15 @@ impl Seen {
         });
         let buckets = &self.buckets[start..end];
         unfamiliar && buckets.iter().zip(counts).any(|(seen, &count)| bucket(count) & !seen != 0)
+    }
+
+    /// Marks the executions in which an edge has a count that may be news. Without branches, as [`Seen::is_new_among`].
+    #[inline(always)]
+    pub fn mark(&self, edge: u32, counts: &[u32; LANES], marks: &mut [u32; LANES]) {
+        let (first, span) = (self.firsts[edge as usize], self.spans[edge as usize]);
+        for (mark, &count) in marks.iter_mut().zip(counts) {
+            *mark |= u32::from((count.wrapping_sub(first) > span) & (count != 0));
+        }
     }
 
     /// An edge shows other buckets than before.
@@ -226,6 +236,11 @@ mod tests {
                 let new = bucket(count) & !buckets != 0;
                 assert_eq!(seen.is_new_among(1, &[count]), new, "{buckets:#x} {count}");
                 assert_eq!(seen.is_new_among(0, &[0, count, 0]), new, "{buckets:#x} {count}");
+                let mut marks = [0; LANES];
+                seen.mark(1, &[0, count, 0, 0, 0, 0, 0, count], &mut marks);
+                assert!(!new || marks == [0, 1, 0, 0, 0, 0, 0, 1], "{buckets:#x} {count}");
+                assert!(marks == [0; LANES] || marks == [0, 1, 0, 0, 0, 0, 0, 1]);
+                assert!(buckets != u8::MAX || marks == [0; LANES]);
             }
         }
         let mut seen = Seen::nothing(1);

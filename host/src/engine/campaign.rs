@@ -1,30 +1,25 @@
 //! Rounds: the same seed finds the same corpus, however many workers there are.
 
 mod comparing;
+mod drawing;
+mod rounds;
 
-use super::closing::{Closings, Learner, Witness};
+use super::closing::{Closings, Witness};
 use super::compares::Compares;
 use super::corpus::{Admitted, Corpus, Testcase};
 use super::mutate::Mutator;
 use super::report::{Known, KnownFailures, NewFailure, Report};
-use super::rng::Rng;
 use super::round::{Failure, Found, Round, Totals};
 use super::suspects::{self, Hangs, Suspect};
-use super::targets::Climb;
-use super::tasks::{Mutating, Sorted, TASK_EXECS_MAX, TASKS, Tasks};
+use super::tasks::{Sorted, Tasks};
 use super::variants::Progress;
 use super::worker::{Variants, Workers};
 use crate::sandbox::{Outcome, Target};
-use crate::stream::{Node, Rule};
+use crate::stream::Rule;
 use anyhow::Result;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Executions of a task in the first round; doubles every round while the corpus is young and stale quickly.
-const TASK_EXECS_MIN: u64 = 1;
-/// How often a round doubles while none finds anything: at its end it waits for its slowest execution, and nothing is new to the
-/// next one.
-const ROUND_DOUBLINGS_MAX: u32 = 3;
 /// Fuel that a round should take at most, all tasks together: slow targets get short rounds, of a few seconds on one worker. (Fuel that pays for bulk
 /// operators is used up a hundred times as fast. With half as much, SQLite's rounds are so short that their ends cost two workers 8 % of the time.)
 const ROUND_FUEL: u64 = 4_000_000_000;
@@ -32,21 +27,8 @@ const ROUND_FUEL: u64 = 4_000_000_000;
 const SEEDS_GROWTH: usize = 16;
 /// Seeds that are executed together, at most.
 const SEEDS_MAX: usize = 1 << 14;
-/// Executions spent on making one testcase with new edges shorter, at most. (Those that only show other counts are too many: trimming
-/// expat's took a third of all executions, and found no more.)
-const TRIM_EXECS_MAX: u64 = 64;
-/// Number of the first task that climbs: the round's others have smaller ones.
-const CLIMB_TASKS: u64 = 1 << 32;
-/// Executions spent on one score in a round, at most.
-const CLIMB_EXECS_MAX: u64 = 1000;
 /// The longest mutant in the beginning, in bytes, unless a seed is longer.
 const LEN_MAX_START: usize = 128;
-/// Executions without a new edge after which mutants may be twice as long. Short inputs are executed faster, and what they
-/// can reach should be reached by them.
-const LEN_PATIENCE: u64 = 20_000;
-/// Mutants become no longer than this by that, in bytes, unless a seed is (libFuzzer's `-max_len` by default): a campaign that finds nothing new
-/// would spend its time on ever longer ones.
-const LEN_MAX_GROWN: usize = 4096;
 
 /// A deterministic search: call [`Campaign::step`] until enough is found.
 #[derive(Debug)]
@@ -246,8 +228,10 @@ impl Campaign {
         self.totals.rounds += 1;
         self.trimmed(trimmed, signature, &mut round);
         self.compared(&comparing, &mut compared);
-        compared.extend(reports);
-        let admitted = self.merge(compared, signature, &mut round);
+        let mut admitted = self.merge(compared, signature, &mut round);
+        let before_mutants = (self.totals.execs, admitted.len());
+        admitted.append(&mut self.merge(reports, signature, &mut round));
+        self.brought(&admitted, before_mutants);
         self.rounds_without_news = if admitted.is_empty() { self.rounds_without_news + 1 } else { 0 };
         for admitted in admitted {
             if self.is_trimmed(&admitted) { self.untrimmed.push(admitted) } else { self.settle(admitted, &mut round) }
@@ -291,122 +275,12 @@ impl Campaign {
         is_text && !admitted.new_edges.is_empty() && !self.corpus.targets().is_best(admitted.index)
     }
 
-    /// Makes scores larger that became better, in at most `execs_max` executions. If that is aborted nothing happens, as if there had been no
-    /// executions left.
-    fn climb(
-        &mut self,
-        workers: &Workers,
-        execs_max: u64,
-        signature: &dyn Fn(&Outcome) -> String,
-        round: &mut Round,
-    ) -> Result<()> {
-        let (corpus, variants) = (&self.corpus, &self.variants);
-        // What is not drawn has no numbers.
-        let sample = |climb: &Climb| corpus.testcases()[climb.testcase].sample.as_ref().map(Node::choices);
-        let climbs = corpus.targets().climbs().into_iter();
-        let climbs: Vec<_> = climbs.filter_map(|climb| sample(&climb).map(|choices| (choices, climb))).collect();
-        // Half of all executions may be such.
-        let budget = (self.totals.execs - self.climbing_execs).saturating_sub(self.climbing_execs).min(execs_max);
-        let share = (budget / (climbs.len() as u64).max(1)).min(CLIMB_EXECS_MAX);
-        if climbs.is_empty() || share == 0 {
-            return Ok(());
-        }
-        let known = self.all_known();
-        let (seed, number) = (self.seed, self.totals.rounds);
-        let reports = workers.run(variants, climbs.len() as u64, |task, worker| {
-            let mut report = Report::default();
-            let (choices, climb) = &climbs[usize::try_from(task)?];
-            let rng = Rng::of_task(seed, number, CLIMB_TASKS + task);
-            let cut = worker.climb(variants, known, (choices, climb), (share, rng), &mut report)?;
-            Ok((report, cut))
-        })?;
-        let Some(reports) = reports.filter(|_| !workers.aborted()) else { return Ok(()) };
-        for ((_, climb), (report, cut)) in climbs.into_iter().zip(reports) {
-            self.climbing_execs += report.execs;
-            for admitted in self.merge(vec![report], signature, round) {
-                self.settle(admitted, round);
-            }
-            self.corpus.climbed(&climb.label, cut);
-        }
-        Ok(())
-    }
-
-    /// Learns from executions that overran how streams end, in at most `execs_max` others. If that is aborted nothing happens, as for
-    /// [`Campaign::climb`].
-    fn learn_to_close(
-        &mut self,
-        workers: &Workers,
-        witnesses: &[Witness],
-        execs_max: u64,
-        signature: &dyn Fn(&Outcome) -> String,
-        round: &mut Round,
-    ) -> Result<()> {
-        let execs = self.closings.budget(self.totals.execs, self.totals.overruns).min(execs_max);
-        if witnesses.is_empty() || execs == 0 {
-            return Ok(());
-        }
-        let (corpus, variants, closings) = (&self.corpus, &self.variants, &self.closings);
-        let (seed, number) = (self.seed, self.totals.rounds);
-        let known = self.all_known();
-        let results = workers.run(variants, 1, |_, worker| {
-            let mut report = Report::default();
-            let learner = Learner::new(closings.clone(), execs, Rng::of_task(seed, number, u64::MAX));
-            let samples = corpus.testcases().iter().map(|testcase| testcase.sample.as_ref());
-            let learned = learner.learn(samples, witnesses, &mut |input, rule, closing| {
-                worker.probe(variants, Known { closing, ..known }, (input, rule), &mut report)
-            })?;
-            Ok((learned, report))
-        })?;
-        let result = results.filter(|_| !workers.aborted()).and_then(|mut results| results.pop());
-        let Some((mut learned, report)) = result else { return Ok(()) };
-        let changed = learned.table() != self.closings.table();
-        learned.spent(report.execs, self.totals.overruns + report.overruns, changed);
-        self.closings = learned;
-        for admitted in self.merge(vec![report], signature, round) {
-            self.settle(admitted, round);
-        }
-        Ok(())
-    }
-
     /// From now on a testcase counts.
     fn settle(&mut self, admitted: Admitted, round: &mut Round) {
         let Admitted { index, new_edges, .. } = admitted;
         self.corpus.settle(index);
         self.compares.offer(index, !new_edges.is_empty());
         round.found.push(Found { index, new_edges, edges: self.corpus.seen().edges() });
-    }
-
-    fn len_limit(&self) -> usize {
-        self.target().settings.input_bytes_max as usize
-    }
-
-    /// Lets mutants become longer when nothing new was found for a while.
-    fn grow_inputs(&mut self) {
-        let since = self.totals.execs_at_new_edge.max(self.execs_at_len_max);
-        let limit = LEN_MAX_GROWN.min(self.len_limit());
-        if self.len_max < limit && self.totals.execs - since >= LEN_PATIENCE {
-            self.len_max = self.len_max.saturating_mul(2).min(limit);
-            self.execs_at_len_max = self.totals.execs;
-        }
-    }
-
-    /// The next round's: `execs` mutants, and what else may be executed.
-    fn tasks(&self, execs: u64, execs_max: u64) -> Tasks<'_> {
-        let left = execs_max - execs;
-        let trim_execs = (left / (self.untrimmed.len() as u64).max(1)).min(TRIM_EXECS_MAX);
-        let left = left - trim_execs * self.untrimmed.len() as u64;
-        Tasks {
-            untrimmed: &self.untrimmed,
-            trim_execs,
-            comparing: if self.variants.traced.is_some() { self.comparing(left) } else { Vec::new() },
-            facts: self.compares.facts(),
-            mutating: Mutating::plan(execs, (self.seed, self.totals.rounds), &self.corpus),
-            corpus: &self.corpus,
-            mutator: &self.mutator,
-            len_max: self.len_max,
-            variants: &self.variants,
-            known: self.all_known(),
-        }
     }
 
     /// What tasks have to know.
@@ -423,12 +297,7 @@ impl Campaign {
         if self.totals.rounds == 0 || self.target().takes_choices() {
             return fuel_max;
         }
-        suspects::limit(self.slowest(), fuel_max)
-    }
-
-    /// Fuel that the slowest testcase takes, in units.
-    fn slowest(&self) -> u64 {
-        self.corpus.testcases().iter().map(|testcase| testcase.fuel).max().unwrap_or_default()
+        suspects::limit(self.corpus.slowest(), fuel_max)
     }
 
     /// Fuel that an execution takes on average, in units, at least 1.
@@ -470,16 +339,6 @@ impl Campaign {
             hangs.met(suspect.outcome, &suspected);
         }
         Ok(Some((reports, hangs)))
-    }
-
-    /// Executions of the next round: few while the corpus is young, many when nothing new was found for some rounds, and few if an
-    /// execution is slow or many hang.
-    fn round_execs(&self) -> u64 {
-        let young = TASK_EXECS_MIN << self.totals.rounds.min(16);
-        let old = TASK_EXECS_MAX << self.rounds_without_news.min(ROUND_DOUBLINGS_MAX);
-        let affordable = ROUND_FUEL / self.fuel_mean();
-        // As many for each task, if there is one for each.
-        if affordable < TASKS { affordable.max(1) } else { TASKS * young.min(old).min(affordable / TASKS) }
     }
 
     /// Merges the reports of tasks, in their order. Returns the new testcases, which must be settled.
@@ -542,7 +401,7 @@ impl Campaign {
             self.variants.watchdog.clone_from(self.progress.watchdog());
         }
         if let Some(watchdog) = &self.variants.watchdog {
-            watchdog.expect(self.slowest());
+            watchdog.expect(self.corpus.slowest());
         }
         Ok(())
     }

@@ -40,6 +40,8 @@ pub struct Corpus {
     features: Vec<Feature>,
     /// By testcase: what the features that it owns weigh.
     weights: Vec<u64>,
+    /// Fuel that the slowest testcase takes.
+    slowest: u64,
     /// Spans of testcases, if the guest draws.
     pool: Pool,
     targets: Targets,
@@ -84,6 +86,7 @@ impl Corpus {
             seen: Seen::nothing(edges_total),
             features: vec![Feature::default(); edges_total * BUCKETS],
             weights: Vec::new(),
+            slowest: 0,
             pool: Pool::default(),
             targets: Targets::default(),
             retired: EdgeSet::default(),
@@ -117,7 +120,12 @@ impl Corpus {
         self.ids.remove(&self.testcases[index].id);
         let new_edges = self.seen.add(&unseen);
         self.targets.add(index, &scores);
-        self.testcases[index] = Testcase { id, bytes: input.into(), profile, fuel, picks: 0, sample, scores };
+        let shorter = Testcase { id, bytes: input.into(), profile, fuel, picks: 0, sample, scores };
+        let replaced = std::mem::replace(&mut self.testcases[index], shorter);
+        if replaced.fuel == self.slowest {
+            self.slowest = self.testcases.iter().map(|testcase| testcase.fuel).max().unwrap_or_default();
+        }
+        self.slowest = self.slowest.max(fuel);
         new_edges
     }
 
@@ -212,6 +220,7 @@ impl Corpus {
     }
 
     fn push(&mut self, testcase: Testcase) {
+        self.slowest = self.slowest.max(testcase.fuel);
         self.testcases.push(testcase);
         self.weights.push(0);
     }
@@ -219,6 +228,11 @@ impl Corpus {
     /// The testcases in the order in which they were added.
     pub fn testcases(&self) -> &[Testcase] {
         &self.testcases
+    }
+
+    /// Fuel that the slowest testcase takes, in units.
+    pub(super) fn slowest(&self) -> u64 {
+        self.slowest
     }
 
     pub(super) fn picked(&mut self, index: usize) {

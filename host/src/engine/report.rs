@@ -2,7 +2,8 @@
 
 use super::closing::Witness;
 use super::compares::Learned;
-use super::suspects::{self, Hangs, Suspect};
+use super::rng::Rng;
+use super::suspects::{self, Hangs, Origin, Suspect};
 use super::targets::{Scores, Targets};
 use crate::coverage::{Added, Profile, Seen};
 use crate::sandbox::{Executor, Outcome, Target};
@@ -176,6 +177,13 @@ impl Report {
         let chosen = suspects::is_chosen(input, known.fuel_max, executor.target().settings.fuel_max);
         if chosen || !edges.is_empty() || !known.hangs.is_known(&outcome) {
             self.suspects.push(Suspect { outcome, edges, chosen, origin: None });
+        }
+    }
+
+    /// The last suspect, if it is new, is this testcase's mutant by these random numbers.
+    pub(super) fn suspects_are(&mut self, parent: usize, rng: &Rng) {
+        if let Some(suspect) = self.suspects.last_mut().filter(|suspect| suspect.origin.is_none()) {
+            suspect.origin = Some(Origin::Mutant(parent, rng.clone()));
         }
     }
 

@@ -20,7 +20,7 @@ pub(super) const TASK_EXECS_MAX: u64 = 64;
 /// Of so many tasks one says what executions take, by its first mutant.
 const TASKS_PER_SAMPLE: u64 = 4;
 /// Mutants of a testcase before another is chosen.
-pub(super) const PICK_EXECS: u64 = 16;
+pub(super) const PICK_EXECS: usize = 16;
 
 /// Where random choices follow a mutant of a stream, it has at least so many in all, or twice as many, and so on.
 const RANDOM_CHOICES_MIN: u32 = 8;
@@ -72,7 +72,7 @@ impl Mutating {
             let mut rng = Rng::of_task(seed, round, number);
             // Mutant `i` of the round belongs to task `i` modulo the number of tasks.
             let execs = (execs - number).div_ceil(count);
-            let picks: Vec<_> = (0..execs.div_ceil(PICK_EXECS)).map(|_| scheduler.pick(&mut rng)).collect();
+            let picks: Vec<_> = (0..execs.div_ceil(PICK_EXECS as u64)).map(|_| scheduler.pick(&mut rng)).collect();
             let fuel = picks.iter().map(|&pick| corpus.testcases()[pick].fuel).fold(0, u64::saturating_add);
             Self { number, execs, picks, fuel, rng }
         };
@@ -138,28 +138,40 @@ impl Tasks<'_> {
 
     /// Executes mutants.
     fn execute(&self, task: &Mutating, worker: &mut Worker) -> Result<Report> {
-        let choices = self.variants.metered.takes_choices();
         let mut report = Report::default();
         report.picks.clone_from(&task.picks);
         let mut rng = task.rng.clone();
-        let parents = task.picks.iter().flat_map(|&pick| std::iter::repeat_n(pick, PICK_EXECS as usize));
         let mut is_sample = task.number.is_multiple_of(TASKS_PER_SAMPLE);
-        for parent in parents.take(usize::try_from(task.execs)?) {
-            let before = rng.clone();
-            self.mutate(&self.corpus.testcases()[parent], &mut worker.input, &mut rng);
-            if choices {
-                worker.rule = rule(&mut rng);
+        let mut left = usize::try_from(task.execs)?;
+        for &parent in &task.picks {
+            let mut before = Vec::with_capacity(PICK_EXECS);
+            for number in 0..left.min(PICK_EXECS) {
+                before.push(rng.clone());
+                self.give(parent, &mut rng, worker);
+                if std::mem::take(&mut is_sample) {
+                    worker.execute_sample(self.variants, self.known, &mut report)?;
+                } else {
+                    worker.execute_and_note(self.variants, self.known, &mut report, number)?;
+                }
+                report.suspects_are(parent, &before[number]);
             }
-            if std::mem::take(&mut is_sample) {
-                worker.execute_sample(self.variants, self.known, &mut report)?;
-            } else {
-                worker.execute(self.variants, self.known, &mut report)?;
-            }
-            if let Some(suspect) = report.suspects.last_mut().filter(|suspect| suspect.origin.is_none()) {
-                suspect.origin = Some(Origin::Mutant(parent, before));
+            left -= before.len();
+            // What some of them showed is found out for all of them together.
+            for (number, key) in worker.noted(self.known, &report) {
+                self.give(parent, &mut before[number].clone(), worker);
+                worker.execute_noted(self.variants, key, self.known, &mut report)?;
+                report.suspects_are(parent, &before[number]);
             }
         }
         Ok(report)
+    }
+
+    /// Gives a worker a mutant of a testcase.
+    fn give(&self, parent: usize, rng: &mut Rng, worker: &mut Worker) {
+        self.mutate(&self.corpus.testcases()[parent], &mut worker.input, rng);
+        if self.variants.metered.takes_choices() {
+            worker.rule = rule(rng);
+        }
     }
 
     /// Makes an input again.

@@ -1,7 +1,10 @@
 //! Threads with executors, and what each does with an input.
 
 mod comparing;
+mod pool;
 mod trimming;
+
+pub use pool::Workers;
 
 use super::climb::{self, Limits, Shown};
 use super::closing::Probed;
@@ -10,13 +13,13 @@ use super::report::{Hung, Known, NewTestcase, Report, new_edges};
 use super::rng::Rng;
 use super::targets::{Climb, Scores};
 use crate::coverage::{Judge, Profile};
-use crate::sandbox::{Executor, Outcome, THREAD_STACK_BYTES, Target, Variant, Watchdog};
-use crate::stream::{Choice, Node, Rule, Tail, Trace, encode};
-use anyhow::{Context, Result, ensure};
+use crate::sandbox::{Executor, Outcome, Target, Variant, Watchdog};
+use crate::stream::{Choice, Node, Rule, Tail, encode};
+use anyhow::{Result, ensure};
 use fuzzbox_instrument::CountsBuffer;
 use std::num::NonZeroU64;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The variants of one target that executions go through.
 ///
@@ -34,19 +37,6 @@ pub(super) struct Variants {
     pub(super) traced: Option<Arc<Target>>,
 }
 
-/// Threads with executors.
-#[derive(Debug)]
-pub struct Workers {
-    pool: rayon::ThreadPool,
-    /// One per thread of the pool, made when the thread first needs it. A task holds its worker and calls nothing of rayon, so
-    /// a lock is never waited for.
-    workers: Vec<Mutex<Option<Worker>>>,
-    /// Set to end a round early; its results are dropped.
-    abort: Arc<AtomicBool>,
-    /// Ends executions then.
-    ender: Arc<Ender>,
-}
-
 /// What one thread has. Everything is used again from one execution to the next.
 #[derive(Debug)]
 pub(super) struct Worker {
@@ -54,9 +44,11 @@ pub(super) struct Worker {
     quick: Executor,
     /// Made when it is first needed, unless `quick` is one.
     metered: Option<Executor>,
-    /// Made when it is first needed.
-    traced: Option<Executor>,
+    /// Made when it is first needed, with what it did.
+    traced: Option<(Executor, Judge)>,
     judge: Judge,
+    /// Numbers of executions that are worth a look, with the keys of those that failed.
+    noted: Vec<(usize, Option<NonZeroU64>)>,
     /// Room to compute counts in.
     counts: CountsBuffer,
     /// The input to execute.
@@ -64,6 +56,9 @@ pub(super) struct Worker {
     /// How it is read, if it is a choice stream.
     pub(super) rule: Rule,
 }
+
+/// How an execution ended, and by what key its failure is known, if it failed.
+type Undecided = (Outcome, Option<NonZeroU64>);
 
 /// What ends executions when nobody wants their results any more.
 #[derive(Clone, Debug)]
@@ -76,129 +71,6 @@ impl Variants {
     /// One variant for all.
     pub(super) fn of(metered: Arc<Target>) -> Self {
         Self { quick: metered.clone(), metered, watchdog: None, traced: None }
-    }
-}
-
-impl Workers {
-    /// Starts `jobs` threads. Setting `abort` ends a round early.
-    ///
-    /// # Errors
-    ///
-    /// If threads can't be started.
-    pub fn new(jobs: usize, abort: Arc<AtomicBool>) -> Result<Self> {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(jobs)
-            .stack_size(THREAD_STACK_BYTES)
-            .thread_name(|index| format!("worker-{index}"))
-            .build()
-            .context("failed to start worker threads")?;
-        let ender = Arc::new(Ender::new(abort.clone())?);
-        Ok(Self { pool, workers: (0..jobs).map(|_| Mutex::new(None)).collect(), abort, ender })
-    }
-
-    /// Runs the tasks `0..count`, beginning with them in this order, and returns their results in it; `None` if the round was aborted.
-    pub(super) fn run<T: Send>(
-        &self,
-        variants: &Variants,
-        count: u64,
-        task: impl Fn(u64, &mut Worker) -> Result<T> + Sync,
-    ) -> Result<Option<Vec<T>>> {
-        let run = |index| {
-            if self.aborted() {
-                return Ok(None);
-            }
-            let thread = rayon::current_thread_index().expect("tasks run on the pool");
-            let mut slot = self.workers[thread].lock().expect("a panic ends the process");
-            let mut result = || {
-                let worker = match slot.take() {
-                    Some(worker) if worker.fits(variants) => worker,
-                    old => Worker::new(variants, old, self.life())?,
-                };
-                let worker = slot.insert(worker);
-                worker.set_fuel_max(u64::MAX);
-                task(index, worker)
-            };
-            // What was interrupted says nothing, nor why it could not be executed.
-            let result = result();
-            if self.aborted() { Ok(None) } else { result.map(Some) }
-        };
-        if count <= 1 {
-            return self.install(|| (0..count).map(run).collect());
-        }
-        // Whoever has nothing to do takes the next one, so that they are begun in order. (Parallel iterators hand them out by halves.)
-        let next = AtomicU64::new(0);
-        let turns = || {
-            let indices =
-                std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed)).take_while(|&index| index < count);
-            let results: Result<Vec<_>> = indices.map(|index| Ok((index, run(index)?))).collect();
-            // After an error nobody needs the others.
-            results.inspect_err(|_| next.store(count, Ordering::Relaxed))
-        };
-        let results: Result<Vec<_>> = self.pool.broadcast(|_| turns()).into_iter().collect();
-        let mut results: Vec<_> = results?.into_iter().flatten().collect();
-        results.sort_unstable_by_key(|&(index, _)| index);
-        Ok(results.into_iter().map(|(_, result)| result).collect())
-    }
-
-    /// Runs `job` on one of the threads. A single execution that it asks for is made there, where there is room for it, and handed
-    /// to no other thread.
-    pub(super) fn install<T: Send>(&self, job: impl FnOnce() -> T + Send) -> T {
-        self.pool.install(job)
-    }
-
-    /// Executes `inputs` in the variant that decides, with `fuel_max` units of fuel if the settings don't say fewer, and returns how each ended, in order; `None` if that was aborted.
-    ///
-    /// # Errors
-    ///
-    /// If the host fails.
-    pub fn outcomes(&self, target: &Arc<Target>, inputs: &[Vec<u8>], fuel_max: u64) -> Result<Option<Vec<Outcome>>> {
-        let variants = Variants::of(target.clone());
-        self.run(&variants, inputs.len() as u64, |task, worker| {
-            worker.set_fuel_max(fuel_max);
-            worker.quick.run(&inputs[usize::try_from(task)?])
-        })
-    }
-
-    /// As [`Workers::outcomes`] for a target that draws its input: executes streams by their rules, and gives the canonical traces as well.
-    ///
-    /// # Errors
-    ///
-    /// If the host fails.
-    pub fn drawn(&self, target: &Arc<Target>, streams: &[(Vec<u8>, Rule)]) -> Result<Option<Vec<(Outcome, Trace)>>> {
-        let variants = Variants::of(target.clone());
-        self.run(&variants, streams.len() as u64, |task, worker| {
-            let (stream, rule) = &streams[usize::try_from(task)?];
-            let outcome = worker.quick.run_stream(stream, rule)?;
-            Ok((outcome, worker.quick.observation().draws().canonical()))
-        })
-    }
-
-    /// Runs `task` on one of the threads, with an executor of the target.
-    ///
-    /// # Errors
-    ///
-    /// If the host fails, or the task does. `None` if it was aborted.
-    pub fn run_one<T: Send>(
-        &self,
-        target: &Arc<Target>,
-        task: impl Fn(&mut Executor) -> Result<T> + Sync,
-    ) -> Result<Option<T>> {
-        let results = self.run(&Variants::of(target.clone()), 1, |_, worker| task(&mut worker.quick))?;
-        Ok(results.and_then(|mut results| results.pop()))
-    }
-
-    fn life(&self) -> Life {
-        Life { abort: self.abort.clone(), ender: self.ender.clone() }
-    }
-
-    /// How many threads there are.
-    pub fn jobs(&self) -> usize {
-        self.workers.len()
-    }
-
-    /// Whether `abort` was set.
-    pub fn aborted(&self) -> bool {
-        self.abort.load(Ordering::Relaxed)
     }
 }
 
@@ -237,8 +109,9 @@ impl Worker {
         if let Some(old) = old {
             let mut executors = [Some(old.quick), old.metered].into_iter().flatten();
             metered = executors.find(|executor| Arc::ptr_eq(executor.target(), &variants.metered));
-            traced =
-                old.traced.filter(|old| variants.traced.as_ref().is_some_and(|new| Arc::ptr_eq(old.target(), new)));
+            traced = old
+                .traced
+                .filter(|(old, _)| variants.traced.as_ref().is_some_and(|new| Arc::ptr_eq(old.target(), new)));
         }
         let (quick, metered) = match metered {
             Some(executor) if Arc::ptr_eq(&variants.quick, &variants.metered) => (executor, None),
@@ -247,8 +120,15 @@ impl Worker {
         if let Some(watchdog) = &variants.watchdog {
             watchdog.watch(quick.interrupter());
         }
-        let (judge, counts) = (Judge::new(), CountsBuffer::default());
-        Ok(Self { life, quick, metered, traced, judge, counts, input: Vec::new(), rule: Rule::default() })
+        let (judge, noted, counts) = (Judge::new(), Vec::new(), CountsBuffer::default());
+        Ok(Self { life, quick, metered, traced, judge, noted, counts, input: Vec::new(), rule: Rule::default() })
+    }
+
+    /// Forgets what a task that was aborted noted. Executions may take all of the fuel again.
+    fn begin(&mut self) {
+        self.noted.clear();
+        self.judge.forget_earlier();
+        self.set_fuel_max(u64::MAX);
     }
 
     /// From now on executions may take so much fuel.
@@ -296,6 +176,50 @@ impl Worker {
     ///
     /// Returns the fuel that it took, in variants that have fuel.
     pub(super) fn execute(&mut self, variants: &Variants, known: Known<'_>, report: &mut Report) -> Result<u64> {
+        let (fuel, undecided) = self.execute_quick(variants, known, report, None)?;
+        if let Some((outcome, key)) = undecided {
+            self.decide(variants, outcome, key, known, report)?;
+        }
+        Ok(fuel)
+    }
+
+    /// As [`Worker::execute`], but what is worth a look is only noted, under this number, until [`Worker::noted`] says what it is.
+    pub(super) fn execute_and_note(
+        &mut self,
+        variants: &Variants,
+        known: Known<'_>,
+        report: &mut Report,
+        number: usize,
+    ) -> Result<()> {
+        // Where that decides all is known at once.
+        if variants.quick.variant == Variant::Metered {
+            return self.execute(variants, known, report).map(|_| ());
+        }
+        let (_, undecided) = self.execute_quick(variants, known, report, Some(number))?;
+        self.noted.extend(undecided.map(|(_, key)| (number, key)));
+        Ok(())
+    }
+
+    /// What was noted, in the order of its numbers, each to be executed again by [`Worker::execute_noted`].
+    pub(super) fn noted(&mut self, known: Known<'_>, report: &Report) -> Vec<(usize, Option<NonZeroU64>)> {
+        let mut news = Vec::new();
+        self.judge.news_of_earlier(self.quick.observation(), (known.seen, &report.added), &mut news);
+        let mut noted = std::mem::take(&mut self.noted);
+        noted.extend(news.into_iter().map(|number| (number, None)));
+        noted.sort_by_key(|&(number, _)| number);
+        noted.dedup_by_key(|(number, _)| *number);
+        noted
+    }
+
+    /// Executes the input in the quick variant. Returns the fuel that it took, if that has fuel; and, if it is to be executed where that decides, how it
+    /// ended and by what key its failure is known. With a number that may turn out [later](Judge::news_of_earlier).
+    fn execute_quick(
+        &mut self,
+        variants: &Variants,
+        known: Known<'_>,
+        report: &mut Report,
+        number: Option<usize>,
+    ) -> Result<(u64, Option<Undecided>)> {
         self.quick.set_closing(known.closing);
         self.quick.set_fuel_max(known.fuel_max);
         let outcome = self.life.run(&mut self.quick, &self.input, &self.rule)?;
@@ -306,25 +230,28 @@ impl Worker {
         match &outcome {
             Outcome::Ok if observation.is_exact() => {
                 let better = known.targets.is_news(observation, &report.scores);
-                if !self.judge.is_news(observation, known.seen, &report.added) && !better {
-                    return Ok(fuel);
+                let is_news = match number {
+                    Some(number) => self.judge.is_news_now(observation, known.seen, &report.added, number),
+                    None => self.judge.is_news(observation, known.seen, &report.added),
+                };
+                if !is_news && !better {
+                    return Ok((fuel, None));
                 }
             }
             Outcome::Rejected | Outcome::Overrun => {
                 report.no_case(&outcome);
                 report.witness(&outcome, &self.input, self.rule);
-                return Ok(fuel);
+                return Ok((fuel, None));
             }
             _ => {
                 // Of what was interrupted the key says only where it was by then.
                 key = if outcome == Outcome::Interrupted { None } else { self.quick.stack_key() };
                 if key.is_some_and(|key| known.failures.keys.contains(&key)) {
-                    return Ok(fuel);
+                    return Ok((fuel, None));
                 }
             }
         }
-        self.decide(variants, outcome, key, known, report)?;
-        Ok(fuel)
+        Ok((fuel, Some((outcome, key))))
     }
 
     /// Executes the input again where that decides, and reports it.
@@ -336,14 +263,26 @@ impl Worker {
         known: Known<'_>,
         report: &mut Report,
     ) -> Result<()> {
-        let (outcome, executor) = if variants.quick.variant == Variant::Metered {
-            (outcome, &self.quick)
-        } else {
-            let metered = deciding(&mut self.quick, &mut self.metered, variants, &self.life)?;
-            metered.set_closing(known.closing);
-            metered.set_fuel_max(known.fuel_max);
-            (self.life.run(metered, &self.input, &self.rule)?, &*metered)
-        };
+        if variants.quick.variant != Variant::Metered {
+            return self.execute_noted(variants, key, known, report);
+        }
+        report.witness(&outcome, &self.input, self.rule);
+        report.decided(&self.quick, &self.input, (outcome, key), known);
+        Ok(())
+    }
+
+    /// Executes an input where that decides, which was executed in a quick variant, and reports it.
+    pub(super) fn execute_noted(
+        &mut self,
+        variants: &Variants,
+        key: Option<NonZeroU64>,
+        known: Known<'_>,
+        report: &mut Report,
+    ) -> Result<()> {
+        let executor = deciding(&mut self.quick, &mut self.metered, variants, &self.life)?;
+        executor.set_closing(known.closing);
+        executor.set_fuel_max(known.fuel_max);
+        let outcome = self.life.run(executor, &self.input, &self.rule)?;
         report.witness(&outcome, &self.input, self.rule);
         report.decided(executor, &self.input, (outcome, key), known);
         Ok(())

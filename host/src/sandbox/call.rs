@@ -147,12 +147,12 @@ impl Place {
 
 impl Harness {
     /// Whether the results are none, or an i32.
-    fn fits(store: &Store<Host>, function: Func) -> bool {
+    pub(super) fn fits(store: &Store<Host>, function: Func) -> bool {
         let ty = function.ty(store);
         ty.results().len() <= 1 && ty.results().all(|result| result.is_i32())
     }
 
-    fn bind(store: &Store<Host>, function: Func, wide: bool) -> Result<Self> {
+    pub(super) fn bind(store: &Store<Host>, function: Func, wide: bool) -> Result<Self> {
         let void = function.ty(store).results().len() == 0;
         Ok(match (wide, void) {
             (false, false) => Self::Narrow(function.typed(store)?),
@@ -164,7 +164,7 @@ impl Harness {
 
     /// Calls the harness with the input at `start`, which is inside the memory. At the end of 4 GiB is only the empty input,
     /// whose address is 0 then.
-    fn call(&self, store: &mut Store<Host>, start: usize, len: usize) -> wasmtime::Result<i32> {
+    pub(super) fn call(&self, store: &mut Store<Host>, start: usize, len: usize) -> wasmtime::Result<i32> {
         let narrow = |value: usize| (value as u32).cast_signed();
         let wide = |value: usize| i64::try_from(value).expect("inside a memory");
         match self {

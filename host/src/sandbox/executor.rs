@@ -584,7 +584,7 @@ fn overflows(outcome: &Outcome) -> bool {
     outcome.trap().is_some_and(|trap| matches!(trap.kind, K::StackOverflow | K::MemoryOutOfBounds | K::NullWrite))
 }
 
-fn wasi_config(target: &Target) -> WasiConfig {
+pub(super) fn wasi_config(target: &Target) -> WasiConfig {
     let name = b"program".to_vec();
     let FileArgs { args, paths } = FileArgs::of(&target.settings.args);
     let args = args.into_iter().map(String::into_bytes);

@@ -19,6 +19,7 @@
 //! | `injected`, `observation`, `hash` | fuel, flags and counters, and what they say |
 //! | `variant` | what is put into the code |
 //! | `interrupt`, `thread`, `watchdog` | ending an execution from another thread |
+//! | `plain` | the module as it is, to be compared with |
 //! | `stack` | room on the native stack |
 //! | `memory`, `signals`, `fault` | linear memories that know which pages were written; where the guest trapped |
 //! | `summary` | what `inspect` shows |
@@ -51,6 +52,7 @@ mod observation;
 mod outcome;
 mod parameter;
 mod past;
+mod plain;
 mod prepare;
 mod quick;
 mod reference;
@@ -81,6 +83,7 @@ pub use observation::{Executed, Group, Observation};
 pub use outcome::{Frame, Outcome, Trap, TrapKind};
 pub use parameter::{Number, Parameter};
 pub use past::{Growths, Past};
+pub use plain::Plain;
 pub use reference::link_reference;
 pub use said::{Message, Said, Written};
 pub use settings::{EntryArgs, Settings, Stub};

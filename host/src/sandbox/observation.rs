@@ -7,7 +7,7 @@ use super::target::Target;
 use crate::stream::told::{Entry, entries};
 use crate::stream::{Told, Trace as Draws};
 use fuzzbox_instrument::trace::Trace;
-use fuzzbox_instrument::{CountsBuffer, FunctionCounters, Left, layout};
+use fuzzbox_instrument::{CountsBuffer, FunctionCounters, LANES, Left, layout};
 
 /// What a finished execution showed, apart from its outcome. Valid until the next run.
 #[derive(Clone, Copy)]
@@ -70,6 +70,26 @@ impl<'a> Observation<'a> {
         }
         let counts = rewritten.function_counts(index, self.injected.values(), &self.host.frames.left, buffer);
         Some((first, counts))
+    }
+
+    /// The index of the first edge of a function, and the counts of all of its edges, if its counters have these values and no frame of it
+    /// was left. `index` is its [place](Executed::place).
+    pub fn counts_of<'b>(&self, index: usize, counters: &'b [u32], buffer: &'b mut CountsBuffer) -> (u32, &'b [u32]) {
+        let rewritten = &self.target.rewritten;
+        let first = rewritten.counters.functions()[index].edges.start;
+        (first, rewritten.counts_of_function(index, counters, buffer))
+    }
+
+    /// As [`Observation::counts_of`] for up to [`LANES`] executions at once, whose counters follow each other: calls `visit` with each edge and its
+    /// counts.
+    pub fn counts_of_lanes(
+        &self,
+        index: usize,
+        counters: &[u32],
+        buffer: &mut CountsBuffer,
+        visit: impl FnMut(u32, &[u32; LANES]),
+    ) {
+        self.target.rewritten.counts_of_lanes(index, counters, buffer, visit);
     }
 
     /// Adds all groups of functions that have counters which are not 0 to `executed`, in ascending order.
@@ -241,6 +261,16 @@ impl<'a> Executed<'a> {
     pub fn counts<'b>(&'b self, buffer: &'b mut CountsBuffer) -> (u32, &'b [u32]) {
         let counts = self.target.rewritten.function_counts(self.index, self.values, self.left, buffer);
         (self.function().edges.start, counts)
+    }
+
+    /// The function's place among those with counters.
+    pub fn place(&self) -> usize {
+        self.index
+    }
+
+    /// Adds the values of the function's counters to `counters`, those that are rare behind the others.
+    pub fn copy_counters(&self, counters: &mut Vec<u32>) {
+        self.function().values(self.values).into_iter().for_each(|values| counters.extend_from_slice(values));
     }
 
     fn function(&self) -> &FunctionCounters {

@@ -142,7 +142,7 @@ pub(super) fn prepare(
 }
 
 /// Calls `_initialize`, which a program that is no command exports if it has anything to initialise.
-fn initialise(target: &Target, store: &mut Store<Host>, instance: &Instance) -> Result<()> {
+pub(super) fn initialise(target: &Target, store: &mut Store<Host>, instance: &Instance) -> Result<()> {
     if target.entry.is_program() {
         return Ok(());
     }

@@ -4,7 +4,7 @@ use crate::instrument::Options;
 use crate::layout::{EDGES_MAX, LINE_COUNTERS};
 use std::ops::Range;
 
-use super::recover::Recovery;
+use super::recover::{LANES, Lanes, Recovery};
 use super::{NONE, Placement};
 use crate::plan::FunctionPlan;
 
@@ -254,6 +254,7 @@ pub struct CountsBuffer {
     counters: Vec<u32>,
     counts: Vec<u32>,
     excess: Vec<u32>,
+    lanes: Vec<Lanes>,
 }
 
 impl FunctionCounters {
@@ -268,16 +269,31 @@ impl FunctionCounters {
     /// host ended, the offset of the operator that it had reached, in the original module (in the translated one, if it
     /// has legacy exceptions). A frame that overflowed the stack when it was entered is none.
     pub(crate) fn counts<'a>(&self, values: &'a [u32], left: &[u32], buffer: &'a mut CountsBuffer) -> &'a [u32] {
-        let CountsBuffer { counters: together, counts, excess } = buffer;
         let [main, rare] = self.values(values);
-        let counters = if rare.is_empty() {
-            main
-        } else {
-            together.clear();
-            together.extend_from_slice(main);
-            together.extend_from_slice(rare);
-            together
-        };
+        if rare.is_empty() {
+            return self.counts_of(main, left, buffer);
+        }
+        let mut together = std::mem::take(&mut buffer.counters);
+        together.clear();
+        together.extend_from_slice(main);
+        together.extend_from_slice(rare);
+        buffer.counters = together;
+        let CountsBuffer { counters, counts, excess, .. } = buffer;
+        self.solve(counters, left, counts, excess)
+    }
+
+    /// As [`FunctionCounters::counts`]; `counters` are the function's own, those that are rare behind the others.
+    pub(crate) fn counts_of<'a>(&self, counters: &'a [u32], left: &[u32], buffer: &'a mut CountsBuffer) -> &'a [u32] {
+        self.solve(counters, left, &mut buffer.counts, &mut buffer.excess)
+    }
+
+    fn solve<'a>(
+        &self,
+        counters: &'a [u32],
+        left: &[u32],
+        counts: &'a mut Vec<u32>,
+        excess: &mut Vec<u32>,
+    ) -> &'a [u32] {
         let edges = self.edges.len();
         counts.clear();
         counts.resize(edges + 1, 0);
@@ -289,6 +305,31 @@ impl FunctionCounters {
             Way::Recovered(recovery) => recovery.solve(counters, left, excess, counts),
         }
         &counts[..edges]
+    }
+
+    /// As [`FunctionCounters::counts_of`] for up to [`LANES`] executions at once, whose counters follow each other: calls `visit` with each edge
+    /// whose counts are known, and these.
+    pub(crate) fn lanes(&self, counters: &[u32], buffer: &mut CountsBuffer, mut visit: impl FnMut(u32, &Lanes)) {
+        let len = self.counters.len() + self.rare.len();
+        let mut executions = counters.chunks_exact(len.max(1));
+        let lanes: [&[u32]; LANES] = std::array::from_fn(|_| executions.next().unwrap_or_default());
+        let row = |counter: usize| {
+            let mut row = Lanes::default();
+            row.iter_mut()
+                .zip(&lanes)
+                .for_each(|(count, lane)| *count = lane.get(counter).copied().unwrap_or_default());
+            row
+        };
+        let first = self.edges.start;
+        match &self.way {
+            Way::Same => (0..len).for_each(|counter| visit(first + counter as u32, &row(counter))),
+            Way::Direct(numbers) => {
+                (0..).zip(numbers).for_each(|(counter, &edge)| visit(first + edge, &row(counter)));
+            }
+            Way::Recovered(recovery) => {
+                recovery.solve_lanes(row, &mut buffer.lanes, |edge, counts| visit(first + edge, counts));
+            }
+        }
     }
 }
 

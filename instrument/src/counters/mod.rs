@@ -16,6 +16,7 @@ use crate::cfg::{BlockKind, Cfg, FlowKind, PackedFlow, Parts};
 use crate::edges::{EdgeKind, EdgeSet};
 use crate::instrument::Options;
 use crate::plan::{ArmsWay, FunctionPlan};
+pub use recover::LANES;
 use recover::Recovery;
 use tree::{Link, Way};
 

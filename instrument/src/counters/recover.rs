@@ -3,6 +3,20 @@
 use super::NONE;
 use crate::cfg::Cfg;
 
+/// Executions that are looked at together.
+pub const LANES: usize = 8;
+
+/// A number of each of them.
+pub(crate) type Lanes = [u32; LANES];
+
+/// Inlined, as is all that is done for eight executions at once: only then it is done for them at once.
+#[inline(always)]
+fn subtract(from: &Lanes, what: &Lanes) -> Lanes {
+    let mut rest = *from;
+    rest.iter_mut().zip(what).for_each(|(rest, what)| *rest = rest.wrapping_sub(*what));
+    rest
+}
+
 /// What is to be computed, in which order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Recovery {
@@ -128,6 +142,43 @@ impl Recovery {
             // What comes in must go out by this flow, or what goes out come in by it.
             let rest = excess[end as usize].wrapping_sub(excess[start as usize]);
             counts[last.min(edge as usize)] = (rest ^ sign).wrapping_sub(sign);
+        }
+    }
+
+    /// As [`Recovery::solve`] for several executions, none of which left frames, at once: `row` gives the values of a counter, and `visit` is
+    /// called with each edge, a number within the function, and its counts.
+    pub(crate) fn solve_lanes(
+        &self,
+        row: impl Fn(usize) -> Lanes,
+        excess: &mut Vec<Lanes>,
+        mut visit: impl FnMut(u32, &Lanes),
+    ) {
+        excess.clear();
+        excess.resize(self.nodes as usize + 1, Lanes::default());
+        let excess = &mut excess[..];
+        for (counter, link) in self.counted.iter().enumerate() {
+            let counts = row(counter);
+            let from = &mut excess[link.from as usize];
+            *from = subtract(from, &counts);
+            let to = &mut excess[link.to as usize];
+            to.iter_mut().zip(&counts).for_each(|(to, count)| *to = to.wrapping_add(*count));
+            if link.edge != NONE {
+                visit(link.edge, &counts);
+            }
+        }
+        let mut sum = Lanes::default();
+        for excess in &mut *excess {
+            let before = sum;
+            sum.iter_mut().zip(&*excess).for_each(|(sum, excess)| *sum = sum.wrapping_add(*excess));
+            *excess = before;
+        }
+        for &Derived { start, end, edge, sign } in &self.derived {
+            if edge != NONE {
+                let rest = subtract(&excess[end as usize], &excess[start as usize]);
+                let mut counts = rest;
+                counts.iter_mut().for_each(|count| *count = (*count ^ sign).wrapping_sub(sign));
+                visit(edge, &counts);
+            }
         }
     }
 

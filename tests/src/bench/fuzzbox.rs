@@ -21,7 +21,9 @@ pub(crate) fn binary() -> Result<PathBuf> {
 /// Executions per second of each variant, restored and judged or not, by `fuzzbox bench exec`.
 pub(super) fn fuzzbox_rows(binary: &Path, wasm: &Path, inputs: &Path, time: Duration) -> Result<Vec<Rate>> {
     let mut command = Command::new(binary);
-    command.args(["bench", "exec"]).arg(wasm).arg(inputs).args(["--json", "--cpu-time"]);
+    command.args(["bench", "exec"]).arg(wasm).arg(inputs).args(["--variants", "metered,full,fast", "--json"]);
+    // The plain module has a row of its own.
+    command.arg("--cpu-time");
     command.arg(format!("{}ms", time.as_millis())).current_dir(super::build::folder("tools")?);
     command.env("XDG_CACHE_HOME", super::build::folder("tools")?.join("cache"));
     let output = tool::try_run(&mut command)?;

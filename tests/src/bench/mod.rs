@@ -21,6 +21,7 @@ mod fresh;
 mod fuzz;
 pub(crate) mod fuzzbox;
 mod meter;
+pub mod model;
 pub(crate) mod native;
 mod replay;
 mod report;

@@ -14,8 +14,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The variants that are measured.
-const VARIANTS: [&str; 3] = ["metered", "full", "fast"];
+/// What is measured: the module as it is, and its variants.
+const VARIANTS: [&str; 4] = ["plain", "metered", "full", "fast"];
 
 /// Flags of `bench exec`.
 #[derive(Debug, clap::Args)]
@@ -52,7 +52,7 @@ struct Table {
 
 #[derive(Debug, Serialize)]
 struct Row {
-    /// `metered`, `full`, `fast`.
+    /// `plain`, `metered`, `full`, `fast`.
     variant: &'static str,
     /// State is restored before every execution.
     restore: bool,
@@ -102,6 +102,10 @@ impl Args {
         let past = Past::of(target, subject.inputs.iter().map(Vec::as_slice))?;
         let mut turns = Vec::new();
         for name in VARIANTS.into_iter().filter(|&name| self.variants.iter().any(|wanted| wanted == name)) {
+            if name == "plain" {
+                turns.extend(Turn::plain(subject, target)?.map(|turn| (name, Mode::KEPT, turn)));
+                continue;
+            }
             let target = match name {
                 "metered" => target.clone(),
                 "full" => Arc::new(target.in_variant_after(Variant::Full, &past)?),

@@ -1,7 +1,7 @@
 //! Replays inputs and takes the time.
 
 use crate::coverage::{Added, Judge, Profile, Seen};
-use crate::sandbox::{Executor, Outcome, Target, Variant};
+use crate::sandbox::{Executor, Outcome, Plain, Target, Variant};
 use anyhow::Result;
 use cpu_time::ThreadTime;
 use fuzzbox_instrument::EdgeSet;
@@ -35,11 +35,17 @@ pub(super) struct Subject<'a> {
 /// One row: an executor, and how fast it was.
 pub(super) struct Turn<'a> {
     subject: &'a Subject<'a>,
-    executor: Executor,
+    runner: Runner,
     judge: Judge,
     mode: Mode,
     /// Executions per second of CPU time.
     rates: Vec<f64>,
+}
+
+/// What executes: an executor, or the module as it is.
+enum Runner {
+    Rewritten(Box<Executor>),
+    Plain(Box<Plain>),
 }
 
 /// A median, the lowest and the highest.
@@ -76,12 +82,24 @@ impl<'a> Subject<'a> {
 impl<'a> Turn<'a> {
     /// Executes all inputs once, untimed.
     pub(super) fn new(subject: &'a Subject<'a>, target: &Arc<Target>, mode: Mode) -> Result<Self> {
-        let executor = Executor::new(target)?;
-        let mut turn = Self { subject, executor, judge: Judge::new(), mode, rates: Vec::new() };
+        let runner = Runner::Rewritten(Box::new(Executor::new(target)?));
+        let mut turn = Self { subject, runner, judge: Judge::new(), mode, rates: Vec::new() };
         for _ in 0..4 {
             turn.pass()?;
         }
         Ok(turn)
+    }
+
+    /// The same with the plain module; `None` if that can't be, or one of the inputs fails in it.
+    pub(super) fn plain(subject: &'a Subject<'a>, target: &Target) -> Result<Option<Self>> {
+        let Some(mut plain) = Plain::new(target)? else { return Ok(None) };
+        for input in subject.inputs.iter().cycle().take(4 * subject.inputs.len()) {
+            if !plain.run(input)? {
+                return Ok(None);
+            }
+        }
+        let runner = Runner::Plain(Box::new(plain));
+        Ok(Some(Self { subject, runner, judge: Judge::new(), mode: Mode::KEPT, rates: Vec::new() }))
     }
 
     /// Executes all inputs again and again for about `time` of CPU time.
@@ -109,10 +127,16 @@ impl<'a> Turn<'a> {
     fn pass(&mut self) -> Result<()> {
         let added = Added::default();
         for input in self.subject.inputs {
-            let outcome =
-                if self.mode.restore { self.executor.run(input)? } else { self.executor.run_unrestored(input)? };
+            let executor = match &mut self.runner {
+                Runner::Rewritten(executor) => executor,
+                Runner::Plain(plain) => {
+                    plain.run(input)?;
+                    continue;
+                }
+            };
+            let outcome = if self.mode.restore { executor.run(input)? } else { executor.run_unrestored(input)? };
             if self.mode.judge && outcome == Outcome::Ok {
-                std::hint::black_box(self.judge.is_news(self.executor.observation(), &self.subject.seen, &added));
+                std::hint::black_box(self.judge.is_news(executor.observation(), &self.subject.seen, &added));
             }
         }
         Ok(())
@@ -122,18 +146,20 @@ impl<'a> Turn<'a> {
     /// in the metered variant only, and edges that are not asked for have no counts.
     pub(super) fn equals_fresh(&mut self) -> Result<bool> {
         let Subject { inputs, outcomes, edges: expected, .. } = self.subject;
+        // The plain module says nothing.
+        let Runner::Rewritten(executor) = &mut self.runner else { return Ok(true) };
         for ((input, expected_outcome), expected) in inputs.iter().zip(outcomes).zip(expected) {
-            let outcome = self.executor.run(input)?;
+            let outcome = executor.run(input)?;
             let kind = |outcome: &Outcome| (outcome.name(), outcome.trap().map(|trap| trap.kind));
             let mut expected = expected.clone();
-            let counted = |&(edge, _): &(u32, u32)| match &self.executor.target().variant {
+            let counted = |&(edge, _): &(u32, u32)| match &executor.target().variant {
                 Variant::Fast(interesting) => interesting.contains(edge),
                 _ => true,
             };
-            let mut found = edges(&self.executor);
+            let mut found = edges(executor);
             found.retain(counted);
             expected.retain(counted);
-            let exact = self.executor.observation().is_exact();
+            let exact = executor.observation().is_exact();
             if kind(&outcome) != kind(expected_outcome) || exact && found != expected {
                 return Ok(false);
             }

@@ -1,7 +1,8 @@
 //! When comparisons are looked at, and what becomes of what is learned.
 
 use super::Campaign;
-use crate::engine::compares::{Compares, Comparing};
+use crate::engine::compares::{Compares, Comparing, Spent};
+use crate::engine::corpus::Admitted;
 use crate::engine::report::Report;
 use crate::engine::worker::Workers;
 use crate::sandbox::{Target, Variant, compiling, received};
@@ -55,9 +56,21 @@ impl Campaign {
         }
     }
 
+    /// Takes what a round brought: new testcases, of which the first so many are comparisons', and the executions before mutants.
+    pub(super) fn brought(&mut self, admitted: &[Admitted], (execs, compared): (u64, usize)) {
+        let edges = |admitted: &[Admitted]| admitted.iter().map(|new| new.new_edges.len() as u64).sum();
+        let (compared, mutants) = admitted.split_at(compared);
+        let fuel = self.fuel_of(self.totals.execs - execs);
+        self.compares.brought(Spent { fuel, edges: edges(mutants) }, edges(compared));
+    }
+
     /// Fuel that all executions took, about, with what restoring takes.
     fn fuel(&self) -> u64 {
-        self.fuel_mean().saturating_add(RESTORE_FUEL).saturating_mul(self.totals.execs)
+        self.fuel_of(self.totals.execs)
+    }
+
+    fn fuel_of(&self, execs: u64) -> u64 {
+        self.fuel_mean().saturating_add(RESTORE_FUEL).saturating_mul(execs)
     }
 }
 

@@ -1,8 +1,8 @@
 //! What a campaign knows of comparisons: which outcomes were seen, and what was tried in vain.
 
 use super::observed::{Observed, Operands, Place};
+use super::table::{Table, key};
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 /// How hard something is tried: what is certain or cheap first, what enumerates bytes when that has failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,12 +25,13 @@ const CELLS_MAX: usize = 1 << 18;
 pub(in crate::engine) struct Facts {
     /// By place (for a `br_table` whatever the occurrence) and one of the operands: a comparison with a constant is the same one whatever the
     /// other operand is.
-    cells: BTreeMap<(Place, u64), Cell>,
-    sites: BTreeMap<u32, Site>,
+    cells: Table<Cell>,
+    sites: Table<Site>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Cell {
+    site: u32,
     outcomes: Outcomes,
     tries: [u8; 2],
 }
@@ -61,10 +62,17 @@ impl Outcomes {
 /// What is tried first: texts, a site where the outcome was never seen, one that was not tried in vain, and what comes late in an execution.
 pub(super) type Rank = (bool, bool, u32, Reverse<usize>);
 
-fn cells(observed: &Observed) -> [(Place, u64); 2] {
+/// The keys of a comparison's cells.
+fn cells(observed: &Observed) -> [u64; 2] {
     let Place { site, occurrence, target } = observed.place;
     let occurrence = if target == 0 { occurrence } else { 0 };
-    observed.operands.keys().map(|key| (Place { site, occurrence, target }, key))
+    let place = [u64::from(site), u64::from(occurrence) << 32 | u64::from(target)];
+    observed.operands.keys().map(|operand| key([place[0], place[1], operand]))
+}
+
+/// The key of a site.
+fn site_key(site: u32) -> u64 {
+    key([site.into(), 0, 0])
 }
 
 impl Facts {
@@ -74,14 +82,14 @@ impl Facts {
         let wanted = observed.operands.wanted()?;
         let level = effort as usize;
         for cell in cells(observed) {
-            let known = self.cells.get(&cell);
+            let known = self.cells.get(cell);
             if known.is_some_and(|cell| cell.outcomes.has(wanted) || cell.tries[level] >= TRIES_MAX[level]) {
                 return None;
             }
         }
-        let site = self.sites.get(&observed.place.site).copied().unwrap_or_default();
+        let site = self.sites.get(site_key(observed.place.site)).copied().unwrap_or_default();
         let tired = site.failed[level] >= FAILED_MAX[level].saturating_mul(1 + site.solved);
-        let crowded = site.cells >= SITE_CELLS_MAX || self.cells.len() >= CELLS_MAX;
+        let crowded = self.is_full(&site);
         let is_number = matches!(observed.operands, Operands::Numbers { .. });
         (!tired && !crowded).then_some((
             is_number,
@@ -91,12 +99,21 @@ impl Facts {
         ))
     }
 
+    /// Whether it is known, or can't be kept, that a comparison turned out as it did: most turn out as they did before.
+    pub(super) fn knows(&self, observed: &Observed) -> bool {
+        let outcome = observed.operands.outcome();
+        let Some(site) = self.sites.get(site_key(observed.place.site)) else { return false };
+        let is_full = self.is_full(site);
+        let knows = |cell| self.cells.get(cell).map_or(is_full, |cell| cell.outcomes.has(outcome));
+        site.outcomes.has(outcome) && cells(observed).into_iter().all(knows)
+    }
+
     /// Notes how a comparison turned out.
     pub(super) fn saw(&mut self, observed: &Observed) {
         let outcome = observed.operands.outcome();
-        self.sites.entry(observed.place.site).or_default().outcomes.add(outcome);
+        self.site(observed.place.site).outcomes.add(outcome);
         for cell in cells(observed) {
-            if let Some(cell) = self.cell(cell) {
+            if let Some(cell) = self.cell(observed.place.site, cell) {
                 cell.outcomes.add(outcome);
             }
         }
@@ -104,7 +121,7 @@ impl Facts {
 
     /// Notes that it was tried to let a comparison turn out the other way, and whether that succeeded.
     pub(super) fn tried(&mut self, observed: &Observed, effort: Effort, solved: bool) {
-        let site = self.sites.entry(observed.place.site).or_default();
+        let site = self.site(observed.place.site);
         if solved {
             site.solved += 1;
             return;
@@ -115,13 +132,13 @@ impl Facts {
 
     /// Notes that nothing in an input changes the operands of a comparison: others at the site come later.
     pub(super) fn skip(&mut self, observed: &Observed, effort: Effort) {
-        self.sites.entry(observed.place.site).or_default().skipped += 1;
+        self.site(observed.place.site).skipped += 1;
         self.tire(observed, effort);
     }
 
     fn tire(&mut self, observed: &Observed, effort: Effort) {
         for cell in cells(observed) {
-            if let Some(cell) = self.cell(cell) {
+            if let Some(cell) = self.cell(observed.place.site, cell) {
                 cell.tries[effort as usize] = cell.tries[effort as usize].saturating_add(1);
             }
         }
@@ -129,31 +146,43 @@ impl Facts {
 
     /// Adds what a task learned.
     pub(super) fn merge(&mut self, other: Facts) {
-        for (number, site) in other.sites {
-            let own = self.sites.entry(number).or_default();
+        for (key, site) in other.sites {
+            let own = self.sites.entry(key);
             own.outcomes.0 |= site.outcomes.0;
             own.solved += site.solved;
             own.skipped += site.skipped;
             own.failed.iter_mut().zip(site.failed).for_each(|(own, failed)| *own += failed);
         }
         for (key, cell) in other.cells {
-            if let Some(own) = self.cell(key) {
+            if let Some(own) = self.cell(cell.site, key) {
                 own.outcomes.0 |= cell.outcomes.0;
                 own.tries.iter_mut().zip(cell.tries).for_each(|(own, tries)| *own = own.saturating_add(tries));
             }
         }
     }
 
-    /// A cell, new if there is room for it.
-    fn cell(&mut self, key: (Place, u64)) -> Option<&mut Cell> {
-        if !self.cells.contains_key(&key) {
-            let site = self.sites.entry(key.0.site).or_default();
-            if site.cells >= SITE_CELLS_MAX || self.cells.len() >= CELLS_MAX {
+    fn site(&mut self, site: u32) -> &mut Site {
+        self.sites.entry(site_key(site))
+    }
+
+    /// Whether there is no room for another cell at a site.
+    fn is_full(&self, site: &Site) -> bool {
+        site.cells >= SITE_CELLS_MAX || self.cells.len() >= CELLS_MAX
+    }
+
+    /// A cell of a site, new if there is room for it.
+    fn cell(&mut self, site: u32, key: u64) -> Option<&mut Cell> {
+        if self.cells.get(key).is_none() {
+            let all = self.cells.len();
+            let own = self.site(site);
+            if own.cells >= SITE_CELLS_MAX || all >= CELLS_MAX {
                 return None;
             }
-            site.cells += 1;
+            own.cells += 1;
         }
-        Some(self.cells.entry(key).or_default())
+        let cell = self.cells.entry(key);
+        cell.site = site;
+        Some(cell)
     }
 }
 
@@ -178,6 +207,20 @@ mod tests {
         facts.saw(&compare(1, 7, 7));
         assert!(!goal(&facts, 4));
         assert!(facts.rank(&compare(1, 4, 8), 0, Effort::Little).is_some(), "another constant at the same site");
+    }
+
+    #[test]
+    fn what_was_seen_is_known_and_so_is_what_finds_no_room() {
+        let mut facts = Facts::default();
+        assert!(!facts.knows(&compare(1, 3, 7)));
+        facts.saw(&compare(1, 3, 7));
+        assert!(facts.knows(&compare(1, 3, 7)));
+        assert!(!facts.knows(&compare(1, 7, 7)), "it turned out otherwise");
+        assert!(!facts.knows(&compare(1, 3, 8)) && !facts.knows(&compare(2, 3, 7)));
+        for operand in 0..u64::from(SITE_CELLS_MAX) {
+            facts.saw(&compare(1, operand << 8, 7));
+        }
+        assert!(facts.knows(&compare(1, 1 << 40, 7)));
     }
 
     #[test]

@@ -9,9 +9,10 @@
 //! What a candidate shows is judged as any execution; if it reaches its goal the task goes on from it: so one round gets through many comparisons, and
 //! through loops that no feature leads through.
 //!
-//! The cost is bounded: see [`Budget`]. Goals that were tried in vain retire. All of it is a function of the corpus, and of what is known when a round
+//! The cost is bounded, by what it brings: see [`budget`]. Goals that were tried in vain retire. All of it is a function of the corpus, and of what is known when a round
 //! begins: tasks give back what they learned, which is merged in their order.
 
+mod budget;
 mod bytes;
 mod dependence;
 mod encodings;
@@ -21,8 +22,11 @@ mod observed;
 mod probe;
 mod search;
 mod sums;
+mod table;
 
 use anyhow::Result;
+use budget::Budget;
+pub(super) use budget::Spent;
 use dependence::{Dependence, dependence};
 use facts::Effort;
 pub(super) use facts::Facts;
@@ -42,15 +46,9 @@ const CHAIN_MAX: usize = 64;
 const TOKEN_BYTES: std::ops::RangeInclusive<usize> = 3..=32;
 
 /// Fuel that one execution in the traced variant takes beside its own: to restore, and to judge all of what it did.
-pub(super) const EXECUTION_FUEL: u64 = 32_000;
+pub(super) const EXECUTION_FUEL: u64 = 16_000;
 /// Fuel that each thing takes that it recorded: to write it, read it, and look what it is good for.
-pub(super) const RECORD_FUEL: u64 = 128;
-/// An execution in the traced variant takes so many times as long as fuel says.
-const SLOWNESS: u64 = 4;
-/// One part in so many of all fuel is for this.
-const SHARE: u64 = 12;
-/// Fuel that may be spent beside, once, so that short campaigns see something: about two seconds.
-const FREE_FUEL: u64 = 3 << 30;
+pub(super) const RECORD_FUEL: u64 = 64;
 /// Executions of a task, at most.
 const TASK_EXECS_MAX: u64 = 8192;
 /// Testcases that a round looks at.
@@ -59,19 +57,6 @@ const TASKS_MAX: usize = 16;
 const TASK_EXECS_MIN: u64 = 64;
 /// The campaign has spent so much fuel for each byte of code when the traced variant is compiled, which takes about as long.
 const COMPILE_FUEL: u64 = 2_000;
-
-/// What may be spent, in units of fuel.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Budget {
-    spent: u64,
-}
-
-impl Budget {
-    /// What may be spent now, in a campaign whose executions took so much fuel.
-    fn left(self, fuel: u64) -> u64 {
-        (FREE_FUEL.saturating_add(fuel / SHARE) / SLOWNESS).saturating_sub(self.spent)
-    }
-}
 
 /// What a campaign knows of comparisons, and which testcases it has not looked at.
 #[derive(Debug)]
@@ -140,6 +125,11 @@ impl Compares {
             .collect()
     }
 
+    /// Takes what a round brought.
+    pub(super) fn brought(&mut self, mutants: Spent, compared_edges: u64) {
+        self.budget.brought(mutants, compared_edges);
+    }
+
     /// What tasks have to know.
     pub(super) fn facts(&self) -> &Facts {
         &self.facts
@@ -149,7 +139,7 @@ impl Compares {
     pub(super) fn learn(&mut self, task: &Comparing, learned: Learned) -> Vec<Vec<u8>> {
         let Comparing { index, effort, has_edges, .. } = *task;
         self.queue.remove(&(effort, !has_edges, Reverse(index)));
-        self.budget.spent += learned.spent;
+        self.budget.spend(learned.spent);
         if effort == Effort::Little && (learned.is_left || learned.is_cut) {
             self.queue.insert((Effort::Much, !has_edges, Reverse(index)));
         }
@@ -198,7 +188,7 @@ impl Explorer<'_, '_, '_> {
         let shown = self.probe.show(input)?;
         let observed = observe(&shown.trace, |_| true);
         let goals = self.goals(&observed);
-        observed.iter().for_each(|observed| self.learned.facts.saw(observed));
+        self.saw(&observed);
         drop(observed);
         if goals.is_empty() {
             return Ok(());
@@ -232,7 +222,7 @@ impl Explorer<'_, '_, '_> {
                 continue;
             };
             let place = observe(&shown.trace, |site| site == goal.place.site);
-            place.iter().for_each(|observed| self.learned.facts.saw(observed));
+            self.saw(&place);
             if !shown.ended_well {
                 continue;
             }
@@ -249,11 +239,17 @@ impl Explorer<'_, '_, '_> {
         Ok(())
     }
 
+    /// Notes how comparisons turned out, if that is not known.
+    fn saw(&mut self, observed: &[Observed]) {
+        observed.iter().filter(|observed| !self.facts.knows(observed)).for_each(|new| self.learned.facts.saw(new));
+    }
+
     /// The comparisons that are worth being tried, the best first.
     fn goals(&self, observed: &[Observed]) -> Vec<Observed> {
         let rank = |at: usize, observed: &Observed| {
-            self.learned.facts.rank(observed, at, self.effort)?;
-            self.facts.rank(observed, at, self.effort)
+            // Most are none by what all know.
+            let rank = self.facts.rank(observed, at, self.effort)?;
+            self.learned.facts.rank(observed, at, self.effort).map(|_| rank)
         };
         let mut goals: Vec<_> =
             observed.iter().enumerate().filter_map(|(at, observed)| Some((rank(at, observed)?, observed))).collect();

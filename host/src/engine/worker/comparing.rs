@@ -1,6 +1,7 @@
 //! Executes where it is recorded what is compared.
 
 use super::{Variants, Worker};
+use crate::coverage::Judge;
 use crate::engine::compares::{Comparing, EXECUTION_FUEL, Facts, RECORD_FUEL, Shown, explore};
 use crate::engine::report::{Known, Report};
 use crate::engine::suspects::Origin;
@@ -21,8 +22,12 @@ impl Worker {
     ) -> Result<()> {
         let traced = variants.traced.as_ref().context("nothing is compared before the traced variant is there")?;
         let fits = |executor: &Executor| Arc::ptr_eq(executor.target(), traced);
-        let executor = self.traced.take().filter(fits).map_or_else(|| self.life.executor(traced), Ok)?;
-        let (executor, life) = (self.traced.insert(executor), &self.life);
+        let kept = self.traced.take().filter(|(executor, _)| fits(executor));
+        let (executor, judge) = match kept {
+            Some(kept) => self.traced.insert(kept),
+            None => self.traced.insert((self.life.executor(traced)?, Judge::new())),
+        };
+        let life = &self.life;
         executor.set_fuel_max(known.fuel_max);
         let (mut spent, mut execs) = (0_u64, 0);
         let run = &mut |input: &[u8]| {
@@ -37,7 +42,14 @@ impl Worker {
             spent += observation.fuel() + EXECUTION_FUEL + RECORD_FUEL * trace.records.len() as u64;
             let ended_well = matches!(outcome, Outcome::Ok | Outcome::Rejected);
             let testcases = report.testcases.len();
-            report.decided(executor, input, (outcome, None), known);
+            // As for mutants: most show nothing new, which is seen at once.
+            let is_dull = outcome == Outcome::Ok
+                && observation.is_exact()
+                && !judge.is_news(observation, known.seen, &report.added)
+                && !known.targets.is_news(observation, &report.scores);
+            if !is_dull {
+                report.decided(executor, input, (outcome, None), known);
+            }
             if let Some(suspect) = report.suspects.last_mut().filter(|suspect| suspect.origin.is_none()) {
                 suspect.origin = Some(Origin::Given(input.to_vec()));
             }
