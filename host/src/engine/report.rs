@@ -220,6 +220,11 @@ pub(super) fn new_edges(executor: &Executor, seen: &Seen) -> Vec<u32> {
 }
 
 impl KnownFailures {
+    /// Whether it is one of them.
+    pub(super) fn has(&self, outcome: &Outcome) -> bool {
+        self.outcomes.contains(outcome)
+    }
+
     /// From the next round on, `failure` is no news.
     pub(super) fn add(&mut self, failure: &NewFailure) {
         if self.outcomes.len() < KNOWN_MAX {

@@ -1,6 +1,6 @@
 //! Executes where it is recorded what is compared.
 
-use super::{Variants, Worker};
+use super::{Variants, Worker, deciding};
 use crate::coverage::Judge;
 use crate::engine::compares::{Comparing, EXECUTION_FUEL, Facts, RECORD_FUEL, Shown, explore};
 use crate::engine::report::{Known, Report};
@@ -22,12 +22,12 @@ impl Worker {
     ) -> Result<()> {
         let traced = variants.traced.as_ref().context("nothing is compared before the traced variant is there")?;
         let fits = |executor: &Executor| Arc::ptr_eq(executor.target(), traced);
-        let kept = self.traced.take().filter(|(executor, _)| fits(executor));
+        let Self { quick, metered, traced: slot, life, .. } = self;
+        let kept = slot.take().filter(|(executor, _)| fits(executor));
         let (executor, judge) = match kept {
-            Some(kept) => self.traced.insert(kept),
-            None => self.traced.insert((self.life.executor(traced)?, Judge::new())),
+            Some(kept) => slot.insert(kept),
+            None => slot.insert((life.executor(traced)?, Judge::new())),
         };
-        let life = &self.life;
         executor.set_fuel_max(known.fuel_max);
         let (mut spent, mut execs) = (0_u64, 0);
         let run = &mut |input: &[u8]| {
@@ -47,7 +47,13 @@ impl Worker {
                 && observation.is_exact()
                 && !judge.is_news(observation, known.seen, &report.added)
                 && !known.targets.is_news(observation, &report.scores);
-            if !is_dull {
+            if matches!(outcome, Outcome::Crash(_) | Outcome::OutOfMemory(_)) && !known.failures.has(&outcome) {
+                // Compilers put some instructions together in this variant alone, of which the place isn't told then.
+                let metered = deciding(quick, metered, variants, life)?;
+                metered.set_fuel_max(known.fuel_max);
+                let outcome = life.run(metered, input, &Rule::default())?;
+                report.decided(metered, input, (outcome, None), known);
+            } else if !is_dull {
                 report.decided(executor, input, (outcome, None), known);
             }
             if let Some(suspect) = report.suspects.last_mut().filter(|suspect| suspect.origin.is_none()) {
