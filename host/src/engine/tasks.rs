@@ -8,6 +8,7 @@ use super::rng::Rng;
 use super::scheduler::Scheduler;
 use super::suspects::Origin;
 use super::worker::{Variants, Worker};
+use crate::sandbox::Target;
 use crate::stream::{Rule, Tail};
 use anyhow::Result;
 use std::cmp::Reverse;
@@ -197,6 +198,10 @@ impl Tasks<'_> {
             _ => {
                 input.extend_from_slice(bytes);
                 self.mutator.mutate(input, self.len_max, self.corpus, rng);
+                // Bytes of numbers that are missing are 0, but what is not there can't be changed.
+                let Target { entry, settings, .. } = &*self.variants.metered;
+                let least = entry.numbers_bytes().min(settings.input_bytes_max as usize);
+                input.resize(input.len().max(least), 0);
             }
         }
     }

@@ -239,6 +239,12 @@ impl Entry {
         matches!(self, Self::Function { .. }) && !self.takes_bytes()
     }
 
+    /// How many bytes at the start of the input are numbers. What is missing of them is 0, so an input that is filled up means the same.
+    pub(crate) fn numbers_bytes(&self) -> usize {
+        let Self::Function { parameters, .. } = self else { return 0 };
+        parameters.iter().map(|parameter| parameter.bytes()).sum()
+    }
+
     /// Whether a result of -1 means "do not keep this input", as it does for libFuzzer.
     pub(super) fn rejects(&self) -> bool {
         let Self::Function { export, parameters, .. } = self else { return false };

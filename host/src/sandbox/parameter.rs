@@ -81,6 +81,14 @@ impl Number {
 }
 
 impl Parameter {
+    /// Bytes of the input that it takes, if it is a number.
+    pub(super) fn bytes(self) -> usize {
+        match self {
+            Self::Number(number) => number.bytes(),
+            Self::Pointer | Self::Length => 0,
+        }
+    }
+
     /// What each parameter of `ty` is given. `addresses` is the type of the memory's addresses, if there is a memory.
     ///
     /// # Errors
