@@ -350,7 +350,7 @@ fn what_never_gets_ready_is_refused() {
         let deep = "(call $deeper)";
         let declarations = "(memory 1) (func $deeper (call $deeper))";
         for (body, says) in
-            [(endless, "20000000000 units of fuel"), (deep, "65536 calls"), ("unreachable", "wasm `unreachable`")]
+            [(endless, "4000000000 units of fuel"), (deep, "65536 calls"), ("unreachable", "wasm `unreachable`")]
         {
             let start = format!("(module {declarations} (func $start {body}) (start $start) {HARNESS})");
             let initialise = format!(r#"(module {declarations} (func (export "_initialize") {body}) {HARNESS})"#);

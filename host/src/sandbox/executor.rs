@@ -390,7 +390,7 @@ impl Kept {
         store.data_mut().frames.count = !matches!(target.variant, Variant::Fast(_));
         let injected = region(target, &mut store, &instance, &target.injected.memory_export)?;
         let injected = Injected::new(injected, target.counters(), &target.injected);
-        if target.restores && target.variant.has_fuel() {
+        if target.variant.has_fuel() {
             store.data_mut().fuel = Some(injected.region().clone());
         }
         if let Some(export) = &target.injected.trap_table_export {

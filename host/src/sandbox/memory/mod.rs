@@ -427,7 +427,7 @@ impl Region {
     ///
     /// # Safety
     ///
-    /// The caller is a host function that the guest called, whose faults are handled, on its thread.
+    /// The caller is a host function that the guest called, on its thread. Faults of the instance are handled, or nobody takes its pages away.
     pub(super) unsafe fn load_inside(&self, offset: usize) -> u32 {
         assert!(self.has(offset, size_of::<u32>()));
         // SAFETY: in bounds; if somebody takes the page away, the handler gives it back to the host.
