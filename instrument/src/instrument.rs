@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use wasmparser::{FunctionBody, Parser, Payload, ValidPayload, Validator};
 
 use crate::added::Added;
-use crate::counters::{CounterMap, Counters, CountsBuffer, LANES, Left, Placement, place};
+use crate::counters::{CounterMap, Counters, CountsBuffer, Left, Placement, place};
 use crate::edges::{Edge, EdgeMap, EdgeSet};
 use crate::legacy::{UsesLegacy, translate_legacy_exceptions};
 use crate::offsets::OffsetMap;
@@ -323,23 +323,6 @@ impl Instrumented {
         let offsets = self.planned.as_ref().unwrap_or(&self.offsets);
         let planned: Vec<u32> = ours.filter_map(|left| offsets.original(left.offset)).collect();
         function.counts(counters, &planned, buffer)
-    }
-
-    /// As [`Instrumented::function_counts`]; `counters` are the function's own, those that are rare behind the others, and no frame of it was left.
-    pub fn counts_of_function<'a>(&self, index: usize, counters: &'a [u32], buffer: &'a mut CountsBuffer) -> &'a [u32] {
-        self.counters.functions()[index].counts_of(counters, &[], buffer)
-    }
-
-    /// As [`Instrumented::counts_of_function`] for up to [`LANES`] executions at once, whose counters follow each other: calls `visit` with each
-    /// edge whose counts are known, and these.
-    pub fn counts_of_lanes(
-        &self,
-        index: usize,
-        counters: &[u32],
-        buffer: &mut CountsBuffer,
-        visit: impl FnMut(u32, &[u32; LANES]),
-    ) {
-        self.counters.functions()[index].lanes(counters, buffer, visit);
     }
 
     /// What the last execution recorded. `injected` is the content of the injected memory.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! 0        8 9 ...  14    16      20       24      32      40  48       56       64      72      64 KiB   128 KiB
-//! | fuel   |o|w|g|d|m|s|l| used  | depth  | lost  | calls | 0 | called | hidden | annex | limit | poll   | counter 0 | counter 1 | ... | trace ...
+//! | fuel   |o|w|g|d|m|s|l| used  | depth  | lost  | calls | 0 | called | hidden | annex | end   | poll   | counter 0 | counter 1 | ... | trace ...
 //!   i64     u8 flags       u32     u32      u64     u32         u32      u64      u64     u64     u8       u32         u32
 //! ```
 //!

@@ -27,6 +27,7 @@
 //!
 //! What this crate does not do: it runs nothing, and knows no engine. It refuses by name what it can't rewrite.
 
+mod access;
 mod added;
 mod annex;
 mod bounds;

@@ -74,12 +74,13 @@ impl Judge {
                 marks = [1; LANES];
             } else {
                 let visit = |edge, counts: &[u32; LANES]| seen.mark(edge, counts, &mut marks);
-                observation.counts_of_lanes(function, counters, &mut self.buffer, visit);
+                observation.function(function).lanes(counters, &mut self.buffer, visit);
             }
             for ((&(number, hash), counters), mark) in executions.iter().zip(counters.chunks_exact(len)).zip(marks) {
                 let mut is_known = mark == 0;
                 if !is_known {
-                    let (first, counts) = observation.counts_of(function, counters, &mut self.buffer);
+                    let function = observation.function(function);
+                    let (first, counts) = (function.edges.start, function.counts_of(counters, &[], &mut self.buffer));
                     is_known = !seen.is_new_among(first, counts);
                     if !is_known && is_news_beside((first, counts), seen, added) {
                         news.push(number);

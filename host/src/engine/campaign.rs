@@ -357,10 +357,10 @@ impl Campaign {
             self.totals.hangs += report.hangs;
             self.totals.at_len_max += report.at_len_max;
             self.totals.input_bytes += report.input_bytes;
-            self.totals.sampled += report.sample.execs;
-            self.totals.sampled_fuel += report.sample.fuel;
+            self.totals.sampled += report.sample.growths.execs;
+            self.totals.sampled_fuel += report.sample.growths.fuel;
             self.totals.sampled_hangs += report.sample.hangs;
-            self.progress.sampled(report.sample);
+            self.progress.sampled(&report.sample.growths);
             report.picks.into_iter().for_each(|index| self.corpus.picked(index));
             for testcase in report.testcases {
                 self.progress.shown(&testcase.unseen, self.corpus.seen(), self.totals.execs);

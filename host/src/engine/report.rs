@@ -2,11 +2,10 @@
 
 use super::closing::Witness;
 use super::compares::Learned;
-use super::rng::Rng;
 use super::suspects::{self, Hangs, Origin, Suspect};
 use super::targets::{Scores, Targets};
 use crate::coverage::{Added, Profile, Seen};
-use crate::sandbox::{Executor, Outcome, Target};
+use crate::sandbox::{Executor, Growths, Outcome, Target};
 use crate::stream::{Closing, Node, Rule, encode};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -73,11 +72,8 @@ pub(super) type Hung = (Outcome, Vec<u32>);
 /// Executions that were all made where fuel is counted: the same ones in whatever variant the others were.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sample {
-    pub(super) execs: u64,
-    pub(super) fuel: u64,
+    pub(super) growths: Growths,
     pub(super) hangs: u64,
-    /// How many grew a memory.
-    pub(super) grown: u64,
 }
 
 #[derive(Debug, Default)]
@@ -180,10 +176,10 @@ impl Report {
         }
     }
 
-    /// The last suspect, if it is new, is this testcase's mutant by these random numbers.
-    pub(super) fn suspects_are(&mut self, parent: usize, rng: &Rng) {
-        if let Some(suspect) = self.suspects.last_mut().filter(|suspect| suspect.origin.is_none()) {
-            suspect.origin = Some(Origin::Mutant(parent, rng.clone()));
+    /// Says where the last suspect's input comes from, if it is new.
+    pub(super) fn suspect_is(&mut self, origin: impl FnOnce() -> Origin) {
+        if let Some(suspect) = self.suspects.last_mut() {
+            suspect.origin.get_or_insert_with(origin);
         }
     }
 
@@ -196,7 +192,7 @@ impl Report {
         known: Known<'_>,
     ) {
         self.hangs += u64::from(matches!(outcome, Outcome::Hang(_)));
-        let is_known = known.failures.outcomes.contains(&outcome)
+        let is_known = known.failures.has(&outcome)
             || self.failures.iter().any(|failure| failure.outcome == outcome);
         if is_known {
             // Of hangs the key says only where they were interrupted.

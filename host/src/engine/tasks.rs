@@ -8,7 +8,6 @@ use super::rng::Rng;
 use super::scheduler::Scheduler;
 use super::suspects::Origin;
 use super::worker::{Variants, Worker};
-use crate::sandbox::Target;
 use crate::stream::{Rule, Tail};
 use anyhow::Result;
 use std::cmp::Reverse;
@@ -44,6 +43,8 @@ pub(super) struct Tasks<'a> {
     pub(super) mutating: Vec<Mutating>,
     pub(super) corpus: &'a Corpus,
     pub(super) mutator: &'a Mutator,
+    /// The shortest mutant of bytes, in bytes.
+    pub(super) len_min: usize,
     /// The longest mutant, in bytes.
     pub(super) len_max: usize,
     pub(super) variants: &'a Variants,
@@ -154,14 +155,14 @@ impl Tasks<'_> {
                 } else {
                     worker.execute_and_note(self.variants, self.known, &mut report, number)?;
                 }
-                report.suspects_are(parent, &before[number]);
+                report.suspect_is(|| Origin::Mutant(parent, before[number].clone()));
             }
             left -= before.len();
             // What some of them showed is found out for all of them together.
             for (number, key) in worker.noted(self.known, &report) {
                 self.give(parent, &mut before[number].clone(), worker);
                 worker.execute_noted(self.variants, key, self.known, &mut report)?;
-                report.suspects_are(parent, &before[number]);
+                report.suspect_is(|| Origin::Mutant(parent, before[number].clone()));
             }
         }
         Ok(report)
@@ -198,10 +199,7 @@ impl Tasks<'_> {
             _ => {
                 input.extend_from_slice(bytes);
                 self.mutator.mutate(input, self.len_max, self.corpus, rng);
-                // Bytes of numbers that are missing are 0, but what is not there can't be changed.
-                let Target { entry, settings, .. } = &*self.variants.metered;
-                let least = entry.numbers_bytes().min(settings.input_bytes_max as usize);
-                input.resize(input.len().max(least), 0);
+                input.resize(input.len().max(self.len_min), 0);
             }
         }
     }

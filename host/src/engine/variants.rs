@@ -12,7 +12,6 @@
 //! are ready, which depends on the machine but changes nothing but speed: what an edge that has retired shows is no news in any variant.
 
 use super::corpus::Corpus;
-use super::report::Sample;
 use crate::coverage::{Profile, Seen};
 use crate::sandbox::{Growths, Past, THREAD_STACK_BYTES, Target, Unsuited, Variant, Watchdog};
 use anyhow::{Context, Result, anyhow};
@@ -71,6 +70,18 @@ struct Made {
     compares: bool,
 }
 
+impl Made {
+    /// Whether all edges are in it.
+    fn is_full(&self) -> bool {
+        self.live == usize::MAX
+    }
+
+    /// Whether addresses are to be compared now, and are not in it.
+    fn lacks(&self, compares: bool) -> bool {
+        compares && !self.compares
+    }
+}
+
 impl Progress {
     pub(super) fn new(metered: Arc<Target>) -> Self {
         let last_news = vec![0; metered.edges.edges.len()];
@@ -87,11 +98,8 @@ impl Progress {
     }
 
     /// Takes what mutants did.
-    pub(super) fn sampled(&mut self, sample: Sample) {
-        let Growths { execs, grown, fuel } = &mut self.growths;
-        *execs += sample.execs;
-        *grown += sample.grown;
-        *fuel += sample.fuel;
+    pub(super) fn sampled(&mut self, growths: &Growths) {
+        self.growths.add(growths);
     }
 
     /// A testcase showed `profile`, of which some is in `seen`.
@@ -158,17 +166,13 @@ impl Progress {
                 Err(TryRecvError::Disconnected) => Err(anyhow!("the thread that compiles a variant ended early")),
             },
             // Of the full variant all edges are live, retired or not.
-            Stage::Using(made)
-                if live <= made.live.min(seen) / 2 || (made.live != usize::MAX && (compares && !made.compares)) =>
-            {
+            Stage::Using(made) if live <= made.live.min(seen) / 2 || (!made.is_full() && made.lacks(compares)) => {
                 let edges = 0..u32::try_from(self.last_news.len()).expect("edges have 32-bit indices");
                 let interesting: EdgeSet = edges.filter(|&edge| !corpus.is_retired(edge)).collect();
                 self.make(Variant::Fast(interesting), Made { live, seen, compares }, corpus)?;
                 Ok(None)
             }
-            Stage::Using(made)
-                if made.live == usize::MAX && (self.is_outdated(made, seen) || (compares && !made.compares)) =>
-            {
+            Stage::Using(made) if made.is_full() && (self.is_outdated(made, seen) || made.lacks(compares)) => {
                 self.make(Variant::Full, Made { live: usize::MAX, seen, compares }, corpus)?;
                 Ok(None)
             }

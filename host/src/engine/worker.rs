@@ -146,10 +146,8 @@ impl Worker {
         executor.set_fuel_max(known.fuel_max);
         let outcome = self.life.run(executor, &self.input, &self.rule)?;
         report.counts(&self.input, &variants.metered);
-        report.sample.execs += 1;
-        report.sample.fuel += executor.observation().fuel();
+        report.sample.growths.note(executor);
         report.sample.hangs += u64::from(matches!(outcome, Outcome::Hang(_)));
-        report.sample.grown += u64::from(executor.has_grown());
         report.witness(&outcome, &self.input, self.rule);
         report.decided(executor, &self.input, (outcome, None), known);
         Ok(())

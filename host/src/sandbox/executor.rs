@@ -19,7 +19,7 @@ use super::said::Said;
 use super::settings::Settings;
 use super::snapshot::{Snapshot, region};
 use super::stack::with_room;
-use super::target::{Target, Unsuited};
+use super::target::{INIT_FUEL_MAX, Target, Unsuited};
 use super::trap;
 use super::variant::Variant;
 use super::wasi::{Wasi, WasiConfig};
@@ -385,7 +385,7 @@ impl Kept {
         let mut store = Store::new(engine, Host::new(Wasi::new(wasi_config(target)), limits));
         store.limiter(|host| host);
         let instance = instantiate(target, &mut store, gate)?
-            .map_err(|error| initialiser_failed(target, error, "while it is instantiated"))?;
+            .map_err(|error| initialiser_failed(target, error, ("while it is instantiated", INIT_FUEL_MAX)))?;
         store.data_mut().memory = instance.get_memory(&mut store, "memory");
         store.data_mut().frames.count = !matches!(target.variant, Variant::Fast(_));
         let injected = region(target, &mut store, &instance, &target.injected.memory_export)?;

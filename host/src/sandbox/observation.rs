@@ -7,7 +7,7 @@ use super::target::Target;
 use crate::stream::told::{Entry, entries};
 use crate::stream::{Told, Trace as Draws};
 use fuzzbox_instrument::trace::Trace;
-use fuzzbox_instrument::{CountsBuffer, FunctionCounters, LANES, Left, layout};
+use fuzzbox_instrument::{CountsBuffer, FunctionCounters, Left, layout};
 
 /// What a finished execution showed, apart from its outcome. Valid until the next run.
 #[derive(Clone, Copy)]
@@ -72,24 +72,9 @@ impl<'a> Observation<'a> {
         Some((first, counts))
     }
 
-    /// The index of the first edge of a function, and the counts of all of its edges, if its counters have these values and no frame of it
-    /// was left. `index` is its [place](Executed::place).
-    pub fn counts_of<'b>(&self, index: usize, counters: &'b [u32], buffer: &'b mut CountsBuffer) -> (u32, &'b [u32]) {
-        let rewritten = &self.target.rewritten;
-        let first = rewritten.counters.functions()[index].edges.start;
-        (first, rewritten.counts_of_function(index, counters, buffer))
-    }
-
-    /// As [`Observation::counts_of`] for up to [`LANES`] executions at once, whose counters follow each other: calls `visit` with each edge and its
-    /// counts.
-    pub fn counts_of_lanes(
-        &self,
-        index: usize,
-        counters: &[u32],
-        buffer: &mut CountsBuffer,
-        visit: impl FnMut(u32, &[u32; LANES]),
-    ) {
-        self.target.rewritten.counts_of_lanes(index, counters, buffer, visit);
+    /// How to tell the counts of a function's edges from its counters. `index` is its [place](Executed::place).
+    pub fn function(&self, index: usize) -> &FunctionCounters {
+        &self.target.rewritten.counters.functions()[index]
     }
 
     /// Adds all groups of functions that have counters which are not 0 to `executed`, in ascending order.

@@ -43,6 +43,20 @@ impl Growths {
     /// take. Comparisons make code slower by a part of what it takes; they pay if executions that grow are shorter than this.
     const FUEL: u64 = 1 << 20;
 
+    /// Counts the last execution of an executor whose target has fuel.
+    pub fn note(&mut self, executor: &Executor) {
+        self.execs += 1;
+        self.grown += u64::from(executor.has_grown());
+        self.fuel += executor.observation().fuel();
+    }
+
+    /// Counts these as well.
+    pub fn add(&mut self, other: &Self) {
+        self.execs += other.execs;
+        self.grown += other.grown;
+        self.fuel += other.fuel;
+    }
+
     /// Whether it is better to compare addresses, and to leave open what grew.
     pub fn pay(&self) -> bool {
         self.grown.saturating_mul(Self::FUEL) > self.fuel.max(self.execs)
@@ -61,10 +75,8 @@ impl Past {
         let mut growths = Growths::default();
         for input in inputs {
             executor.run(input)?;
-            growths.execs += 1;
-            growths.grown += u64::from(executor.has_grown());
+            growths.note(&executor);
             executor.observation().edges(|edge, count| counts[edge as usize] += u64::from(count));
-            growths.fuel += executor.observation().fuel();
             if growths.fuel > FUEL_MAX {
                 break;
             }

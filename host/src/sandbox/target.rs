@@ -38,6 +38,7 @@ const GC_HEAP_BYTES: u64 = 1 << 20;
 
 /// Units of fuel for everything that runs before the first input: instantiation, start function, initialisers. It is in the rewritten
 /// module, since a start function runs before anybody could set it; so it is the same for all limits on executions: twice their default.
+/// Initialisers that are exported may take [more](Target::init_fuel_max).
 pub(super) const INIT_FUEL_MAX: u64 = 4_000_000_000;
 
 /// A module ready to be executed. Cheap to share between threads; each makes its own [`Executor`](super::Executor).
@@ -114,6 +115,11 @@ impl fmt::Display for Unsuited {
 }
 
 impl Target {
+    /// Units of fuel that exported initialisers may take: twice as many as executions, if these may take more than by default.
+    pub(super) fn init_fuel_max(&self) -> u64 {
+        self.settings.fuel_max.saturating_mul(2).max(INIT_FUEL_MAX)
+    }
+
     /// Rewrites and compiles a module, unless its code is in the cache; executes nothing. If optimised code is in the cache, it has that.
     /// If `functions` are given, others that have counters are left out.
     pub(super) fn compile(

@@ -62,6 +62,7 @@ impl Reader<'_> {
         };
         let towards = if matches!(kind, DrawKind::Int | DrawKind::Uint | DrawKind::F64) { more } else { 0 };
         let hi = if kind == DrawKind::Bool { 1 } else { hi };
+        let lo = if kind == DrawKind::Str { least_drawn(lo, index as usize) } else { lo };
         self.trace.draws.push(Draw {
             kind,
             site,
@@ -85,6 +86,12 @@ impl Reader<'_> {
 pub(super) fn float_max(lo: i64, hi: i64, flags: u32) -> u64 {
     let bits = |bits: i64| f64::from_bits(bits.cast_unsigned());
     Floats::new(bits(lo), bits(hi), flags).map_or(0, |floats| floats.max())
+}
+
+/// The fewest scalars of a string whose blob has `bytes`: what was asked for, unless its buffer had no room for so many.
+/// Each takes a byte at least. Else two gigabytes could be asked for in a buffer of ten.
+pub(super) fn least_drawn(asked: i64, bytes: usize) -> i64 {
+    asked.min(bytes as i64)
 }
 
 /// The most bytes that so many scalars of an alphabet of this size can take.

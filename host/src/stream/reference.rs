@@ -254,5 +254,5 @@ fn draw(kind: DrawKind, max: u64) -> Draw {
 
 /// The guest's bytes from `at` on; the trap that reading them is if some are not in its memory.
 fn slice(memory: &[u8], at: u32, len: u32) -> Drawn<&[u8]> {
-    memory.get(at as usize..at as usize + len as usize).ok_or(Ended::OutOfBounds)
+    memory.get(at as usize..).and_then(|from| from.get(..len as usize)).ok_or(Ended::OutOfBounds)
 }

@@ -21,14 +21,10 @@
 //! [`values`] tells values of a function apart, without memory of how they come to be; [`facts`] keeps what was compared on the way to
 //! a place; [`walk`] goes through the operators.
 
-mod access;
 mod facts;
 mod values;
 mod walk;
 
-pub(crate) use access::Access;
-#[cfg(test)]
-use access::memarg;
 pub(crate) use walk::checks;
 
 /// An access.
@@ -52,6 +48,7 @@ pub(crate) struct Reach {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::access::memarg;
     use wasmparser::{Operator, Parser, Payload};
 
     /// What is compared in a function of two parameters, with two pages of memory: for each access where from and to, or nothing.

@@ -282,8 +282,9 @@ impl FunctionCounters {
         self.solve(counters, left, counts, excess)
     }
 
-    /// As [`FunctionCounters::counts`]; `counters` are the function's own, those that are rare behind the others.
-    pub(crate) fn counts_of<'a>(&self, counters: &'a [u32], left: &[u32], buffer: &'a mut CountsBuffer) -> &'a [u32] {
+    /// The counts of the function's edges, in their order, if its counters have these values, those that are rare behind the others, and `left`
+    /// are the frames of it that were left; 0 for edges whose counts aren't known.
+    pub fn counts_of<'a>(&self, counters: &'a [u32], left: &[u32], buffer: &'a mut CountsBuffer) -> &'a [u32] {
         self.solve(counters, left, &mut buffer.counts, &mut buffer.excess)
     }
 
@@ -309,7 +310,7 @@ impl FunctionCounters {
 
     /// As [`FunctionCounters::counts_of`] for up to [`LANES`] executions at once, whose counters follow each other: calls `visit` with each edge
     /// whose counts are known, and these.
-    pub(crate) fn lanes(&self, counters: &[u32], buffer: &mut CountsBuffer, mut visit: impl FnMut(u32, &Lanes)) {
+    pub fn lanes(&self, counters: &[u32], buffer: &mut CountsBuffer, mut visit: impl FnMut(u32, &Lanes)) {
         let len = self.counters.len() + self.rare.len();
         let mut executions = counters.chunks_exact(len.max(1));
         let lanes: [&[u32]; LANES] = std::array::from_fn(|_| executions.next().unwrap_or_default());

@@ -6,7 +6,8 @@ use wasmparser::{FunctionBody, MemArg, MemArgTarget, Operator, ValType};
 
 use super::{Probe, Site};
 use crate::annex::{Annex as Added, Helper};
-use crate::bounds::{Access, Check, Reach, checks};
+use crate::access::Access;
+use crate::bounds::{Check, Reach, checks};
 use crate::code::Code;
 use crate::survey::Survey;
 

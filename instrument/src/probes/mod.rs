@@ -20,7 +20,6 @@ mod state;
 mod traps;
 mod waits;
 
-pub(crate) use low_stores::store;
 
 use anyhow::Result;
 use wasm_encoder::BlockType;

@@ -34,8 +34,7 @@ pub(super) fn body(
     memory: u32,
 ) -> Result<Written> {
     let (offsets, hints) = (OffsetMap::default(), Vec::new());
-    let mut edges = profile.unwrap_or_default().iter();
-    let counts = plan.graph.flows.iter().map(|flow| flow.counted().and_then(|_| edges.next().copied())).collect();
+    let counts = profile.map(|profile| by_flow(plan, profile)).unwrap_or_default();
     let mut body = Body { wasm, plan, placement, numbers, memory, counts, bytes: Vec::new(), offsets, hints };
     body.locals()?;
     body.code()?;
@@ -46,6 +45,12 @@ pub(super) fn body(
         bytes.len()
     );
     Ok(Written { bytes, offsets, hints })
+}
+
+/// How often each flow was taken, of those that have edges.
+fn by_flow(plan: &FunctionPlan, profile: &[u64]) -> Vec<Option<u64>> {
+    let mut edges = profile.iter();
+    plan.graph.flows.iter().map(|flow| flow.counted().and_then(|_| edges.next().copied())).collect()
 }
 
 /// The operator's byte.

@@ -41,6 +41,7 @@ impl Campaign {
         let left = execs_max - execs;
         let trim_execs = (left / (self.untrimmed.len() as u64).max(1)).min(TRIM_EXECS_MAX);
         let left = left - trim_execs * self.untrimmed.len() as u64;
+        let target = &self.variants.metered;
         Tasks {
             untrimmed: &self.untrimmed,
             trim_execs,
@@ -49,6 +50,8 @@ impl Campaign {
             mutating: Mutating::plan(execs, (self.seed, self.totals.rounds), &self.corpus),
             corpus: &self.corpus,
             mutator: &self.mutator,
+            // Of inputs that are numbers, bytes that aren't there are 0, but what is not there can't be changed.
+            len_min: target.entry.numbers_bytes().min(target.settings.input_bytes_max as usize),
             len_max: self.len_max,
             variants: &self.variants,
             known: self.all_known(),

@@ -56,9 +56,7 @@ impl Worker {
             } else if !is_dull {
                 report.decided(executor, input, (outcome, None), known);
             }
-            if let Some(suspect) = report.suspects.last_mut().filter(|suspect| suspect.origin.is_none()) {
-                suspect.origin = Some(Origin::Given(input.to_vec()));
-            }
+            report.suspect_is(|| Origin::Given(input.to_vec()));
             Ok(Some(Shown { trace, ended_well, is_news: report.testcases.len() > testcases }))
         };
         let mut learned = explore(run, (input, len_max), task, facts)?;

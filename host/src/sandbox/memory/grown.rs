@@ -56,13 +56,18 @@ impl Grown {
         self.all.load(Relaxed)
     }
 
+    /// Whether pages that are hot are writable whatever the memory's size is.
+    fn is_left_open(&self) -> bool {
+        self.keeps_open && !self.all.load(Relaxed)
+    }
+
     /// The memory grew by the pages from `start` to `end`, in bytes.
     pub(super) fn open(&self, mapping: &Mapping, start: usize, end: usize) -> io::Result<()> {
         if start >= end {
             return Ok(());
         }
         let pages = self.pages(start, end);
-        if self.keeps_open && !self.all.load(Relaxed) {
+        if self.is_left_open() {
             return Ok(());
         }
         let affordable = !self.all.load(Relaxed) && self.budget.take(self.parts(pages.end) - self.parts(pages.start));
@@ -133,7 +138,7 @@ impl Grown {
         for bytes in self.accessible(end) {
             // SAFETY: it is writable; the rest by the contract.
             unsafe { self.zero(mapping, bytes.clone())? };
-            if self.keeps_open && !self.all.load(Relaxed) {
+            if self.is_left_open() {
                 continue;
             }
             if let Some(open) = &open {
@@ -141,7 +146,7 @@ impl Grown {
             }
             open = Some(open.map_or(bytes.start, |open| open.start)..bytes.end);
         }
-        if self.keeps_open && !self.all.load(Relaxed) {
+        if self.is_left_open() {
             return Ok(());
         }
         // What is closed between the runs costs less than a system call for each.

@@ -19,7 +19,7 @@
 //! and leaves them writable, so that in the steady state there is no fault and no system call. A hot page that is
 //! clean each time somebody looks ([`upkeep`]) is made read-only again. Memory that grows becomes accessible where it is
 //! touched; afterwards that is zeroed and closed again ([`grown`]), so that an access past the end traps in the thousandth
-//! execution as it did in the first. Of a guest that grows in most executions the code compares addresses itself, in the quick variants, and
+//! execution as it did in the first. Of a guest that grows so often that this costs more ([`Growths`](crate::sandbox::Growths)) the code compares addresses itself, in the quick variants, and
 //! what it grew stays open.
 //!
 //! One page inside the memory's length can be [forbidden](Region::forbid): the guest's loads and stores trap there. What
@@ -325,16 +325,15 @@ impl Region {
     ) -> io::Result<()> {
         assert_eq!(image.len(), self.size());
         let forbidden = Some(self.forbidden.load(Relaxed)).filter(|&offset| offset != NOWHERE);
-        let page = |offset| page_of(offset);
         let page_in = |range: Range<usize>| {
-            forbidden.filter(|offset| range.contains(offset)).map(|offset| page(offset - range.start))
+            forbidden.filter(|offset| range.contains(offset)).map(|offset| page_of(offset - range.start))
         };
         // There is a guard at least.
         self.mapping.make_joinable(round_up(image.len()))?;
         let end = self.annex.get().map_or(self.capacity, |annex| annex.start);
         let grown = Grown::new(round_up(image.len()), end, self.keeps_open.load(Relaxed), self.pool);
         let below = page_in(0..image.len());
-        let pages = Pages::new(&self.mapping, 0, image, below, scratch.map(page), self.pool)?;
+        let pages = Pages::new(&self.mapping, 0, image, below, scratch.map(page_of), self.pool)?;
         let annex = match (annex, self.annex.get()) {
             (Some(image), Some(range)) => {
                 assert_eq!(image.len(), range.len());

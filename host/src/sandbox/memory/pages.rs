@@ -3,7 +3,7 @@
 use super::budget::{Budget, Pool};
 use super::image::Image;
 use super::lines;
-use super::mapping::{Access, Mapping, PAGE_BYTES};
+use super::mapping::{Access, Mapping, PAGE_BYTES, page_of};
 use super::marks::Marks;
 use super::upkeep::{Run, Upkeep};
 use std::cell::UnsafeCell;
@@ -192,7 +192,7 @@ impl Pages {
             // SAFETY: as above.
             let run = unsafe { (&*self.upkeep.get()).runs().get(index).copied() };
             let Some(run) = run else { break };
-            visit(run.start / *PAGE_BYTES..(run.start + run.len) / *PAGE_BYTES);
+            visit(page_of(run.start)..page_of(run.start + run.len));
         }
     }
 

@@ -105,9 +105,9 @@ impl Fs {
     const SPARE_MAX: usize = 32;
 
     /// A name is looked for, or one directory after the other is gone through: in units of fuel.
-    pub(super) const LOOK_WORK: u64 = 64;
+    pub(super) const LOOK_WORK: u64 = 128;
     /// A name or an inode comes or goes.
-    const CHANGE_WORK: u64 = 256;
+    const CHANGE_WORK: u64 = 512;
 
     /// Counts work.
     pub(super) fn worked(&self, units: u64) {

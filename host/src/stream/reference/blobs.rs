@@ -1,7 +1,7 @@
 //! Draws of blobs.
 
 use super::{Drawn, Ended, Reference, Source, draw, slice};
-use crate::stream::recorded::blob_max;
+use crate::stream::recorded::{blob_max, least_drawn};
 use crate::stream::{Choice, Draw, DrawKind};
 use fuzzbox_instrument::layout::stream as layout;
 
@@ -122,8 +122,7 @@ impl Reference {
         if room < 0 || min < 0 || most < min {
             return Err(Ended::Misused);
         }
-        let buffer = to as usize..to as usize + room as usize;
-        let buffer = memory.get(buffer.clone()).map(|_| buffer).ok_or(Ended::OutOfBounds)?;
+        let buffer = slice(memory, to, room.cast_unsigned()).map(|buffer| to as usize..to as usize + buffer.len())?;
         let room = room as usize;
         let alphabet = Alphabet::read(memory, alphabet, ranges)?;
         let size = alphabet.size();
@@ -185,7 +184,8 @@ impl Reference {
         }
         self.blob_bytes += blob.len() as u32;
         let max = blob_max(most.cast_unsigned(), size);
-        self.drew(Choice::Blob(blob), Draw { lo: min.into(), hi: most.into(), ..draw(DrawKind::Str, max) });
+        let lo = least_drawn(min.into(), blob.len());
+        self.drew(Choice::Blob(blob), Draw { lo, hi: most.into(), ..draw(DrawKind::Str, max) });
         Ok(written as i32)
     }
 

@@ -19,6 +19,19 @@ mod units;
 type Slice<'a> = EndianSlice<'a, LittleEndian>;
 type Unit<'a> = gimli::Unit<Slice<'a>>;
 
+/// Custom sections that lookups need.
+const SECTIONS: [&str; 9] = [
+    ".debug_abbrev",
+    ".debug_addr",
+    ".debug_info",
+    ".debug_line",
+    ".debug_line_str",
+    ".debug_ranges",
+    ".debug_rnglists",
+    ".debug_str",
+    ".debug_str_offsets",
+];
+
 /// The debug sections of one module.
 pub(super) struct Dwarf {
     sections: DwarfSections<Vec<u8>>,
@@ -119,17 +132,6 @@ impl Dwarf {
 
     /// Whether the custom section of this name holds something that lookups need.
     pub(super) fn reads(section: &str) -> bool {
-        const SECTIONS: [&str; 9] = [
-            ".debug_abbrev",
-            ".debug_addr",
-            ".debug_info",
-            ".debug_line",
-            ".debug_line_str",
-            ".debug_ranges",
-            ".debug_rnglists",
-            ".debug_str",
-            ".debug_str_offsets",
-        ];
         SECTIONS.contains(&section)
     }
 
