@@ -8,7 +8,7 @@ pub use pool::Workers;
 
 use super::climb::{self, Limits, Shown};
 use super::closing::Probed;
-use super::ender::Ender;
+use super::ender::{Ender, Overlong};
 use super::report::{Hung, Known, NewTestcase, Report, new_edges};
 use super::rng::Rng;
 use super::targets::{Climb, Scores};
@@ -86,6 +86,7 @@ impl Life {
         let outcome = executor.run_stream(input, rule)?;
         if outcome == Outcome::Interrupted {
             self.check()?;
+            ensure!(!executor.target().has_fuel(), Overlong::of(executor));
         }
         Ok(outcome)
     }

@@ -11,7 +11,7 @@ use super::injected::Injected;
 use super::interrupt::{Gate, Interrupter, Unprepared};
 use super::memory::{Region, with_witness};
 use super::observation::Observation;
-use super::outcome::{Outcome, Trap, TrapKind};
+use super::outcome::{Frame, Outcome, Trap, TrapKind};
 use super::past::Past;
 use super::prepare::{initialiser_failed, prepare};
 use super::quick::Other;
@@ -64,6 +64,8 @@ pub(super) struct Kept {
     pub(super) lost: bool,
     /// The last execution ended because the native stack did.
     overflowed: bool,
+    /// The calls that were live when the last execution was interrupted, innermost first, where that is known.
+    interrupted_in: Vec<Frame>,
     /// The stream of the last execution.
     given: Given,
     /// What the injected memory has for call sites to close with.
@@ -321,6 +323,12 @@ impl Executor {
         })
     }
 
+    /// The guest's calls that were live when the last execution was interrupted, innermost first; none where the variant doesn't tell, or the
+    /// guest had returned.
+    pub fn interrupted_in(&self) -> &[Frame] {
+        &self.instance.interrupted_in
+    }
+
     /// If the last execution failed: a number that tells where, the same for each failure of this executor's target with the
     /// same calls and the same kind. `None` if that isn't known, and for what did not fail.
     pub fn stack_key(&self) -> Option<NonZeroU64> {
@@ -418,6 +426,7 @@ impl Kept {
             cut: false,
             lost: false,
             overflowed: false,
+            interrupted_in: Vec::new(),
             given,
             closing,
             class: None,
@@ -451,6 +460,7 @@ impl Kept {
 
     fn run(&mut self, target: &Target, gate: &Gate, input: &[u8]) -> Result<Outcome> {
         self.class = None;
+        self.interrupted_in.clear();
         self.store.data_mut().frames.clear();
         self.store.data_mut().given = None;
         self.snapshot.fault().clear();
@@ -497,7 +507,11 @@ impl Kept {
         let outcome = if away { Outcome::Overrun } else { outcome };
         let failed = outcome.trap().is_some() && target.variant.frames_max().is_none();
         self.cut = failed || self.store.data().frames.cut;
-        Ok(if interrupted { Outcome::Interrupted } else { outcome })
+        if !interrupted {
+            return Ok(outcome);
+        }
+        self.interrupted_in = outcome.trap().map_or_else(Vec::new, |trap| trap.frames.clone());
+        Ok(Outcome::Interrupted)
     }
 
     /// What the guest said, on its streams and to what ended it.

@@ -115,6 +115,11 @@ impl fmt::Display for Unsuited {
 }
 
 impl Target {
+    /// Whether what executions take is counted, and limited.
+    pub fn has_fuel(&self) -> bool {
+        self.variant.has_fuel()
+    }
+
     /// Units of fuel that exported initialisers may take: twice as many as executions, if these may take more than by default.
     pub(super) fn init_fuel_max(&self) -> u64 {
         self.settings.fuel_max.saturating_mul(2).max(INIT_FUEL_MAX)
@@ -149,7 +154,7 @@ impl Target {
         let (module, origin, code) = match cached {
             Some((module, origin)) => (module, origin, Code::Optimised),
             None => {
-                let compiled = kept.compile(&config(code), &wasm);
+                let compiled = code.compile(|| kept.compile(&config(code), &wasm));
                 let (module, origin) = compiled.context("failed to compile the rewritten module")?;
                 (module, origin, code)
             }
