@@ -192,8 +192,7 @@ impl Report {
         known: Known<'_>,
     ) {
         self.hangs += u64::from(matches!(outcome, Outcome::Hang(_)));
-        let is_known = known.failures.has(&outcome)
-            || self.failures.iter().any(|failure| failure.outcome == outcome);
+        let is_known = known.failures.has(&outcome) || self.failures.iter().any(|failure| failure.outcome == outcome);
         if is_known {
             // Of hangs the key says only where they were interrupted.
             self.keys.extend(key.filter(|_| !matches!(outcome, Outcome::Hang(_))));

@@ -69,7 +69,11 @@ impl Attempts {
 
 /// What to say if nothing can be executed because of `error`, in a line: without all calls that were live. It happened `when` so much fuel was
 /// allowed.
-pub(super) fn initialiser_failed(target: &Target, error: wasmtime::Error, (when, fuel_max): (&str, u64)) -> anyhow::Error {
+pub(super) fn initialiser_failed(
+    target: &Target,
+    error: wasmtime::Error,
+    (when, fuel_max): (&str, u64),
+) -> anyhow::Error {
     let reason = match error.downcast_ref::<wasmtime::Trap>() {
         Some(wasmtime::Trap::UnreachableCodeReached) if is_ours(target, &error) => anyhow!(
             "it takes more than {fuel_max} units of fuel, has more than {CALLS_MAX} calls at a time, or writes below address 1024"
@@ -148,7 +152,9 @@ pub(super) fn initialise(target: &Target, store: &mut Store<Host>, instance: &In
         return Ok(());
     }
     let Ok(initialize) = instance.get_typed_func::<(), ()>(&mut *store, "_initialize") else { return Ok(()) };
-    initialize.call(store, ()).map_err(|error| initialiser_failed(target, error, ("in `_initialize`", target.init_fuel_max())))
+    initialize
+        .call(store, ())
+        .map_err(|error| initialiser_failed(target, error, ("in `_initialize`", target.init_fuel_max())))
 }
 
 /// Calls `LLVMFuzzerInitialize(int *argc, char ***argv)` if there is one, with argc 1 and argv { "fuzzbox", NULL }.
@@ -172,7 +178,9 @@ fn libfuzzer_initialize(target: &Target, store: &mut Store<Host>, instance: &Ins
         let initialize = function.typed::<(i32, i32), i32>(&*store).map_err(unusual)?;
         initialize.call(&mut *store, (u32::try_from(argc)?.cast_signed(), u32::try_from(argv)?.cast_signed()))
     };
-    result.map(drop).map_err(|error| initialiser_failed(target, error, ("in `LLVMFuzzerInitialize`", target.init_fuel_max())))
+    result
+        .map(drop)
+        .map_err(|error| initialiser_failed(target, error, ("in `LLVMFuzzerInitialize`", target.init_fuel_max())))
 }
 
 /// Lets the guest's allocator take memory: one block is allocated and given back. Tells whether it was; `None` if the guest failed in between.

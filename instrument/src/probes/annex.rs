@@ -5,8 +5,8 @@ use wasm_encoder::BlockType;
 use wasmparser::{FunctionBody, MemArg, MemArgTarget, Operator, ValType};
 
 use super::{Probe, Site};
-use crate::annex::{Annex as Added, Helper};
 use crate::access::Access;
+use crate::annex::{Annex as Added, Helper};
 use crate::bounds::{Check, Reach, checks};
 use crate::code::Code;
 use crate::survey::Survey;

@@ -20,7 +20,6 @@ mod state;
 mod traps;
 mod waits;
 
-
 use anyhow::Result;
 use wasm_encoder::BlockType;
 use wasmparser::{FunctionBody, Operator, ValType};
@@ -131,6 +130,8 @@ impl Probes {
             probes.push(Box::new(compares::Compares::new(recorders, function.body)));
             let comparer = comparers::Comparer::new(survey, function, recorders);
             probes.extend(comparer.map(|comparer| Box::new(comparer) as Box<dyn Probe>));
+            let quads = comparers::Quads::new(survey, function, recorders);
+            probes.extend(quads.map(|quads| Box::new(quads) as Box<dyn Probe>));
         }
         // What is recorded of a write that is stopped here was recorded.
         if options.low_stores && survey.low_is_free {

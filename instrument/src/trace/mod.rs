@@ -23,12 +23,14 @@
 //! 7 enter      numbers: function, depth: 1 for what the host calls
 //! 8 leave      numbers: depth. 0 by its end, 1 return, 2 by a tail call
 //! 9 caught     numbers: depth of the call that has caught an exception
+//! 10 quads     then a slot: two floats of 128 bits. functions like __letf2
 //! ```
 //!
 //! A `xor` whose result is one of several that are combined by `or` and held against 0 is a comparison by `eq`: so what is wider than a
 //! number is compared.
 //!
-//! "Bytes" are recorded where functions like `memcmp` are entered, which [`Comparer`] names. All other records are made
+//! "Bytes" are recorded where functions like `memcmp` are entered, which [`Comparer`] names, and "quads" where such are that compare floats
+//! of 128 bits, which WebAssembly does not have. All other records are made
 //! before the operator does what it does, so the last one may be that of an operator that trapped.
 //!
 //! Not recorded: a condition that a comparison directly before gives, and its negation; comparisons of SIMD lanes and of
@@ -61,6 +63,7 @@ const CLASS_BYTES: u8 = 6;
 const CLASS_ENTER: u8 = 7;
 const CLASS_LEAVE: u8 = 8;
 const CLASS_CAUGHT: u8 = 9;
+const CLASS_QUADS: u8 = 10;
 
 pub(crate) const TEST_EQZ: u8 = 0;
 pub(crate) const TEST_IF: u8 = 1;
@@ -145,6 +148,13 @@ pub enum Event {
         length: Option<u64>,
         /// What lies there: up to 32 bytes, the length, the end of the memory, and for strings the zero at their end.
         content: [Vec<u8>; 2],
+    },
+    /// A function that compares two floats of 128 bits (IEEE 754's binary128) is entered.
+    CompareQuads {
+        /// The first one's bits.
+        left: u128,
+        /// The second one's bits.
+        right: u128,
     },
     /// A function is entered.
     Enter {
@@ -353,6 +363,11 @@ fn read_record<'m>(slots: &mut impl Iterator<Item = &'m [u8]>) -> Option<Record>
                 _ => Way::End,
             },
         },
+        CLASS_QUADS => {
+            let slot = slots.next()?;
+            let number = |bytes: &[u8]| bytes.first_chunk().map_or(0, |bytes| u128::from_le_bytes(*bytes));
+            Event::CompareQuads { left: number(slot), right: number(&slot[16..]) }
+        }
         CLASS_CAUGHT => Event::Caught { depth: number(0) as u32 },
         _ => return None,
     };

@@ -20,7 +20,8 @@ use wasm_encoder::{BlockType, Encode};
 use wasmparser::ValType::{self, F32, F64, I32, I64};
 
 use super::{
-    CLASS_BYTES, CLASS_CAUGHT, CLASS_CHOOSE, CLASS_COMPARE, CLASS_ENTER, CLASS_LEAVE, CLASS_MEMORY, CLASS_TEST,
+    CLASS_BYTES, CLASS_CAUGHT, CLASS_CHOOSE, CLASS_COMPARE, CLASS_ENTER, CLASS_LEAVE, CLASS_MEMORY, CLASS_QUADS,
+    CLASS_TEST,
 };
 use super::{CONTENT_BYTES, SLOT_BYTES};
 use crate::code::Code;
@@ -43,6 +44,8 @@ pub(crate) enum Recorder {
     Memory,
     /// Two pointers into memory 0 and a length, extended.
     Bytes,
+    /// The halves of two floats of 128 bits, the low one of each first.
+    Quads,
     /// A function's index; gives the depth of the call.
     Enter,
     /// The depth of the call that is left.
@@ -52,7 +55,7 @@ pub(crate) enum Recorder {
 }
 
 /// All of them, in the order of their indices.
-const ALL: [Recorder; 12] = [
+const ALL: [Recorder; 13] = [
     Recorder::Compare(I32),
     Recorder::Compare(I64),
     Recorder::Compare(F32),
@@ -62,6 +65,7 @@ const ALL: [Recorder; 12] = [
     Recorder::Choose,
     Recorder::Memory,
     Recorder::Bytes,
+    Recorder::Quads,
     Recorder::Enter,
     Recorder::Leave,
     Recorder::Caught,
@@ -83,6 +87,7 @@ impl Recorder {
             Recorder::Choose => (&[I32, I32, I32], &[I32]),
             Recorder::Memory => (&[I64, I64, I64, I32, I32], &[]),
             Recorder::Bytes => (&[I64, I64, I64, I32], &[]),
+            Recorder::Quads => (&[I64, I64, I64, I64, I32], &[]),
             Recorder::Enter => (&[I32, I32], &[I32]),
             Recorder::Leave | Recorder::Caught => (&[I32, I32], &[]),
         }
@@ -161,6 +166,7 @@ fn body(recorder: Recorder, survey: &Survey<'_>, trace: &Range<u32>) -> Vec<u8> 
         Recorder::Choose => body.choose(),
         Recorder::Memory => body.memory_operator(),
         Recorder::Bytes => body.compared_bytes(survey),
+        Recorder::Quads => body.compared_quads(),
         Recorder::Enter => body.enter(),
         Recorder::Leave => body.leave(CLASS_LEAVE, true),
         Recorder::Caught => body.leave(CLASS_CAUGHT, false),
@@ -317,6 +323,16 @@ impl Body<'_> {
                 code.i32_wrap_i64().i32_const(16).i32_shl().i32_const(header(CLASS_BYTES, 1)).i32_or();
             });
             (0..3).for_each(|number| body.number(number, number, I64));
+        });
+    }
+
+    /// Records two floats of 128 bits.
+    fn compared_quads(&mut self) {
+        self.record(2, |body| {
+            body.head(4, CLASS_QUADS, 16);
+            // In the next slot, which is as far behind the numbers of this one.
+            let numbers_before = SLOT_BYTES / 8 - 1;
+            (0..4).for_each(|half| body.number(numbers_before + half, half, I64));
         });
     }
 

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Guests, and in how many executions a campaign finds what they hide, for all of the seeds.
-const GOALS: [(&str, u64); 8] = [
+const GOALS: [(&str, u64); 9] = [
     ("signature", 100_000),
     ("nested", 100_000),
     ("hash", 100_000),
@@ -18,6 +18,7 @@ const GOALS: [(&str, u64); 8] = [
     ("interval", 100_000),
     ("table", 100_000),
     ("maze", 100_000),
+    ("quad", 100_000),
 ];
 
 fn target(bytes: &[u8]) -> Arc<Target> {

@@ -136,3 +136,35 @@ fn content_ends_with_the_memory_and_nothing_traps() {
     let mut run = Traced::text("(module (func (export \"memcmp\") (param i32 i32 i32) (result i32) i32.const 1))");
     assert_eq!(events(&mut run, "memcmp", &[Val::I32(0), Val::I32(0), Val::I32(5)]), []);
 }
+
+#[test]
+fn functions_that_compare_floats_of_128_bits_are_known_by_name_and_by_shape() {
+    // Whether the two are numbers, and, if the first line is there, which is less.
+    let body = |less: &str| {
+        format!(
+            "(param i64 i64 i64 i64) (result i32) (block
+                (br_if 0 (i64.gt_u (i64.and (local.get 1) (i64.const 0x7fffffffffffffff)) (i64.const 0x7fff000000000000)))
+                (br_if 0 (i64.gt_u (i64.and (local.get 3) (i64.const 0x7fffffffffffffff)) (i64.const 0x7fff000000000000)))
+                {less}
+                (return (i32.const 0)))
+             (i32.const 1)"
+        )
+    };
+    let (less, only_numbers) = (body("(br_if 0 (i64.lt_s (local.get 1) (local.get 3)))"), body(""));
+    let mut run = Traced::text(&format!(
+        "(module (func (export \"order\") {less}) (func (export \"__eqtf2\") {only_numbers}) (func (export \"numbers\") {only_numbers}))"
+    ));
+    let halves = [1, 0x4000_921f_b544_42d1, u64::MAX, 0xbfff << 48];
+    let arguments = halves.map(|half: u64| Val::I64(half.cast_signed()));
+    let float = |low: u64, high: u64| u128::from(high) << 64 | u128::from(low);
+    let expected = Event::CompareQuads { left: float(halves[0], halves[1]), right: float(halves[2], halves[3]) };
+    for (name, is_known) in [("order", true), ("__eqtf2", true), ("numbers", false)] {
+        let records = run.traced(name, &arguments).records;
+        let found: Vec<_> = records
+            .into_iter()
+            .map(|record| record.event)
+            .filter(|event| matches!(event, Event::CompareQuads { .. }))
+            .collect();
+        assert_eq!(found, if is_known { vec![expected.clone()] } else { Vec::new() }, "{name}");
+    }
+}

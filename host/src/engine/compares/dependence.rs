@@ -116,7 +116,7 @@ struct Found<'g> {
 impl<'g> Found<'g> {
     fn new(goals: &'g [Observed]) -> Self {
         let content = |goal: &Observed| match &goal.operands {
-            Operands::Numbers { .. } => Default::default(),
+            Operands::Numbers { .. } | Operands::Quads { .. } => Default::default(),
             Operands::Bytes { sides, .. } => sides.each_ref().map(|side| vec![BTreeSet::new(); side.len()]),
         };
         Self {
@@ -135,6 +135,12 @@ impl<'g> Found<'g> {
             let Some(&(index, goal)) = self.goals.get(&other.place) else { continue };
             match (&goal.operands, &other.operands) {
                 (Operands::Numbers { sides, .. }, Operands::Numbers { sides: others, .. }) => {
+                    for side in (0..2).filter(|&side| sides[side] != others[side]) {
+                        depends = true;
+                        self.sides[index][side].extend(at);
+                    }
+                }
+                (Operands::Quads { sides, .. }, Operands::Quads { sides: others, .. }) => {
                     for side in (0..2).filter(|&side| sides[side] != others[side]) {
                         depends = true;
                         self.sides[index][side].extend(at);

@@ -20,6 +20,7 @@ mod facts;
 mod numbers;
 mod observed;
 mod probe;
+mod quads;
 mod search;
 mod sums;
 mod table;
@@ -266,6 +267,7 @@ impl Explorer<'_, '_, '_> {
                     solution => Ok(solution),
                 }
             }
+            (Effort::Little, Operands::Quads { .. }) => quads::solve(&mut self.probe, input, goal, dependence),
             (Effort::Little, Operands::Bytes { .. }) => bytes::solve(&mut self.probe, input, goal, dependence),
         }
     }
@@ -276,6 +278,7 @@ impl Explorer<'_, '_, '_> {
         for side in (0..2).filter(|&side| is_constant(side)) {
             let tokens = match &goal.operands {
                 Operands::Bytes { sides, .. } => vec![sides[side].clone()],
+                Operands::Quads { sides, .. } => vec![sides[side].to_le_bytes().to_vec()],
                 Operands::Numbers { ty, sides, .. } => encodings::fields(*ty, sides[side], ty.bits() as usize / 8),
             };
             let is_plain = |token: &Vec<u8>| token.iter().filter(|&&byte| !matches!(byte, 0 | u8::MAX)).count() < 2;

@@ -109,6 +109,11 @@ impl Place<'_> {
     }
 }
 
+/// A number written over a run of places, in all ways.
+pub(super) fn replaced(input: &[u8], run: Range<usize>, (ty, wanted): (Number, u64), candidates: &mut Vec<Vec<u8>>) {
+    Place { input, run }.replaced(ty, wanted, candidates);
+}
+
 fn push(candidates: &mut Vec<Vec<u8>>, candidate: Vec<u8>) {
     if !candidates.contains(&candidate) {
         candidates.push(candidate);

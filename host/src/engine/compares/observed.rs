@@ -1,6 +1,8 @@
 //! What a trace says of comparisons: which numbers or bytes were held against each other, and how that turned out.
 
+use super::quads;
 use fuzzbox_instrument::trace::{Comparer, Comparison, Event, Trace};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// Comparisons at one site are told apart up to this many: those of a loop.
@@ -17,7 +19,7 @@ pub(super) struct Place {
     pub(super) site: u32,
     /// How many there were at the site before it.
     pub(super) occurrence: u32,
-    /// For a `br_table`, one of its targets, from 1 on; else 0.
+    /// For a `br_table`, one of its targets, from 1 on; for floats of 128 bits which of them is to be less; else 0.
     pub(super) target: u32,
 }
 
@@ -33,6 +35,8 @@ pub(super) struct Observed {
 pub(super) enum Operands {
     /// Numbers of a type, as bits.
     Numbers { comparison: Comparison, ty: Number, sides: [u64; 2] },
+    /// Floats of 128 bits, as bits, the first of which is to be less, or equal, or greater.
+    Quads { wanted: Ordering, sides: [u128; 2] },
     /// Texts or bytes.
     Bytes { matching: Matching, sides: [Vec<u8>; 2] },
 }
@@ -116,6 +120,7 @@ impl Operands {
                     C::GeS | C::GeU => order.is_some_and(|order| order.is_ge()),
                 }
             }
+            Self::Quads { wanted, sides: [left, right] } => quads::order(*left, *right) == Some(*wanted),
             Self::Bytes { matching, sides: [left, right] } => match matching {
                 Matching::Equal | Matching::EqualText => left == right,
                 Matching::IgnoringCase => left.eq_ignore_ascii_case(right),
@@ -124,7 +129,8 @@ impl Operands {
         }
     }
 
-    /// The outcome to be wanted: the other one. Of texts only that they match, which any other text does not.
+    /// The outcome to be wanted: the other one. Of texts only that they match, which any other text does not; and of floats of 128 bits that they
+    /// are ordered so, since the other orders are goals by themselves.
     pub(super) fn wanted(&self) -> Option<bool> {
         let wanted = !self.outcome();
         (wanted || matches!(self, Self::Numbers { .. })).then_some(wanted)
@@ -134,6 +140,7 @@ impl Operands {
     pub(super) fn keys(&self) -> [u64; 2] {
         match self {
             Self::Numbers { sides, .. } => *sides,
+            Self::Quads { sides, .. } => sides.map(|bits| hash(&bits.to_le_bytes())),
             Self::Bytes { sides, .. } => sides.each_ref().map(|bytes| hash(bytes)),
         }
     }
@@ -186,6 +193,9 @@ pub(super) fn observe(trace: &Trace, keeps: impl Fn(u32) -> bool) -> Vec<Observe
                 known = Some(depth);
             }
         }
+        if matches!(record.event, Event::CompareQuads { .. }) {
+            known = Some(depth);
+        }
         if !keeps(record.site) {
             continue;
         }
@@ -214,6 +224,14 @@ fn add(observed: &mut Vec<Observed>, place: Place, event: &Event) {
                 let sides = [index.into(), target.into()];
                 let operands = Operands::Numbers { comparison: Comparison::Eq, ty: Number::I32, sides };
                 Observed { place: Place { target: target + 1, ..place }, operands }
+            }));
+            return;
+        }
+        &Event::CompareQuads { left, right } => {
+            let orders = [Ordering::Less, Ordering::Equal, Ordering::Greater];
+            observed.extend((1..).zip(orders).map(|(target, wanted)| {
+                let operands = Operands::Quads { wanted, sides: [left, right] };
+                Observed { place: Place { target, ..place }, operands }
             }));
             return;
         }

@@ -9,6 +9,7 @@
 use super::dependence::Dependence;
 use super::observed::{Number, Observed, Operands};
 use super::probe::{Probe, Solution, Step};
+use super::quads;
 
 /// Places that are flipped bit by bit.
 const LINEAR_PLACES_MAX: usize = 16;
@@ -66,6 +67,13 @@ fn distance(operands: &Operands, metric: Metric) -> u64 {
                 if distance.is_nan() { u64::MAX } else { distance.to_bits() }
             }
             Metric::Size => ty.signed(*left).abs_diff(ty.signed(*right)),
+        },
+        Operands::Quads { sides: [left, right], .. } => match metric {
+            Metric::Bits => (left ^ right).count_ones().into(),
+            Metric::Size => {
+                let distance = (quads::double(*left) - quads::double(*right)).abs();
+                if distance.is_nan() { u64::MAX } else { distance.to_bits() }
+            }
         },
         Operands::Bytes { sides: [left, right], .. } => {
             let common: u64 = left.iter().zip(right).map(|(left, right)| u64::from((left ^ right).count_ones())).sum();
