@@ -117,16 +117,23 @@ impl<'b> Code<'b> {
     pub(crate) fn show(&mut self, local: u32, page_log2: u32) {
         let hidden = self.cell(layout::HIDDEN.into(), 3);
         self.i32_const(0).i32_const(0).i64_load(hidden).local_get(local).i64_sub().i64_store(hidden);
-        let end = self.cell(layout::GUEST_END.into(), 3);
-        self.i32_const(0).i32_const(0).i64_load(end);
-        self.local_get(local).i64_const(page_log2.into()).i64_shl().i64_add().i64_store(end);
+        for cell in [layout::GUEST_END, layout::ROOM] {
+            let cell = self.cell(cell.into(), 3);
+            self.i32_const(0).i32_const(0).i64_load(cell);
+            self.local_get(local).i64_const(page_log2.into()).i64_shl().i64_add().i64_store(cell);
+        }
     }
 
-    /// Puts on the stack, in 64 bits, by how much what begins at one local of 32 bits and is as long as another ends before the end of the
-    /// guest's part.
-    pub(crate) fn room_behind(&mut self, address: u32, length: u32) {
-        self.guest_end();
-        self.local_get(address).i64_extend_i32_u().local_get(length).i64_extend_i32_u().i64_add().i64_sub();
+    /// Puts on the stack how far behind the beginning of the annex a local of 32 bits is, modulo 2^32.
+    pub(crate) fn behind_annex(&mut self, address: u32) {
+        let annex = self.cell(layout::ANNEX.into(), 2);
+        self.local_get(address).i32_const(0).i32_load(annex).i32_sub();
+    }
+
+    /// Puts on the stack how much [room](layout::ROOM) there is for the guest.
+    pub(crate) fn room(&mut self) {
+        let room = self.cell(layout::ROOM.into(), 3);
+        self.i32_const(0).i64_load(room);
     }
 
     /// Puts on the stack, in 64 bits, where the annex begins.

@@ -216,8 +216,8 @@ pub struct Injected {
 
 /// What a host has to know to make an [annex](Options::annex), as follows. It chooses where the annex begins, above all that the guest's
 /// part will ever grow to and at a page; grows the memory, whose own maximum is gone, up to the end of the annex; makes inaccessible what lies between; puts a
-/// function into the table; and writes [`layout::HIDDEN`](crate::layout::HIDDEN), [`layout::ANNEX`](crate::layout::ANNEX) and
-/// [`layout::GUEST_END`](crate::layout::GUEST_END).
+/// function into the table; and writes [`layout::HIDDEN`](crate::layout::HIDDEN), [`layout::ANNEX`](crate::layout::ANNEX),
+/// [`layout::GUEST_END`](crate::layout::GUEST_END) and [`layout::ROOM`](crate::layout::ROOM).
 /// From then on it is that function which is asked for growth.
 ///
 /// What is inaccessible is so for the host too: `memory.copy` and the like never go there, and its own functions must not.

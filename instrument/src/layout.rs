@@ -1,9 +1,9 @@
 //! Where things are in the injected memory, in bytes from its start; all values are little-endian.
 //!
 //! ```text
-//! 0        8 9 ...  14    16      20       24      32      40  48       56       64      72      64 KiB   128 KiB
-//! | fuel   |o|w|g|d|m|s|l| used  | depth  | lost  | calls | 0 | called | hidden | annex | end   | poll   | counter 0 | counter 1 | ... | trace ...
-//!   i64     u8 flags       u32     u32      u64     u32         u32      u64      u64     u64     u8       u32         u32
+//! 0        8 9 ...  14    16      20       24      32      40  48       56       64      72    80     64 KiB   128 KiB
+//! | fuel   |o|w|g|d|m|s|l| used  | depth  | lost  | calls | 0 | called | hidden | annex | end | room | poll   | counter 0 | counter 1 | ... | trace ...
+//!   i64     u8 flags       u32     u32      u64     u32         u32      u64      u64     u64   u64    u8       u32         u32
 //! ```
 //!
 //! The trace, if there is one, starts a page of 64 KiB behind the counters; [`Injected::trace`](crate::Injected::trace)
@@ -102,8 +102,14 @@ pub const ANNEX: u32 = 64;
 /// look. The host writes it with the others; growth makes it more.
 pub const GUEST_END: u32 = 72;
 
+/// How much room there is for the guest, seen from the [annex](ANNEX) of a memory with 32-bit addresses, a `u64` in bytes: 2^32 less where the annex
+/// begins, and the length of the guest's part. What begins at `a` and has `n` bytes is in the annex, or in the guest's part, if the difference of
+/// `a` and where the annex begins, modulo 2^32, is with `n` no more than this (and it ends where the memory does). The host writes it with the
+/// others; growth makes it more.
+pub const ROOM: u32 = 80;
+
 /// The cells of the annex.
-pub const ANNEX_CELLS: Range<u32> = HIDDEN..GUEST_END + 8;
+pub const ANNEX_CELLS: Range<u32> = HIDDEN..ROOM + 8;
 
 /// The most bytes that a trace can take: 1 GiB.
 pub const TRACE_BYTES_MAX: u32 = 1 << 30;

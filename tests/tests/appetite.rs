@@ -66,7 +66,7 @@ const PROGRAMS: &[(&str, &str, &[&str])] = &[
     ("a large file", "(local.set $x (call $file)) (loop $a (drop (call $write (local.get $x) (i32.const 64) (i32.const 1) (i32.const 80))) (br_if $a (i32.load (i32.const 80))))", &["hang"]),
     ("a file that is made large", "(local.set $x (call $file)) (drop (call $allocate (local.get $x) (i64.const 0) (i64.const 67000000)))", &[]),
     ("a file that is far away", "(local.set $x (call $file)) (drop (call $pwrite (local.get $x) (i32.const 64) (i32.const 1) (i64.const 66000000) (i32.const 80)))", &[]),
-    ("many files", "(loop $a (call $next) (drop (call $close (call $file))) (br_if $a (i32.lt_u (local.tee $n (i32.add (local.get $n) (i32.const 1))) (i32.const 100000))))", &[]),
+    ("many files", "(loop $a (call $next) (drop (call $close (call $file))) (br_if $a (i32.lt_u (local.tee $n (i32.add (local.get $n) (i32.const 1))) (i32.const 60000))))", &[]),
     ("many large files", "(loop $a (call $next) (local.set $x (call $file)) (drop (call $allocate (local.get $x) (i64.const 0) (i64.const 1000000))) (drop (call $close (local.get $x)))
         (br_if $a (i32.lt_u (local.tee $n (i32.add (local.get $n) (i32.const 1))) (i32.const 100))))", &[]),
     ("many directories", "(loop $a (call $next) (br_if $a (i32.eqz (call $mkdir (i32.const 3) (i32.const 0) (i32.const 200)))))", &[]),

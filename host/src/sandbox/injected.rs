@@ -109,7 +109,10 @@ impl Injected {
 
     /// Says how many pages of its memory the guest doesn't count; and in bytes where the annex begins, and how long the guest's part is.
     pub(super) fn set_annex(&self, hidden: u64, start: u64, guest_end: u64) {
-        for (offset, value) in [(layout::HIDDEN, hidden), (layout::ANNEX, start), (layout::GUEST_END, guest_end)] {
+        let room = (1_u64 << 32).wrapping_sub(start).wrapping_add(guest_end);
+        let cells =
+            [(layout::HIDDEN, hidden), (layout::ANNEX, start), (layout::GUEST_END, guest_end), (layout::ROOM, room)];
+        for (offset, value) in cells {
             // SAFETY: no guest runs.
             unsafe { self.region.write(offset as usize, &value.to_le_bytes()) };
         }

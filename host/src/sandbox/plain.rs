@@ -14,7 +14,7 @@ use super::target::Target;
 use super::variant::Variant;
 use super::wasi::Wasi;
 use anyhow::{Context, Result};
-use fuzzbox_instrument::EdgeSet;
+use fuzzbox_instrument::{EdgeSet, translate_legacy_exceptions};
 use wasmtime::{Engine, Inlining, Instance, Memory, Module, Store};
 
 /// An instance of a module that was not rewritten. What hangs in it hangs for ever.
@@ -53,7 +53,14 @@ impl Plain {
             config.compiler_inlining(Inlining::Yes);
         }
         let engine = Engine::new(&config).map_err(anyhow::Error::from)?;
-        let module = Module::new(&engine, &source.module).map_err(anyhow::Error::from)?;
+        let module = match Module::new(&engine, &source.module) {
+            Ok(module) => module,
+            // Nobody executes legacy exceptions but by translating them.
+            Err(_) => {
+                let translated = translate_legacy_exceptions(&source.module)?;
+                Module::new(&engine, &translated.wasm).map_err(anyhow::Error::from)?
+            }
+        };
         let imports = Imports::of(&module, source.lowered(), (settings.stub_imports, &missing), true, &[])?;
         let room = settings.input_bytes_max as usize;
         let bytes_max = usize::try_from(settings.memory_bytes_max)?.saturating_add(room.next_multiple_of(1 << 16));
@@ -103,6 +110,21 @@ fn libfuzzer_initialize(store: &mut Store<Host>, instance: &Instance) -> Result<
 mod tests {
     use super::*;
     use crate::sandbox::Settings;
+
+    #[test]
+    fn legacy_exceptions_are_translated() {
+        let guest = r#"(module
+            (memory (export "memory") 1)
+            (tag $odd)
+            (func (export "LLVMFuzzerTestOneInput") (param i32 i32) (result i32)
+                (try
+                    (do (if (i32.and (i32.load8_u (local.get 0)) (i32.const 1)) (then (throw $odd))))
+                    (catch $odd (if (i32.gt_u (local.get 1) (i32.const 1)) (then unreachable))))
+                (i32.const 0)))"#;
+        let target = Target::load(guest.as_bytes(), Settings::default()).unwrap();
+        let mut plain = Plain::new(&target).unwrap().unwrap();
+        assert!(plain.run(&[1]).unwrap() && plain.run(&[2, 1]).unwrap() && !plain.run(&[1, 1]).unwrap());
+    }
 
     #[test]
     fn what_an_execution_does_stays_and_inputs_are_where_the_module_is_told() {

@@ -115,30 +115,41 @@ impl Annex {
     fn range(&self, helper: Helper, site: &mut Site<'_, '_>) {
         let locals = match helper {
             Helper::Range { wide: [false, false, false], first, second } => {
-                let locals = (0..3).map(|number| site.scratch(ValType::I32, number)).collect::<Result<Vec<u32>>>();
+                let locals = (0..5).map(|number| site.scratch(ValType::I32, number)).collect::<Result<Vec<u32>>>();
                 locals.ok().map(|locals| (locals, first, second))
             }
             _ => None,
         };
         let Some((locals, first, second)) = locals else { return self.call(helper, site) };
+        let (operands, behind) = locals.split_at(3);
         let mut code = site.code();
-        for &local in locals.iter().rev() {
+        for &local in operands.iter().rev() {
             code.local_set(local);
         }
-        for (&address, _) in locals.iter().zip([first, second]).filter(|(_, is_looked_at)| *is_looked_at) {
-            code.room_behind(address, locals[2]);
+        // Where the first byte is; of two the one that is nearer to the end of the guest's part, or behind it.
+        match (first, second) {
+            (true, true) => {
+                for (&address, &behind) in operands.iter().zip(behind) {
+                    code.behind_annex(address);
+                    code.local_tee(behind);
+                }
+                code.local_get(behind[0]).local_get(behind[1]).i32_gt_u().select();
+            }
+            (true, false) => code.behind_annex(operands[0]),
+            _ => code.behind_annex(operands[1]),
         }
-        if first && second {
-            code.i64_or();
-        }
-        code.i64_const(0).i64_lt_s().if_(BlockType::Empty);
-        for &local in &locals {
+        code.i64_extend_i32_u().local_get(operands[2]).i64_extend_i32_u().i64_add();
+        code.room();
+        code.i64_gt_u();
+        site.unlikely_if();
+        let mut code = site.code();
+        for &local in operands {
             code.local_get(local);
         }
         self.call(helper, site);
         let mut code = site.code();
         code.drop().drop().drop().end();
-        for &local in &locals {
+        for &local in operands {
             code.local_get(local);
         }
     }
