@@ -47,11 +47,6 @@ impl<'b> Code<'b> {
         self.stop_if(layout::FLAG_OUT_OF_FUEL);
     }
 
-    /// Writes a constant that is filled in later with [`patch`], one byte behind where this starts.
-    pub(crate) fn i64_const_to_be_filled_in(&mut self) {
-        self.i64_const(TO_BE_FILLED_IN.into());
-    }
-
     /// Opens a block whose type is filled in later with [`patch`], one byte behind where this starts.
     pub(crate) fn block_to_be_filled_in(&mut self) {
         self.block(BlockType::FunctionType(TO_BE_FILLED_IN));

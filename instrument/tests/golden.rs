@@ -103,6 +103,8 @@ const SPEND: &[&str] = &[
     "unreachable",
     "end",
 ];
+/// Fuel that is taken without a look at what is left.
+const CHARGE: &[&str] = &["i32.const 0", "i32.const 0", "i64.load*", "i64.const*", "i64.sub", "i64.store*"];
 const SPEND_LENGTH: &[&str] = &[
     "local.set*",
     "i32.const 0",
@@ -158,6 +160,10 @@ fn fold(printed: &str) -> String {
             let cost = lines[at + 3].trim().trim_start_matches("i64.const ");
             writeln!(out, "{indent};; spend {cost}").unwrap();
             at += SPEND.len();
+        } else if matches(CHARGE) && offset(2).is_none() && offset(5).is_none() {
+            let cost = lines[at + 3].trim().trim_start_matches("i64.const ");
+            writeln!(out, "{indent};; charge {cost}").unwrap();
+            at += CHARGE.len();
         } else if matches(SPEND_LENGTH) {
             writeln!(out, "{indent};; spend by length").unwrap();
             at += SPEND_LENGTH.len();

@@ -59,7 +59,7 @@ pub(super) fn walk<'p>(
         floats,
         frames: Frames::new(results),
         graph: Builder::new(code_start, end, calls),
-        probes: Probes::new(survey, options, (drawing, recursion), &function),
+        probes: Probes::new(survey, options, (drawing, recursion), &function)?,
         added: Added::new(survey, options),
         drawing,
         draft: Draft { out, scratch: BTreeMap::new(), signatures: BTreeMap::new() },
@@ -180,6 +180,9 @@ impl Walk<'_, '_> {
         }
         if live && self.frames.len() > 0 {
             self.probe_at(Place::After, live, [None; 2], |probes, site| probes.after(operator, site))?;
+        }
+        if matches!(operator, Operator::If { .. } | Operator::Else) && self.graph.live() {
+            self.probe(Place::After, |probes, site| probes.arm(site))?;
         }
         if matches!(operator, Operator::End) && self.frames.len() > 0 && self.graph.live() {
             self.probe(Place::After, |probes, site| probes.joined(site))?;
@@ -489,7 +492,6 @@ impl Walk<'_, '_> {
 
     fn finish(mut self) -> Result<FunctionPlan> {
         self.canonical_nans()?;
-        self.probes.finish(&mut self.draft.out.inserted);
         let mut out = self.draft.out;
         out.graph = self.graph.finish();
         out.edges = out.graph.flows.iter().filter(|flow| flow.counted().is_some()).count() as u32;

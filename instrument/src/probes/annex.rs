@@ -1,7 +1,6 @@
 //! What a guest knows of a memory that is longer than it says: see [`annex`](crate::annex).
 
 use anyhow::Result;
-use wasm_encoder::BlockType;
 use wasmparser::{FunctionBody, MemArg, MemArgTarget, Operator, ValType};
 
 use super::{Probe, Site};

@@ -59,6 +59,11 @@ pub(crate) trait Probe: Send {
         Ok(())
     }
 
+    /// At the beginning of an arm of an `if`, if it can be reached.
+    fn arm(&mut self, _site: &mut Site<'_, '_>) -> Result<()> {
+        Ok(())
+    }
+
     /// After the end of a block, if what follows can be reached in whatever way; not after that of the function.
     fn joined(&mut self, _site: &mut Site<'_, '_>) -> Result<()> {
         Ok(())
@@ -74,9 +79,6 @@ pub(crate) trait Probe: Send {
     fn leave(&mut self, _site: &mut Site<'_, '_>) -> Result<()> {
         Ok(())
     }
-
-    /// The body has ended; `inserted` is all that was written, to fill in what was not known.
-    fn finish(&mut self, _inserted: &mut [u8]) {}
 }
 
 /// A function, for probes that look at it as a whole.
@@ -101,7 +103,7 @@ impl Probes {
         options: &Options,
         (drawing, recursion): (Option<&Drawing>, Option<&Recursion>),
         function: &Function<'_, '_>,
-    ) -> Probes {
+    ) -> Result<Probes> {
         let added = Added::new(survey, options);
         let mut probes: Vec<Box<dyn Probe>> = vec![Box::new(waits::Waits), Box::new(state::State)];
         if options.hide_lengths {
@@ -124,7 +126,7 @@ impl Probes {
         let arguments = options.arguments.and_then(|wanted| arguments::Arguments::new(survey, function, wanted));
         probes.extend(arguments.map(|arguments| Box::new(arguments) as Box<dyn Probe>));
         if let Some(start) = options.fuel {
-            probes.push(Box::new(fuel::Fuel::new(start, function.unwound)));
+            probes.push(Box::new(fuel::Fuel::new(start, survey, function.body, function.unwound)?));
         }
         if let (Some(recorders), true) = (added.recorders, options.compares) {
             probes.push(Box::new(compares::Compares::new(recorders, function.body)));
@@ -144,7 +146,7 @@ impl Probes {
         if let Some(traps) = added.traps {
             probes.push(Box::new(traps::Traps { table: traps.table, ty: added.plain_type }));
         }
-        Probes { probes }
+        Ok(Probes { probes })
     }
 
     pub(crate) fn enter(&mut self, site: &mut Site<'_, '_>) -> Result<()> {
@@ -163,6 +165,10 @@ impl Probes {
         self.probes.iter_mut().try_for_each(|probe| probe.after(operator, site))
     }
 
+    pub(crate) fn arm(&mut self, site: &mut Site<'_, '_>) -> Result<()> {
+        self.probes.iter_mut().try_for_each(|probe| probe.arm(site))
+    }
+
     pub(crate) fn joined(&mut self, site: &mut Site<'_, '_>) -> Result<()> {
         self.probes.iter_mut().try_for_each(|probe| probe.joined(site))
     }
@@ -173,10 +179,6 @@ impl Probes {
 
     pub(crate) fn leave(&mut self, site: &mut Site<'_, '_>) -> Result<()> {
         self.probes.iter_mut().try_for_each(|probe| probe.leave(site))
-    }
-
-    pub(crate) fn finish(&mut self, inserted: &mut [u8]) {
-        self.probes.iter_mut().for_each(|probe| probe.finish(inserted));
     }
 }
 
