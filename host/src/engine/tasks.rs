@@ -1,6 +1,6 @@
 //! What a round executes: mutants of testcases, what makes new testcases shorter, and what looks at their comparisons.
 
-use super::compares::{Comparing, Facts};
+use super::compares::{Comparing, Facts, Subject};
 use super::corpus::{Admitted, Corpus, Testcase};
 use super::mutate::Mutator;
 use super::report::{Known, Report};
@@ -123,7 +123,10 @@ impl Tasks<'_> {
     /// Looks at what a testcase compares.
     fn compare(&self, task: &Comparing, worker: &mut Worker) -> Result<Report> {
         let mut report = Report::default();
-        let input = &self.corpus.testcases()[task.index].bytes;
+        let input = match &task.subject {
+            Subject::Testcase(index, _) => &self.corpus.testcases()[*index].bytes,
+            Subject::Hard(input) => input,
+        };
         let known = (self.known, self.facts);
         worker.compare(self.variants, known, (input, self.len_max), task, &mut report)?;
         Ok(report)

@@ -2,17 +2,18 @@
 //!
 //! Bytes are replaced by others of the same class, so that what reads them goes on as it did (RedQueen calls it colourising; here one sees
 //! which records change as well, so the places of an operand are known and need not look like it). What a byte of its class does not
-//! change may change with another one. Long inputs are replaced in blocks, which are halved where something changes.
+//! change may change with another one. Longer inputs are replaced in blocks, which are halved where something changes.
 
 use super::observed::{Observed, Operands, Place, observe};
 use super::probe::{Probe, Step};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// Inputs up to this length are changed byte by byte.
-const SINGLE_BYTES_MAX: usize = 128;
-/// Longer ones begin with so many blocks.
+/// Inputs up to this length are changed byte by byte at once.
+const SINGLE_BYTES_MAX: usize = 16;
+/// Longer ones begin with blocks, so many at most, of so many bytes at least.
 const BLOCKS: usize = 64;
+const BLOCK_BYTES_MIN: usize = 8;
 /// Executions for one input at most.
 const EXECS_MAX: usize = 384;
 
@@ -46,10 +47,10 @@ impl Dependence {
     }
 }
 
-/// Finds what the operands of `goals`, as they are for `input`, depend on.
+/// Finds what the operands of `goals`, as they are for `input`, depend on, and repairs inputs that don't get there.
 pub(super) fn dependence(probe: &mut Probe<'_, '_>, input: &[u8], goals: &[Observed]) -> Step<Vec<Dependence>> {
     let mut found = Found::new(goals);
-    let block = if input.len() <= SINGLE_BYTES_MAX { 1 } else { input.len().div_ceil(BLOCKS) };
+    let block = if input.len() <= SINGLE_BYTES_MAX { 1 } else { input.len().div_ceil(BLOCKS).max(BLOCK_BYTES_MIN) };
     let mut blocks: Vec<_> =
         (0..input.len()).step_by(block).map(|start| start..(start + block).min(input.len())).collect();
     // As a stack: what changes something is looked at closer before the next.
@@ -64,15 +65,26 @@ pub(super) fn dependence(probe: &mut Probe<'_, '_>, input: &[u8], goals: &[Obser
             }
             execs += 1;
             changed.copy_from_slice(input);
-            changed[range.clone()].iter_mut().for_each(|byte| *byte = replace(*byte));
+            range.clone().for_each(|at| changed[at] = replace(changed[at], at));
             let shown = probe.show(&changed)?;
-            let observed = observe(&shown.trace, |site| found.sites.contains(&site));
-            depends = found.compare(&observed, (range.len() == 1).then_some(range.start));
+            let mut observed = observe(&shown.trace, |site| found.sites.contains(&site));
+            let mut is_lost = found.misses(&observed);
+            if is_lost && let Some((_, shown)) = probe.repaired(&changed, &shown.trace)? {
+                observed = observe(&shown.trace, |site| found.sites.contains(&site));
+                is_lost = found.misses(&observed);
+            }
+            // Where some of several bytes lead elsewhere the others may still matter.
+            depends = found.compare(&observed, (range.len() == 1).then_some(range.start))
+                || is_lost && (2..=BLOCK_BYTES_MIN).contains(&range.len());
             if depends {
                 break;
             }
         }
         if depends && range.len() > 1 {
+            if range.len() <= BLOCK_BYTES_MIN {
+                blocks.extend(range.rev().map(|at| at..at + 1));
+                continue;
+            }
             let middle = range.start + range.len() / 2;
             blocks.extend([middle..range.end, range.start..middle]);
         }
@@ -90,18 +102,19 @@ pub(super) fn dependence(probe: &mut Probe<'_, '_>, input: &[u8], goals: &[Obser
 pub(super) const LONGER: u8 = b'A';
 
 /// Another byte of the same class.
-fn alike(byte: u8) -> u8 {
+fn alike(byte: u8, at: usize) -> u8 {
     match byte {
         b'0'..=b'8' | b'a'..=b'y' | b'A'..=b'Y' => byte + 1,
         b'9' | b'z' | b'Z' => byte - 1,
         b' ' => b'\t',
         b'\t' | b'\n' | b'\r' => b' ',
-        _ => byte ^ 0x11,
+        // Not the same for all, so that it doesn't cancel out.
+        _ => byte ^ (0x11 + 29 * (at % BLOCK_BYTES_MIN) as u8),
     }
 }
 
 /// A byte of another class.
-fn unlike(byte: u8) -> u8 {
+fn unlike(byte: u8, _: usize) -> u8 {
     if byte.is_ascii_digit() { b'A' } else { b'7' }
 }
 
@@ -126,6 +139,12 @@ impl<'g> Found<'g> {
             content: goals.iter().map(content).collect(),
             by_length: vec![[0; 2]; goals.len()],
         }
+    }
+
+    /// Whether one of the comparisons was not made.
+    fn misses(&self, observed: &[Observed]) -> bool {
+        let made: BTreeSet<_> = observed.iter().map(|observed| observed.place).collect();
+        !self.goals.keys().all(|place| made.contains(place))
     }
 
     /// Whether an operand is another one than before. If only the byte `at` is, it depends on that.

@@ -81,15 +81,22 @@ impl Facts {
     pub(super) fn rank(&self, observed: &Observed, at: usize, effort: Effort) -> Option<Rank> {
         let wanted = observed.operands.wanted()?;
         let level = effort as usize;
+        let mut is_known = false;
         for cell in cells(observed) {
             let known = self.cells.get(cell);
+            is_known |= known.is_some();
             if known.is_some_and(|cell| cell.outcomes.has(wanted) || cell.tries[level] >= TRIES_MAX[level]) {
                 return None;
             }
         }
         let site = self.sites.get(site_key(observed.place.site)).copied().unwrap_or_default();
+        // That what is equal can be unequal is seen at once; and what is unequal is no other thing for being compared with something else.
+        if observed.operands.are_same() && site.outcomes.has(wanted) {
+            return None;
+        }
         let tired = site.failed[level] >= FAILED_MAX[level].saturating_mul(1 + site.solved);
-        let crowded = self.is_full(&site);
+        // What finds no room could not be noted to be tried in vain.
+        let crowded = !is_known && self.is_full(&site);
         let is_number = matches!(observed.operands, Operands::Numbers { .. });
         (!tired && !crowded).then_some((
             is_number,

@@ -6,6 +6,8 @@
 //! fails, what enumerates ([`search`]). This is RedQueen's input-to-state replacement (Aschermann et al., "REDQUEEN: Fuzzing with
 //! Input-to-State Correspondence", NDSS 2019) with places that were observed as Eclipser and GREYONE do, in place of those that look like the operand.
 //!
+//! Candidates that no longer get to their goal because of a checksum or a length are repaired ([`repair`]).
+//!
 //! What a candidate shows is judged as any execution; if it reaches its goal the task goes on from it: so one round gets through many comparisons, and
 //! through loops that no feature leads through.
 //!
@@ -21,6 +23,7 @@ mod numbers;
 mod observed;
 mod probe;
 mod quads;
+mod repair;
 mod search;
 mod sums;
 mod table;
@@ -34,8 +37,10 @@ pub(super) use facts::Facts;
 use observed::{Observed, Operands, observe};
 pub(super) use probe::Shown;
 use probe::{End, Probe, Run, Solution, Step};
+use repair::Guard;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Goals of an input of which it is found out together what they depend on: most depend on nothing.
 const GOALS_MAX: usize = 256;
@@ -54,32 +59,58 @@ pub(super) const RECORD_FUEL: u64 = 64;
 const TASK_EXECS_MAX: u64 = 8192;
 /// Testcases that a round looks at.
 const TASKS_MAX: usize = 16;
-/// Less fuel than for so many executions is not worth a task.
+/// Less fuel than for so many executions is not worth a task; and less than so much, if that is enough for some hundreds: what an input's
+/// goals depend on takes as many.
 const TASK_EXECS_MIN: u64 = 64;
+const TASK_FUEL_MIN: u64 = 1 << 24;
+const TASK_EXECS_ENOUGH: u64 = 512;
+/// Less fuel than for so many is not worth it for an input that needs much effort.
+const HARD_EXECS_MIN: u64 = 6144;
 /// The campaign has spent so much fuel for each byte of code when the traced variant is compiled, which takes about as long.
 const COMPILE_FUEL: u64 = 2_000;
+
+/// Inputs with goals that were not reached: of a task, and that are kept.
+const LEFT_MAX: usize = 4;
+const HARD_MAX: usize = 256;
 
 /// What a campaign knows of comparisons, and which testcases it has not looked at.
 #[derive(Debug)]
 pub(super) struct Compares {
     facts: Facts,
-    /// Those that show new edges first, then the youngest.
-    queue: BTreeSet<(Effort, bool, Reverse<usize>)>,
+    /// Testcases, by index: those that show new edges first, then the youngest.
+    queue: BTreeSet<(bool, Reverse<usize>)>,
+    /// Inputs that need much effort. Most are no testcases: what leads to a goal may show nothing new. The youngest is last.
+    hard: Vec<Arc<[u8]>>,
     budget: Budget,
     enabled: bool,
 }
 
-/// A testcase that a round looks at.
-#[derive(Clone, Copy, Debug)]
+/// An input that a round looks at.
+#[derive(Clone, Debug)]
 pub(super) struct Comparing {
-    /// The testcase, by index.
-    pub(super) index: usize,
-    effort: Effort,
-    has_edges: bool,
+    pub(super) subject: Subject,
     /// Fuel that may be spent.
     pub(super) fuel: u64,
     /// Executions that may be made.
     pub(super) execs: u64,
+}
+
+/// What is looked at.
+#[derive(Clone, Debug)]
+pub(super) enum Subject {
+    /// A testcase, by index, and whether it shows new edges.
+    Testcase(usize, bool),
+    /// An input that needs much effort.
+    Hard(Arc<[u8]>),
+}
+
+impl Comparing {
+    fn effort(&self) -> Effort {
+        match self.subject {
+            Subject::Testcase(..) => Effort::Little,
+            Subject::Hard(_) => Effort::Much,
+        }
+    }
 }
 
 /// What a task learned.
@@ -89,21 +120,19 @@ pub(super) struct Learned {
     tokens: Vec<Vec<u8>>,
     /// Fuel that was spent.
     pub(super) spent: u64,
-    /// There are goals that were not reached.
-    is_left: bool,
-    /// It had to end.
-    is_cut: bool,
+    /// Inputs with goals that were not reached.
+    left: Vec<Vec<u8>>,
 }
 
 impl Compares {
     pub(super) fn new(enabled: bool) -> Self {
-        Self { facts: Facts::default(), queue: BTreeSet::new(), budget: Budget::default(), enabled }
+        Self { facts: Facts::default(), queue: BTreeSet::new(), hard: Vec::new(), budget: Budget::default(), enabled }
     }
 
     /// A testcase counts from now on.
     pub(super) fn offer(&mut self, index: usize, has_edges: bool) {
         if self.enabled {
-            self.queue.insert((Effort::Little, !has_edges, Reverse(index)));
+            self.queue.insert((!has_edges, Reverse(index)));
         }
     }
 
@@ -115,14 +144,25 @@ impl Compares {
     /// What the next round looks at.
     pub(super) fn plan(&self, fuel: u64, fuel_mean: u64, execs_max: u64) -> Vec<Comparing> {
         let left = self.budget.left(fuel);
-        let least = (fuel_mean + EXECUTION_FUEL) * TASK_EXECS_MIN;
-        let count = self.queue.len().min(TASKS_MAX).min(usize::try_from(left / least).unwrap_or(TASKS_MAX));
-        // What the next rounds find has its part.
-        let each = left / (count as u64).max(TASKS_MAX as u64 / 2);
+        // What needs much effort comes when there is nothing else, and leaves half for what comes after.
+        let is_hard = self.queue.is_empty();
+        let left = if is_hard { left / 2 } else { left };
+        let execution = fuel_mean.saturating_add(EXECUTION_FUEL);
+        let least = if is_hard {
+            execution.saturating_mul(HARD_EXECS_MIN)
+        } else {
+            TASK_FUEL_MIN.clamp(execution.saturating_mul(TASK_EXECS_MIN), execution.saturating_mul(TASK_EXECS_ENOUGH))
+        };
+        let waiting = if is_hard { self.hard.len() } else { self.queue.len() };
+        let count = waiting.min(TASKS_MAX).min(usize::try_from(left / least).unwrap_or(TASKS_MAX));
+        // What the next rounds find has its part, if all have enough.
+        let each = (left / (count as u64).max(TASKS_MAX as u64 / 2)).max(least);
         let execs = (execs_max / (count as u64).max(1)).min(TASK_EXECS_MAX);
-        let tasks = self.queue.iter().take(if execs == 0 { 0 } else { count });
-        tasks
-            .map(|&(effort, rest, Reverse(index))| Comparing { index, effort, has_edges: !rest, fuel: each, execs })
+        let testcases = self.queue.iter().map(|&(rest, Reverse(index))| Subject::Testcase(index, !rest));
+        let subjects = testcases.chain(self.hard.iter().rev().filter(|_| is_hard).cloned().map(Subject::Hard));
+        subjects
+            .take(if execs == 0 { 0 } else { count })
+            .map(|subject| Comparing { subject, fuel: each, execs })
             .collect()
     }
 
@@ -138,12 +178,17 @@ impl Compares {
 
     /// Takes what a task learned, and returns what something from the input was compared with.
     pub(super) fn learn(&mut self, task: &Comparing, learned: Learned) -> Vec<Vec<u8>> {
-        let Comparing { index, effort, has_edges, .. } = *task;
-        self.queue.remove(&(effort, !has_edges, Reverse(index)));
         self.budget.spend(learned.spent);
-        if effort == Effort::Little && (learned.is_left || learned.is_cut) {
-            self.queue.insert((Effort::Much, !has_edges, Reverse(index)));
+        match &task.subject {
+            Subject::Testcase(index, has_edges) => _ = self.queue.remove(&(!has_edges, Reverse(*index))),
+            Subject::Hard(input) => self.hard.retain(|hard| hard != input),
         }
+        for input in learned.left.into_iter().map(Arc::from) {
+            if !self.hard.contains(&input) {
+                self.hard.push(input);
+            }
+        }
+        self.hard.drain(..self.hard.len().saturating_sub(HARD_MAX));
         self.facts.merge(learned.facts);
         learned.tokens
     }
@@ -156,11 +201,10 @@ pub(super) fn explore(
     task: &Comparing,
     facts: &Facts,
 ) -> Result<Learned> {
-    let probe = Probe { run, len_max: len_max.max(input.len()) };
-    let mut explorer = Explorer { probe, facts, effort: task.effort, learned: Learned::default() };
+    let probe = Probe { run, len_max: len_max.max(input.len()), guards: Vec::new() };
+    let mut explorer = Explorer { probe, facts, effort: task.effort(), learned: Learned::default() };
     match explorer.chain(input) {
-        Ok(()) => {}
-        Err(End::Spent) => explorer.learned.is_cut = true,
+        Ok(()) | Err(End::Spent) => {}
         Err(End::Failed(error)) => return Err(error),
     }
     Ok(explorer.learned)
@@ -189,12 +233,13 @@ impl Explorer<'_, '_, '_> {
         let shown = self.probe.show(input)?;
         let observed = observe(&shown.trace, |_| true);
         let goals = self.goals(&observed);
+        let equal = repair::candidates(&observed);
         self.saw(&observed);
         drop(observed);
         if goals.is_empty() {
             return Ok(());
         }
-        let dependences = dependence(&mut self.probe, input, &goals)?;
+        let dependences = self.dependences(input, &goals, &equal)?;
         let (mut current, mut is_other, mut tried) = (input.to_vec(), false, 0);
         for (goal, dependence) in goals.into_iter().zip(&dependences) {
             if dependence.is_none() {
@@ -203,7 +248,6 @@ impl Explorer<'_, '_, '_> {
             }
             tried += 1;
             if tried > TRIED_MAX {
-                self.learned.is_left = true;
                 continue;
             }
             // Another goal may have been reached by now, or gone.
@@ -219,7 +263,7 @@ impl Explorer<'_, '_, '_> {
             let solution = self.solve(&current, &goal, dependence)?;
             self.learned.facts.tried(&goal, self.effort, solution.is_some());
             let Some(Solution { input: solved, shown }) = solution else {
-                self.learned.is_left = true;
+                self.leave(&current);
                 continue;
             };
             let place = observe(&shown.trace, |site| site == goal.place.site);
@@ -238,6 +282,36 @@ impl Explorer<'_, '_, '_> {
             open.push(current);
         }
         Ok(())
+    }
+
+    /// Notes that a goal of an input was not reached.
+    fn leave(&mut self, input: &[u8]) {
+        let left = &mut self.learned.left;
+        if self.effort == Effort::Little && left.last().is_none_or(|last| last != input) {
+            left.push(input.to_vec());
+            left.drain(..left.len().saturating_sub(LEFT_MAX));
+        }
+    }
+
+    /// What goals depend on, and which comparisons among those that are equal must stay so.
+    fn dependences(&mut self, input: &[u8], goals: &[Observed], equal: &[Observed]) -> Step<Vec<Dependence>> {
+        let is_goal = |place| goals.iter().any(|goal| goal.place == place);
+        let others = equal.iter().filter(|observed| !is_goal(observed.place));
+        let all: Vec<_> = goals.iter().chain(others).cloned().collect();
+        self.probe.guards.clear();
+        let mut dependences = dependence(&mut self.probe, input, &all)?;
+        let guards = all.iter().zip(&dependences);
+        self.probe.guards =
+            guards.filter_map(|(observed, dependence)| Guard::new(observed, dependence, input)).collect();
+        dependences.truncate(goals.len());
+        // What changes nothing may have led elsewhere: now it is repaired.
+        let hidden: Vec<_> = (0..goals.len()).filter(|&goal| dependences[goal].is_none()).collect();
+        if !self.probe.guards.is_empty() && !hidden.is_empty() {
+            let goals: Vec<_> = hidden.iter().map(|&goal| goals[goal].clone()).collect();
+            let again = dependence(&mut self.probe, input, &goals)?;
+            hidden.into_iter().zip(again).for_each(|(goal, found)| dependences[goal] = found);
+        }
+        Ok(dependences)
     }
 
     /// Notes how comparisons turned out, if that is not known.

@@ -10,6 +10,8 @@ use std::ops::Range;
 const RUN_BYTES_MAX: usize = 24;
 /// So many runs of places are tried.
 const RUNS_MAX: usize = 4;
+/// Digits of a number in text that is moved, at most.
+const DIGITS_MAX: usize = 15;
 
 /// Tries what is likely, in a few dozen executions for each place.
 pub(super) fn solve(
@@ -24,16 +26,28 @@ pub(super) fn solve(
         for run in dependence.runs(side).into_iter().filter(|run| run.len() <= RUN_BYTES_MAX).take(RUNS_MAX) {
             let place = Place { input, run };
             let mut candidates = Vec::new();
+            // As wide as the places are at first, which is most often right.
+            let spans = place.spans();
+            let (first, rest) = spans.split_at(spans.len().min(1));
             for wanted in near(ty, other) {
-                place.replaced(ty, wanted, &mut candidates);
+                place.replaced(ty, wanted, first, &mut candidates);
+                place.moved((own, wanted), first, &mut candidates);
             }
             for wanted in near(ty, other) {
-                place.moved(own, wanted, &mut candidates);
+                place.texts(ty, wanted, &mut candidates);
+                place.moved_text(ty, (own, wanted), &mut candidates);
+            }
+            for wanted in near(ty, other) {
+                place.replaced(ty, wanted, rest, &mut candidates);
+                place.moved((own, wanted), rest, &mut candidates);
             }
             if let Some(solution) = probe.first(candidates, goal)? {
                 return Ok(Some(solution));
             }
             if let Some(solution) = by_slope(probe, &place, goal, side)? {
+                return Ok(Some(solution));
+            }
+            if let Some(solution) = as_float(probe, &place, goal, side)? {
                 return Ok(Some(solution));
             }
         }
@@ -71,15 +85,19 @@ impl Place<'_> {
         spans
     }
 
-    /// The number written in its place, in all ways.
-    fn replaced(&self, ty: Number, wanted: u64, candidates: &mut Vec<Vec<u8>>) {
-        for span in self.spans() {
+    /// The number written in its place, in all ways in which it keeps its value.
+    fn replaced(&self, ty: Number, wanted: u64, spans: &[Range<usize>], candidates: &mut Vec<Vec<u8>>) {
+        for span in spans {
             for field in fields(ty, wanted, span.len()) {
                 let mut candidate = self.input.to_vec();
                 candidate[span.clone()].copy_from_slice(&field);
                 push(candidates, candidate);
             }
         }
+    }
+
+    /// The number written in its place as text.
+    fn texts(&self, ty: Number, wanted: u64, candidates: &mut Vec<Vec<u8>>) {
         for text in texts(ty, wanted) {
             // In the place of what is there, and over what follows.
             let mut candidate = self.input.to_vec();
@@ -94,8 +112,8 @@ impl Place<'_> {
 
     /// The number that is there moved as the operand must be: it may be the operand but for a constant that was added, taken away, or
     /// combined by `xor`.
-    fn moved(&self, own: u64, wanted: u64, candidates: &mut Vec<Vec<u8>>) {
-        for span in self.spans() {
+    fn moved(&self, (own, wanted): (u64, u64), spans: &[Range<usize>], candidates: &mut Vec<Vec<u8>>) {
+        for span in spans {
             for big_endian in [false, true] {
                 let old = number(&self.input[span.clone()], big_endian);
                 let by = wanted.wrapping_sub(own);
@@ -107,11 +125,39 @@ impl Place<'_> {
             }
         }
     }
+
+    /// As [`Place::moved`], for a number in text around the place.
+    fn moved_text(&self, ty: Number, (own, wanted): (u64, u64), candidates: &mut Vec<Vec<u8>>) {
+        if ty.is_float() {
+            return;
+        }
+        let by = ty.signed(wanted.wrapping_sub(own));
+        for radix in [10, 16] {
+            let is_digit = |byte: &u8| char::from(*byte).is_digit(radix);
+            let before = self.input[..self.run.start].iter().rev().take_while(|byte| is_digit(byte)).count();
+            let after = self.input[self.run.start..].iter().take_while(|byte| is_digit(byte)).count();
+            let span = self.run.start - before..self.run.start + after;
+            if after == 0 || span.len() > DIGITS_MAX {
+                continue;
+            }
+            let digit = |byte: &u8| char::from(*byte).to_digit(radix).map_or(0, i64::from);
+            let old = self.input[span.clone()].iter().fold(0, |number, byte| number * i64::from(radix) + digit(byte));
+            for new in [old.checked_add(by), old.checked_sub(by)].into_iter().flatten().filter(|&new| new >= 0) {
+                let width = span.len();
+                let text = if radix == 10 { format!("{new:0width$}") } else { format!("{new:0width$x}") };
+                let mut candidate = self.input.to_vec();
+                candidate.splice(span.clone(), text.into_bytes());
+                push(candidates, candidate);
+            }
+        }
+    }
 }
 
 /// A number written over a run of places, in all ways.
 pub(super) fn replaced(input: &[u8], run: Range<usize>, (ty, wanted): (Number, u64), candidates: &mut Vec<Vec<u8>>) {
-    Place { input, run }.replaced(ty, wanted, candidates);
+    let place = Place { input, run };
+    place.replaced(ty, wanted, &place.spans(), candidates);
+    place.texts(ty, wanted, candidates);
 }
 
 fn push(candidates: &mut Vec<Vec<u8>>, candidate: Vec<u8>) {
@@ -139,6 +185,49 @@ fn by_slope(probe: &mut Probe<'_, '_>, place: &Place<'_>, goal: &Observed, side:
             let Some(Operands::Numbers { sides: others, .. }) = moved.map(|moved| moved.operands) else { continue };
             let steps = steps(ty, (sides[side], others[side]), sides[1 - side]);
             let candidates: Vec<_> = steps.into_iter().map(|step| with(old.wrapping_add(step))).collect();
+            if let Some(solution) = probe.first(candidates, goal)? {
+                return Ok(Some(solution));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Takes what lies at a place for a float, makes it larger, and writes what the operand would be the other one with if it were linear.
+fn as_float(probe: &mut Probe<'_, '_>, place: &Place<'_>, goal: &Observed, side: usize) -> Step<Option<Solution>> {
+    let Operands::Numbers { ty, sides, .. } = goal.operands else { return Ok(None) };
+    if !ty.is_float() {
+        return Ok(None);
+    }
+    for span in place.spans().into_iter().filter(|span| matches!(span.len(), 4 | 8)) {
+        for big_endian in [false, true] {
+            let with = |value: f64| {
+                let bits = if span.len() == 4 { u64::from((value as f32).to_bits()) } else { value.to_bits() };
+                let mut candidate = place.input.to_vec();
+                write(&mut candidate[span.clone()], bits, big_endian);
+                candidate
+            };
+            let bits = number(&place.input[span.clone()], big_endian);
+            let old = if span.len() == 4 { f32::from_bits(bits as u32).into() } else { f64::from_bits(bits) };
+            // From what is no plain number nothing follows.
+            let start = if (1e-30..1e30).contains(&old.abs()) { old } else { 0.0 };
+            let step = (start.abs() / 64.0).max(1.0);
+            let mut ends = [ty.float(sides[side]); 2];
+            for (value, end) in [start, start + step].into_iter().zip(&mut ends) {
+                match probe.attempt(&with(value), goal)? {
+                    Ok(solution) => return Ok(Some(solution)),
+                    Err(Some(Observed { operands: Operands::Numbers { sides, .. }, .. })) => {
+                        *end = ty.float(sides[side]);
+                    }
+                    Err(_) => {}
+                }
+            }
+            let candidates: Vec<_> = near(ty, sides[1 - side])
+                .into_iter()
+                .map(|wanted| start + (ty.float(wanted) - ends[0]) * step / (ends[1] - ends[0]))
+                .filter(|value| value.is_finite())
+                .map(with)
+                .collect();
             if let Some(solution) = probe.first(candidates, goal)? {
                 return Ok(Some(solution));
             }

@@ -136,6 +136,11 @@ impl Operands {
         (wanted || matches!(self, Self::Numbers { .. })).then_some(wanted)
     }
 
+    /// Whether they are numbers that were compared for equality, and are the same, but not 0: what is 0 may be a condition.
+    pub(super) fn are_same(&self) -> bool {
+        matches!(self, Self::Numbers { comparison: Comparison::Eq | Comparison::Ne, sides: [left, right], .. } if left == right && *left != 0)
+    }
+
     /// Two numbers that stand for what the sides are.
     pub(super) fn keys(&self) -> [u64; 2] {
         match self {

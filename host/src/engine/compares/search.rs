@@ -4,7 +4,7 @@
 //!   together follow by elimination.
 //! - Texts of which each byte becomes something by itself (tables, hexadecimal digits, Caesar's cipher): all places get each of the 256 values at once.
 //! - Else each place gets each value in turn, and keeps the one that brings the operands nearest: first as bits that differ, then as
-//!   numbers. So what is put together from several places is solved place by place (base64, digits, tables).
+//!   numbers. So what is put together from several places is solved place by place (base64, digits, tables). Texts get digits first.
 
 use super::dependence::Dependence;
 use super::observed::{Number, Observed, Operands};
@@ -15,6 +15,10 @@ use super::quads;
 const LINEAR_PLACES_MAX: usize = 16;
 /// Places that get all values in turn.
 const DESCENT_PLACES_MAX: usize = 24;
+/// Executions in which all of them do, for one goal.
+const DESCENT_EXECS_MAX: u64 = 6000;
+/// What bytes of texts become first: the digits of base64, which those of other bases are among.
+const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 pub(super) fn solve(
     probe: &mut Probe<'_, '_>,
@@ -31,21 +35,55 @@ pub(super) fn solve(
             return Ok(Some(solution));
         }
     }
-    for side in 0..2 {
-        let places = &dependence.sides[side];
-        if places.is_empty() || places.len() > DESCENT_PLACES_MAX {
-            continue;
-        }
-        for metric in [Metric::Bits, Metric::Size] {
-            if metric == Metric::Size && is_bytes {
+    let mut left = DESCENT_EXECS_MAX;
+    for values in [Values::Digits, Values::All] {
+        for side in 0..2 {
+            let mut places = dependence.sides[side].clone();
+            if values == Values::Digits {
+                places = around(&places, input);
+            }
+            if places.is_empty() || places.len() > DESCENT_PLACES_MAX {
                 continue;
             }
-            if let Some(solution) = descend(probe, input, goal, (places, metric))? {
-                return Ok(Some(solution));
+            for metric in [Metric::Bits, Metric::Size] {
+                if metric == Metric::Size && (is_bytes || values == Values::Digits) {
+                    continue;
+                }
+                if let Some(solution) = descend(probe, input, goal, (&places, metric, values), &mut left)? {
+                    return Ok(Some(solution));
+                }
             }
         }
     }
     Ok(None)
+}
+
+/// Those of some places, and of those near them, that are digits: a digit that holds bits of two bytes seems to belong to the first alone, where a wrong
+/// one leads elsewhere.
+fn around(places: &[usize], input: &[u8]) -> Vec<usize> {
+    let near = |place: &usize| place.saturating_sub(2)..(place + 3).min(input.len());
+    let mut around: Vec<usize> = places.iter().flat_map(near).filter(|&place| DIGITS.contains(&input[place])).collect();
+    around.sort_unstable();
+    around.dedup();
+    around
+}
+
+/// What places get in turn.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Values {
+    /// Digits, where there is one.
+    Digits,
+    All,
+}
+
+impl Values {
+    fn of(self, byte: u8) -> Vec<u8> {
+        match self {
+            Self::All => (0..=u8::MAX).collect(),
+            Self::Digits if DIGITS.contains(&byte) => DIGITS.to_vec(),
+            Self::Digits => Vec::new(),
+        }
+    }
 }
 
 /// How far operands are from each other.
@@ -82,12 +120,13 @@ fn distance(operands: &Operands, metric: Metric) -> u64 {
     }
 }
 
-/// Gives each place the value that brings the operands nearest.
+/// Gives each place the value that brings the operands nearest, in so many executions as are `left`.
 fn descend(
     probe: &mut Probe<'_, '_>,
     input: &[u8],
     goal: &Observed,
-    (places, metric): (&[usize], Metric),
+    (places, metric, values): (&[usize], Metric, Values),
+    left: &mut u64,
 ) -> Step<Option<Solution>> {
     let mut best = input.to_vec();
     let mut nearest = distance(&goal.operands, metric);
@@ -96,7 +135,11 @@ fn descend(
         for &place in places {
             let old = best[place];
             let mut kept = old;
-            for value in (0..=u8::MAX).filter(|&value| value != old) {
+            for value in values.of(old).into_iter().filter(|&value| value != old) {
+                if *left == 0 {
+                    return Ok(None);
+                }
+                *left -= 1;
                 best[place] = value;
                 match probe.attempt(&best, goal)? {
                     Ok(solution) => return Ok(Some(solution)),

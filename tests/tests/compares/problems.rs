@@ -1,0 +1,346 @@
+//! Problems with random constants, widths, encodings and places: so that what is solved is a class, and not an example of it.
+//!
+//! Each is a module that traps on inputs of one kind alone. `FUZZBOX_COMPARES_PROBLEMS` is the number of the first problem: the campaigns of the test
+//! were tuned on none from 1,000 on.
+
+use super::{campaign, search, target};
+use fuzzbox::stream::Tail;
+use rand_core::Rng;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// Problems, of all kinds in turn.
+const PROBLEMS: u64 = 36;
+/// Executions in which one is to be solved.
+const EXECS: u64 = 60_000;
+/// How many of them are.
+const SOLVED_MIN: usize = 34;
+
+/// What makes a problem.
+struct Maker {
+    random: Box<dyn Rng>,
+    /// Conditions, each an `i32`, in the order in which they are tested.
+    conditions: Vec<String>,
+    /// Bytes of the input that are used.
+    len: u64,
+    /// Bytes at address 0.
+    table: Vec<u8>,
+}
+
+type Kind = (&'static str, fn(&mut Maker));
+
+const KINDS: [Kind; 12] = [
+    ("bytes", Maker::bytes),
+    ("word", Maker::word),
+    ("decimal", Maker::decimal),
+    ("check digit", Maker::check_digit),
+    ("hexadecimal", Maker::hexadecimal),
+    ("base64", Maker::base64),
+    ("table", Maker::lookups),
+    ("case", Maker::folded),
+    ("checksum", Maker::checksum),
+    ("length", Maker::length),
+    ("float", Maker::float),
+    ("utf16", Maker::utf16),
+];
+
+fn byte(at: u64) -> String {
+    format!("(i32.load8_u offset={at} (local.get $data))")
+}
+
+fn digit(at: u64) -> String {
+    format!("(i32.sub {} (i32.const 48))", byte(at))
+}
+
+impl Maker {
+    fn new(number: u64) -> Self {
+        let mut random = Box::new(Tail::random(number));
+        let len = random.next_u64() % 12;
+        Self { random, conditions: Vec::new(), len, table: Vec::new() }
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.random.next_u64() % bound
+    }
+
+    /// Places for so many bytes.
+    fn take(&mut self, bytes: u64) -> u64 {
+        let at = self.len;
+        self.len += bytes + self.below(3);
+        at
+    }
+
+    fn wants(&mut self, condition: String) {
+        self.conditions.push(condition);
+    }
+
+    fn letter(&mut self) -> u64 {
+        u64::from(b'a') + self.below(26)
+    }
+
+    /// Each byte is compared by itself, behind an operation.
+    fn bytes(&mut self) {
+        let count = 3 + self.below(6);
+        let at = self.take(count);
+        let operation = ["add", "sub", "xor", "mul"][self.below(4) as usize];
+        for at in at..at + count {
+            let (with, value) = (self.below(256) | 1, self.below(256));
+            self.wants(format!(
+                "(i32.eq (i32.and (i32.{operation} {} (i32.const {with})) (i32.const 255)) (i32.const {value}))",
+                byte(at)
+            ));
+        }
+    }
+
+    /// A number of some width and byte order, behind an operation.
+    fn word(&mut self) {
+        let bytes = [2, 4, 8][self.below(3) as usize];
+        let at = self.take(bytes);
+        let big_endian = self.below(2) == 0;
+        let mut number = "(i64.const 0)".to_owned();
+        for index in 0..bytes {
+            let at = if big_endian { at + index } else { at + bytes - 1 - index };
+            number = format!("(i64.or (i64.shl {number} (i64.const 8)) (i64.load8_u offset={at} (local.get $data)))");
+        }
+        let (operation, with) = [
+            ("add", self.below(1 << 40)),
+            ("sub", self.below(1 << 14)),
+            ("xor", self.below(1 << 40)),
+            ("mul", 3 + 2 * self.below(1000)),
+            ("rotl", 1 + self.below(30)),
+        ][self.below(5) as usize];
+        let reached = self.below(u64::MAX) >> (64 - 8 * bytes) | 1;
+        let value = match operation {
+            "add" => reached.wrapping_add(with),
+            "sub" => reached.wrapping_sub(with),
+            "xor" => reached ^ with,
+            "mul" => reached.wrapping_mul(with),
+            _ => reached.rotate_left(with as u32),
+        };
+        self.wants(format!(
+            "(i64.eq (i64.{operation} {number} (i64.const {with})) (i64.const {}))",
+            value.cast_signed()
+        ));
+    }
+
+    /// Digits, and the number that they are.
+    fn digits(&mut self, count: u64) -> (u64, String) {
+        let at = self.take(count);
+        let mut number = "(i32.const 0)".to_owned();
+        for at in at..at + count {
+            self.wants(format!("(i32.lt_u {} (i32.const 10))", digit(at)));
+            number = format!("(i32.add (i32.mul {number} (i32.const 10)) {})", digit(at));
+        }
+        (at, number)
+    }
+
+    /// A decimal number in an interval.
+    fn decimal(&mut self) {
+        let count = 5 + self.below(5);
+        let (_, number) = self.digits(count);
+        let first = self.below(9 * 10_u64.pow(count as u32 - 1));
+        let few = 1 + self.below(100);
+        self.wants(format!("(i32.lt_u (i32.sub {number} (i32.const {first})) (i32.const {few}))"));
+    }
+
+    /// The same with a digit that the others give.
+    fn check_digit(&mut self) {
+        let count = 6 + self.below(4);
+        let (at, number) = self.digits(count);
+        let first = self.below(9 * 10_u64.pow(count as u32 - 1));
+        self.wants(format!("(i32.lt_u (i32.sub {number} (i32.const {first})) (i32.const 1000000))"));
+        let modulus = 10 + self.below(2);
+        let factor = 1 + 2 * self.below(4);
+        let mut sum = "(i32.const 0)".to_owned();
+        for index in 0..count - 1 {
+            let weight = if modulus == 10 { 1 + 2 * (index % 2) } else { index + 2 };
+            sum = format!("(i32.add {sum} (i32.mul {} (i32.const {weight})))", digit(at + index));
+        }
+        let rest = format!("(i32.rem_u (i32.mul {sum} (i32.const {factor})) (i32.const {modulus}))");
+        let last = digit(at + count - 1);
+        let is_plain = self.below(2) == 0;
+        self.wants(if is_plain {
+            format!("(i32.eq {rest} {last})")
+        } else {
+            format!("(i32.eqz (i32.rem_u (i32.add {rest} {last}) (i32.const {modulus})))")
+        });
+    }
+
+    /// A word in hexadecimal, as digits whose values are in a table.
+    fn hexadecimal(&mut self) {
+        let upper = self.below(2) == 0;
+        let alphabet: &[u8] = if upper { b"0123456789ABCDEF" } else { b"0123456789abcdef" };
+        let count = [4, 8][self.below(2) as usize];
+        self.in_base(alphabet, 4, count);
+    }
+
+    /// Three bytes in four digits, once or twice.
+    fn base64(&mut self) {
+        let mut alphabet: Vec<u8> = (b'A'..=b'Z').chain(b'a'..=b'z').chain(b'0'..=b'9').collect();
+        alphabet.extend(if self.below(2) == 0 { b"+/" } else { b"-_" });
+        for _ in 0..1 + self.below(2) {
+            self.in_base(&alphabet, 6, 4);
+        }
+    }
+
+    fn in_base(&mut self, alphabet: &[u8], bits: u64, count: u64) {
+        self.table = vec![255; 256];
+        (0..).zip(alphabet).for_each(|(value, &digit)| self.table[usize::from(digit)] = value);
+        let at = self.take(count);
+        let mut number = "(i32.const 0)".to_owned();
+        for at in at..at + count {
+            let value = format!("(i32.load8_u {})", byte(at));
+            self.wants(format!("(i32.lt_u {value} (i32.const 64))"));
+            number = format!("(i32.or (i32.shl {number} (i32.const {bits})) {value})");
+        }
+        let value = self.below(1 << (bits * count)) as u32;
+        self.wants(format!("(i32.eq {number} (i32.const {value}))"));
+    }
+
+    /// Four bytes, each of which becomes another one.
+    fn lookups(&mut self) {
+        self.table = (0..=255).collect();
+        for index in (1..256).rev() {
+            let other = self.below(index as u64 + 1) as usize;
+            self.table.swap(index, other);
+        }
+        let at = self.take(4);
+        let mut number = "(i32.const 0)".to_owned();
+        for at in at..at + 4 {
+            number = format!("(i32.or (i32.shl {number} (i32.const 8)) (i32.load8_u {}))", byte(at));
+        }
+        let value = self.below(1 << 32) as u32;
+        self.wants(format!("(i32.eq {number} (i32.const {value}))"));
+    }
+
+    /// A keyword in capitals, which are folded.
+    fn folded(&mut self) {
+        let count = 4 + self.below(5);
+        let at = self.take(count);
+        for at in at..at + count {
+            self.wants(format!("(i32.lt_u (i32.sub {} (i32.const 65)) (i32.const 26))", byte(at)));
+            let letter = self.letter();
+            self.wants(format!("(i32.eq (i32.add {} (i32.const 32)) (i32.const {letter}))", byte(at)));
+        }
+    }
+
+    /// A checksum of all that follows it, and a word and bytes in what it covers.
+    fn checksum(&mut self) {
+        let at = self.take(4);
+        let (kind, swapped) = (self.below(3), self.below(2) == 0);
+        self.len = self.len.max(at + 4);
+        let stored = if swapped {
+            (0..4).fold("(i32.const 0)".to_owned(), |number, index| {
+                format!("(i32.or (i32.shl {number} (i32.const 8)) {})", byte(at + index))
+            })
+        } else {
+            format!("(i32.load offset={at} align=1 (local.get $data))")
+        };
+        self.wants(format!("(i32.eq {stored} (call $sum{kind} (i32.add (local.get $data) (i32.const {})) (i32.add (local.get $data) (local.get $size))))", at + 4));
+        self.word();
+        self.bytes();
+    }
+
+    /// The length of what follows, and bytes in that.
+    fn length(&mut self) {
+        let at = self.take(2);
+        let (low, high) = if self.below(2) == 0 { (at, at + 1) } else { (at + 1, at) };
+        let field = format!("(i32.or {} (i32.shl {} (i32.const 8)))", byte(low), byte(high));
+        let more = at + 2 + self.below(3);
+        self.wants(format!("(i32.eq {field} (i32.sub (local.get $size) (i32.const {more})))"));
+        self.bytes();
+        let last = self.below(256);
+        self.wants(format!("(i32.eq (i32.load8_u (i32.sub (i32.add (local.get $data) (local.get $size)) (i32.const 1))) (i32.const {last}))"));
+    }
+
+    /// A float in an interval, behind a linear function.
+    fn float(&mut self) {
+        let (ty, bytes) = [("f32", 4), ("f64", 8)][self.below(2) as usize];
+        let at = self.take(bytes);
+        let (factor, more) = (1 + self.below(8), self.below(1000));
+        let number = format!(
+            "({ty}.add ({ty}.mul ({ty}.load offset={at} align=1 (local.get $data)) ({ty}.const {factor})) ({ty}.const {more}.5))"
+        );
+        let (low, high) = (self.below(100_000), 1 + self.below(20));
+        self.wants(format!("({ty}.ge {number} ({ty}.const {low}.25))"));
+        self.wants(format!("({ty}.lt {number} ({ty}.const {}.25))", low + high));
+    }
+
+    /// A keyword of units of two bytes.
+    fn utf16(&mut self) {
+        let count = 4 + self.below(5);
+        let at = self.take(2 * count);
+        for index in 0..count {
+            let unit = if self.below(4) == 0 { self.below(1 << 16) } else { self.letter() };
+            self.wants(format!(
+                "(i32.eq (i32.load16_u offset={} align=1 (local.get $data)) (i32.const {unit}))",
+                at + 2 * index
+            ));
+        }
+    }
+
+    fn module(&self) -> String {
+        let mut text = String::from(r#"(module (memory (export "memory") 1) (data (i32.const 0) ""#);
+        self.table.iter().for_each(|byte| write!(text, "\\{byte:02x}").unwrap());
+        text.push_str(SUMS);
+        write!(text, "(if (i32.lt_u (local.get $size) (i32.const {})) (then (return (i32.const 0))))", self.len)
+            .unwrap();
+        for condition in &self.conditions {
+            write!(text, "(if (i32.eqz {condition}) (then (return (i32.const 0))))\n").unwrap();
+        }
+        text.push_str("unreachable))");
+        text
+    }
+}
+
+/// A CRC-32, a sum of bytes with a sum of sums (Fletcher), and a hash that multiplies.
+const SUMS: &str = r#"")
+    (func $sum0 (param $at i32) (param $end i32) (result i32) (local $sum i32) (local $bit i32)
+        (local.set $sum (i32.const -1))
+        (loop $next (if (i32.lt_u (local.get $at) (local.get $end)) (then
+            (local.set $sum (i32.xor (local.get $sum) (i32.load8_u (local.get $at))))
+            (local.set $bit (i32.const 8))
+            (loop $bits
+                (local.set $sum (i32.xor (i32.shr_u (local.get $sum) (i32.const 1))
+                    (i32.and (i32.const 0xedb88320) (i32.sub (i32.const 0) (i32.and (local.get $sum) (i32.const 1))))))
+                (br_if $bits (local.tee $bit (i32.sub (local.get $bit) (i32.const 1)))))
+            (local.set $at (i32.add (local.get $at) (i32.const 1)))
+            (br $next))))
+        (i32.xor (local.get $sum) (i32.const -1)))
+    (func $sum1 (param $at i32) (param $end i32) (result i32) (local $sum i32) (local $sums i32)
+        (loop $next (if (i32.lt_u (local.get $at) (local.get $end)) (then
+            (local.set $sum (i32.add (local.get $sum) (i32.load8_u (local.get $at))))
+            (local.set $sums (i32.add (local.get $sums) (local.get $sum)))
+            (local.set $at (i32.add (local.get $at) (i32.const 1)))
+            (br $next))))
+        (i32.or (i32.shl (local.get $sums) (i32.const 16)) (i32.and (local.get $sum) (i32.const 0xffff))))
+    (func $sum2 (param $at i32) (param $end i32) (result i32) (local $sum i32)
+        (local.set $sum (i32.const 0x811c9dc5))
+        (loop $next (if (i32.lt_u (local.get $at) (local.get $end)) (then
+            (local.set $sum (i32.mul (i32.xor (local.get $sum) (i32.load8_u (local.get $at))) (i32.const 0x1000193)))
+            (local.set $at (i32.add (local.get $at) (i32.const 1)))
+            (br $next))))
+        (local.get $sum))
+    (func (export "LLVMFuzzerTestOneInput") (param $data i32) (param $size i32) (result i32)
+"#;
+
+#[test]
+fn problems_of_all_kinds_are_solved() {
+    let number = |name: &str, default| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default);
+    let first = number("FUZZBOX_COMPARES_PROBLEMS", 0);
+    let (mut missed, mut execs) = (BTreeMap::<_, Vec<_>>::new(), 0);
+    for problem in first..first + PROBLEMS {
+        let (kind, make) = KINDS[(problem % KINDS.len() as u64) as usize];
+        let mut maker = Maker::new(problem);
+        make(&mut maker);
+        let module = wat::parse_str(maker.module()).unwrap();
+        let found = search(campaign(&target(&module), 1), 1, EXECS, true);
+        execs += found.totals().execs;
+        if found.failures().len() == 0 {
+            missed.entry(kind).or_default().push(problem);
+        }
+    }
+    let solved = PROBLEMS as usize - missed.values().map(Vec::len).sum::<usize>();
+    println!("{solved} of {PROBLEMS} from {first} on in {execs} executions; missed: {missed:?}");
+    assert!(solved >= SOLVED_MIN, "{missed:?}");
+}
