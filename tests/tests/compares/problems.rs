@@ -286,7 +286,7 @@ impl Maker {
         write!(text, "(if (i32.lt_u (local.get $size) (i32.const {})) (then (return (i32.const 0))))", self.len)
             .unwrap();
         for condition in &self.conditions {
-            write!(text, "(if (i32.eqz {condition}) (then (return (i32.const 0))))\n").unwrap();
+            writeln!(text, "(if (i32.eqz {condition}) (then (return (i32.const 0))))").unwrap();
         }
         text.push_str("unreachable))");
         text
