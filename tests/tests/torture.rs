@@ -168,7 +168,7 @@ fn all() -> Vec<Torture> {
         End::Ok,
         End::Ok,
     );
-    let settings = Settings { fuel_max: Settings::FUEL_MAX, ..output.settings.clone() };
+    let settings = Settings { fuel_max: u32::MAX.into(), ..output.settings.clone() };
     all.push(Torture { settings, ..output });
     all
 }

@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(fuel(1_000).0, Some(3_200_000_000));
         assert_eq!(fuel(100).0, Some(320_000_000));
         assert_eq!(fuel(0).0, Some(1));
-        let (none, longest) = fuel(1_400);
+        let (none, longest) = fuel(1_400_000);
         assert_eq!(none, None);
         assert!(fuel(u64::try_from(longest.as_millis()).unwrap()).0.is_some(), "{longest:?}");
     }

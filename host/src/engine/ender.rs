@@ -1,6 +1,6 @@
 //! Ends what workers execute when a campaign is to end: nobody knows how long a guest would go on. And ends what goes on although it has fuel.
 
-use crate::sandbox::{Execution, Executor, Interrupter};
+use crate::sandbox::{Execution, Executor, Interrupter, Target};
 use anyhow::{Context, Result};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -12,8 +12,15 @@ use std::time::Duration;
 /// How often it is looked whether a campaign is to end, and then interrupted what still runs: what finds no code of the guest is in vain.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// No execution takes so long that has a core for itself: what has fuel uses that up in seconds, what has none is watched.
-pub(super) const LONGEST: Duration = Duration::from_mins(1);
+/// No execution takes so long that has a core for itself and so much fuel: it uses that up in seconds, and what has none is watched.
+const LONGEST: Duration = Duration::from_mins(1);
+const LONGEST_FUEL: u64 = 4_000_000_000;
+
+/// How long an execution of this target can't take.
+pub(super) fn longest(target: &Target) -> Duration {
+    let times = target.settings.fuel_max.div_ceil(LONGEST_FUEL).max(1);
+    LONGEST.saturating_mul(u32::try_from(times).unwrap_or(u32::MAX))
+}
 
 /// Interrupts every execution while a flag is set. What was interrupted by this is no verdict: its round is dropped.
 ///
@@ -29,52 +36,53 @@ pub(super) struct Ender {
 #[derive(Debug)]
 struct Watched {
     interrupter: Interrupter,
+    longest: Duration,
     /// The execution that was under way when it was looked at last, and how often it was.
     seen: Option<(Execution, u32)>,
 }
 
 impl Ender {
-    /// Starts the thread. It ends when this is dropped. No execution that has a core for itself takes `longest`.
-    pub(super) fn new(abort: Arc<AtomicBool>, longest: Duration) -> Result<Self> {
+    /// Starts the thread. It ends when this is dropped.
+    pub(super) fn new(abort: Arc<AtomicBool>) -> Result<Self> {
         let watched = Arc::<Mutex<Vec<Watched>>>::default();
         let (alive, ended) = channel();
         let shared = watched.clone();
         let thread = std::thread::Builder::new().name("ender".to_owned());
-        thread.spawn(move || end(&shared, &abort, &ended, longest)).context("failed to start a thread")?;
+        thread.spawn(move || end(&shared, &abort, &ended)).context("failed to start a thread")?;
         Ok(Self { watched, _alive: alive })
     }
 
-    /// Watches an executor for as long as it lives.
-    pub(super) fn watch(&self, interrupter: Interrupter) {
+    /// Watches an executor for as long as it lives. No execution that has a core for itself takes `longest`.
+    pub(super) fn watch(&self, interrupter: Interrupter, longest: Duration) {
         let mut watched = self.watched.lock().expect("no panic while held");
         watched.retain(|watched| watched.interrupter.is_of_use());
-        watched.push(Watched { interrupter, seen: None });
+        watched.push(Watched { interrupter, longest, seen: None });
     }
 }
 
 impl Watched {
-    /// Interrupts an execution that was seen more often than `looks` times.
-    fn look(&mut self, looks: u128) {
+    /// Interrupts an execution that takes too long, while so many have to share a core. It is looked, and no clock is read: that a machine slept
+    /// says nothing.
+    fn look(&mut self, sharing: usize) {
         let Some(execution) = self.interrupter.running() else {
             self.seen = None;
             return;
         };
         let before = self.seen.filter(|(seen, _)| *seen == execution).map_or(0, |(_, times)| times);
         self.seen = Some((execution, before.saturating_add(1)));
-        if u128::from(before) > looks {
+        if f64::from(before) > self.longest.div_duration_f64(LOOK_EVERY) * sharing as f64 {
             let _ = self.interrupter.interrupt_only(execution);
         }
     }
 }
 
-fn end(watched: &Mutex<Vec<Watched>>, abort: &AtomicBool, ended: &Receiver<()>, longest: Duration) {
+fn end(watched: &Mutex<Vec<Watched>>, abort: &AtomicBool, ended: &Receiver<()>) {
     let cores = available_parallelism().map_or(1, usize::from);
     while ended.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
         let mut watched = watched.lock().expect("no panic while held");
-        // Those that have to share a core take longer. It is looked, and no clock is read: that a machine slept says nothing.
-        let looks = longest.div_duration_f64(LOOK_EVERY) as u128 * watched.len().div_ceil(cores) as u128;
+        let sharing = watched.len().div_ceil(cores);
         for watched in &mut *watched {
-            watched.look(looks);
+            watched.look(sharing);
             if abort.load(Relaxed) {
                 // If the machine is out of mappings, so that the guest can't be stopped, it is tried again the next time.
                 let _ = watched.interrupter.interrupt();
@@ -121,7 +129,7 @@ impl std::error::Error for Overlong {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::{Outcome, Settings, Target};
+    use crate::sandbox::{Outcome, Settings};
 
     #[test]
     fn what_goes_on_although_it_has_fuel_is_ended_and_named() {
@@ -130,8 +138,8 @@ mod tests {
             (func $forever (loop (br 0)))
             (func (export "LLVMFuzzerTestOneInput") (param i32 i32) (result i32) (call $forever) (i32.const 0)))"#;
         let target = Arc::new(Target::load(text.as_bytes(), Settings::default()).unwrap());
-        let ender = Ender::new(Arc::default(), LOOK_EVERY).unwrap();
-        let mut executor = Executor::watched(&target, |interrupter| ender.watch(interrupter)).unwrap();
+        let ender = Ender::new(Arc::default()).unwrap();
+        let mut executor = Executor::watched(&target, |interrupter| ender.watch(interrupter, LOOK_EVERY)).unwrap();
         assert_eq!(executor.run(b"").unwrap(), Outcome::Interrupted);
         let error = Overlong::of(&executor).to_string();
         assert!(error.ends_with("it is in `forever` < `LLVMFuzzerTestOneInput`"), "{error}");

@@ -8,7 +8,7 @@ pub use pool::Workers;
 
 use super::climb::{self, Limits, Shown};
 use super::closing::Probed;
-use super::ender::{Ender, Overlong};
+use super::ender::{self, Ender, Overlong};
 use super::report::{Hung, Known, NewTestcase, Report, new_edges};
 use super::rng::Rng;
 use super::targets::{Climb, Scores};
@@ -77,7 +77,7 @@ impl Variants {
 impl Life {
     /// An executor that can be ended.
     fn executor(&self, target: &Arc<Target>) -> Result<Executor> {
-        Executor::watched(target, |interrupter| self.ender.watch(interrupter))
+        Executor::watched(target, |interrupter| self.ender.watch(interrupter, ender::longest(target)))
     }
 
     /// Executes, unless nobody wants that any more.

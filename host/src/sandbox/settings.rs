@@ -126,8 +126,9 @@ impl Settings {
         Ok(())
     }
 
-    /// The largest fuel limit: counters have 32 bits and no edge is counted twice for one unit of fuel.
-    pub const FUEL_MAX: u64 = u32::MAX as u64;
+    /// The largest fuel limit: some minutes. Counters have 32 bits, and no edge is counted twice for one unit of fuel: whoever allows more than these
+    /// hold may see the count of an edge wrap.
+    pub const FUEL_MAX: u64 = 1 << 40;
     /// The largest limit on input length, in bytes.
     pub const INPUT_BYTES_MAX: u32 = 64 << 20;
     /// The largest limit on memory, in bytes.

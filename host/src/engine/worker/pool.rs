@@ -1,7 +1,7 @@
 //! Threads, each with a worker.
 
 use super::{Life, Variants, Worker};
-use crate::engine::ender::{self, Ender};
+use crate::engine::ender::Ender;
 use crate::sandbox::{Executor, Outcome, THREAD_STACK_BYTES, Target};
 use crate::stream::{Rule, Trace};
 use anyhow::{Context, Result};
@@ -45,7 +45,7 @@ impl Workers {
             .thread_name(|index| format!("worker-{index}"))
             .build()
             .context("failed to start worker threads")?;
-        let ender = Arc::new(Ender::new(abort.clone(), ender::LONGEST)?);
+        let ender = Arc::new(Ender::new(abort.clone())?);
         Ok(Self { pool, workers: (0..jobs).map(|_| Mutex::new(None)).collect(), abort, ender, meter: None })
     }
 
