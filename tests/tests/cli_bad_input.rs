@@ -115,7 +115,7 @@ fn flags_out_of_range_are_refused() {
     for flags in [
         &["--jobs", "0"][..],
         &["--fuel-max", "0"],
-        &["--fuel-max", "5000000000"],
+        &["--fuel-max", "5000000000000"],
         &["--memory-max", "1TiB"],
         &["--input-bytes-max", "1GiB"],
         &["--time", "soon"],
