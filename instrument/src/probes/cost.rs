@@ -13,7 +13,7 @@ const GROWTH: u32 = 256;
 /// An exception is allocated, and somebody is looked for who catches it.
 const THROW: u32 = 1024;
 /// The frame of a function that an exception may leave: once for each call, since it leaves each frame once.
-pub(super) const UNWOUND: u32 = 8;
+pub(super) const UNWOUND: u32 = 56;
 /// An object is allocated, and given up later.
 const ALLOCATION: u32 = 128;
 /// A bulk operator is a call of the host's, however little it handles.
