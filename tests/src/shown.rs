@@ -1,6 +1,7 @@
 //! All that an execution shows, to be compared.
 
-use fuzzbox::sandbox::{Executor, Outcome};
+use fuzzbox::outcome::Outcome;
+use fuzzbox::sandbox::Executor;
 
 /// Everything that an execution shows.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,8 @@
 //! Guests that take all they can get: what they are given is bounded, they are told what they did, and the campaign goes on.
 
-use fuzzbox::sandbox::{Executor, Outcome, Settings, Stub, Target, Unsuited, Variant, Watchdog};
+use fuzzbox::outcome::Outcome;
+use fuzzbox::sandbox::{Executor, Target, Unsuited, Variant, Watchdog};
+use fuzzbox::settings::{Settings, Stub};
 use fuzzbox_tests::command::Fuzzbox;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Stdio};

@@ -1,7 +1,9 @@
 //! What hangs, fails always or takes long does not keep a campaign from finding the rest.
 
 use fuzzbox::engine::{Campaign, Dictionary, Mutator, Workers};
-use fuzzbox::sandbox::{Outcome, Settings, Target};
+use fuzzbox::outcome::Outcome;
+use fuzzbox::sandbox::Target;
+use fuzzbox::settings::Settings;
 use fuzzbox_tests::command::{Fuzzbox, Ran};
 use fuzzbox_tests::search::{Found, if_begins_with};
 use std::fmt::Write as _;

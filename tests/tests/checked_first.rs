@@ -1,6 +1,8 @@
 //! What can be refused is refused before anything is compiled, and nothing needs to be compiled to be looked at.
 
-use fuzzbox::sandbox::{Candidate, Code, CodeCache, Executor, Outcome, Settings, Target};
+use fuzzbox::outcome::Outcome;
+use fuzzbox::sandbox::{Candidate, Code, CodeCache, Executor, Target};
+use fuzzbox::settings::Settings;
 use fuzzbox_tests::command::{Fuzzbox, Ran};
 use std::sync::Arc;
 

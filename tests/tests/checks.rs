@@ -1,6 +1,8 @@
 //! What `Metered` finds by checks of the rewriter: calls that go too deep, and writes through null pointers.
 
-use fuzzbox::sandbox::{Executor, Frame, Outcome, Settings, Target, TrapKind, Variant};
+use fuzzbox::outcome::{Frame, Outcome, TrapKind};
+use fuzzbox::sandbox::{Executor, Target, Variant};
+use fuzzbox::settings::Settings;
 use fuzzbox_tests::show;
 use std::sync::Arc;
 
@@ -40,7 +42,7 @@ fn exactly_so_many_calls_may_be_live() {
         let fresh = show(&mut executor(RECURSION, Variant::Metered), &calls.to_le_bytes());
         assert_eq!(shown, fresh, "{calls}");
         if let Some(trap) = shown.outcome.trap() {
-            assert_eq!(trap.frames.len(), fuzzbox::sandbox::Trap::FRAMES_MAX);
+            assert_eq!(trap.frames.len(), fuzzbox::outcome::Trap::FRAMES_MAX);
             assert!(trap.frames.iter().all(|frame| frame.function == 0));
         }
     }

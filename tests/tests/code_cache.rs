@@ -1,7 +1,8 @@
 //! Compiled code is kept in the user's cache: it is found again, it is right or not there, and it comes from nowhere else.
 
 use fuzzbox::cache::Cache;
-use fuzzbox::sandbox::{CodeCache, Executor, Past, Settings, Target, Variant};
+use fuzzbox::sandbox::{CodeCache, Executor, Past, Target, Variant};
+use fuzzbox::settings::Settings;
 use fuzzbox_instrument::EdgeSet;
 use fuzzbox_tests::command::Fuzzbox;
 use fuzzbox_tests::{Shown, show};

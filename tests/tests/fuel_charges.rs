@@ -1,6 +1,8 @@
 //! Fuel charges what is executed: everything at least once, and little of what is not.
 
-use fuzzbox::sandbox::{Executor, Outcome, Settings, Target};
+use fuzzbox::outcome::Outcome;
+use fuzzbox::sandbox::{Executor, Target};
+use fuzzbox::settings::Settings;
 use fuzzbox_tests::random::Random;
 use std::fmt::Write as _;
 use std::sync::Arc;

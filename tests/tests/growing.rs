@@ -3,7 +3,9 @@
 
 mod rewriter;
 
-use fuzzbox::sandbox::{Executor, Outcome, Past, Settings, Target, TrapKind, Variant};
+use fuzzbox::outcome::{Outcome, TrapKind};
+use fuzzbox::sandbox::{Executor, Past, Target, Variant};
+use fuzzbox::settings::Settings;
 use fuzzbox_instrument::EdgeSet;
 use fuzzbox_tests::show;
 use rewriter::Random;

@@ -1,6 +1,8 @@
 //! Whatever the guest does, somebody can end it: also in the variants that have no fuel.
 
-use fuzzbox::sandbox::{Executor, Interrupter, Outcome, Settings, THREAD_STACK_BYTES, Target, Variant};
+use fuzzbox::outcome::Outcome;
+use fuzzbox::sandbox::{Executor, Interrupter, THREAD_STACK_BYTES, Target, Variant};
+use fuzzbox::settings::Settings;
 use fuzzbox_instrument::EdgeSet;
 use fuzzbox_tests::random::Random;
 use fuzzbox_tests::{Shown, interrupt_until_over, show};

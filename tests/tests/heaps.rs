@@ -5,7 +5,9 @@
 
 mod rewriter;
 
-use fuzzbox::sandbox::{Executor, Outcome, Past, Settings, Target, TrapKind, Variant};
+use fuzzbox::outcome::{Outcome, TrapKind};
+use fuzzbox::sandbox::{Executor, Past, Target, Variant};
+use fuzzbox::settings::Settings;
 use fuzzbox_tests::guests::{clang, toolchain};
 use rewriter::Random;
 use std::path::Path;

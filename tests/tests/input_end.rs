@@ -1,6 +1,8 @@
 //! Whoever goes past the end of the input is found, by one byte too, whatever the guest does it with.
 
-use fuzzbox::sandbox::{Executor, Outcome, Settings, Target, TrapKind, Variant};
+use fuzzbox::outcome::{Outcome, TrapKind};
+use fuzzbox::sandbox::{Executor, Target, Variant};
+use fuzzbox::settings::Settings;
 use std::sync::Arc;
 
 /// What a guest that does this with the end of its input, local 2, ends with, in all variants.

@@ -1,6 +1,8 @@
 //! A guest can't make the host work without end: every limit ends an execution as an outcome.
 
-use fuzzbox::sandbox::{Executor, Outcome, Settings, Target, TrapKind, Unsuited, Variant};
+use fuzzbox::outcome::{Outcome, TrapKind};
+use fuzzbox::sandbox::{Executor, Target, Unsuited, Variant};
+use fuzzbox::settings::Settings;
 use fuzzbox_tests::command::Fuzzbox;
 use std::sync::Arc;
 

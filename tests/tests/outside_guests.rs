@@ -3,7 +3,8 @@
 //! Each is fuzzed from an empty corpus, without a host error, and far enough to show that the search is sound.
 
 use fuzzbox::engine::{Campaign, Dictionary, Mutator, Workers};
-use fuzzbox::sandbox::{Executor, Settings, Target};
+use fuzzbox::sandbox::{Executor, Target};
+use fuzzbox::settings::Settings;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -35,7 +36,7 @@ fn search(target: &Arc<Target>) -> usize {
     let workers = Workers::new(2, Arc::default()).unwrap();
     let mutator = Mutator::new(Dictionary::default().with_constants_of(&target.bytes));
     let mut campaign = Campaign::new(target.clone(), 1, mutator);
-    let signature = |outcome: &fuzzbox::sandbox::Outcome| format!("{outcome:?}");
+    let signature = |outcome: &fuzzbox::outcome::Outcome| format!("{outcome:?}");
     campaign.start(&workers, &[], EXECS, &signature).expect("the host doesn't fail");
     while campaign.totals().execs < EXECS {
         let left = EXECS - campaign.totals().execs;

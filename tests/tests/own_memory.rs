@@ -3,7 +3,9 @@
 
 mod rewriter;
 
-use fuzzbox::sandbox::{Executor, Outcome, Past, Settings, Stub, Target, TrapKind, Variant};
+use fuzzbox::outcome::{Outcome, TrapKind};
+use fuzzbox::sandbox::{Executor, Past, Target, Variant};
+use fuzzbox::settings::{Settings, Stub};
 use fuzzbox_tests::show;
 use std::fmt::Write as _;
 use std::sync::Arc;

@@ -1,6 +1,8 @@
 //! What fails in quick code: decided by excerpts in optimised code, and said as optimised code says it.
 
-use fuzzbox::sandbox::{Candidate, Code, CodeCache, Executor, Outcome, Settings, Target};
+use fuzzbox::outcome::Outcome;
+use fuzzbox::sandbox::{Candidate, Code, CodeCache, Executor, Target};
+use fuzzbox::settings::Settings;
 use std::sync::Arc;
 
 /// Ways to fail, each in a function of its own.

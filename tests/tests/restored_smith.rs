@@ -6,10 +6,9 @@
 
 mod rewriter;
 
-use fuzzbox::sandbox::{
-    Candidate, Code, CodeCache, EntryArgs, Executor, Outcome, Past, Settings, Stub, THREAD_STACK_BYTES, Target,
-    TrapKind, Variant,
-};
+use fuzzbox::outcome::{Outcome, TrapKind};
+use fuzzbox::sandbox::{Candidate, Code, CodeCache, Executor, Past, THREAD_STACK_BYTES, Target, Variant};
+use fuzzbox::settings::{EntryArgs, Settings, Stub};
 use fuzzbox_instrument::EdgeSet;
 use fuzzbox_instrument::trace::Trace;
 use fuzzbox_tests::{Shown, show};

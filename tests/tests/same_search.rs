@@ -2,7 +2,9 @@
 //! are new to the quick variants.
 
 use fuzzbox::engine::{Campaign, Dictionary, Mutator, Workers};
-use fuzzbox::sandbox::{Candidate, Code, CodeCache, Outcome, Settings, Target, Watchdog};
+use fuzzbox::outcome::Outcome;
+use fuzzbox::sandbox::{Candidate, Code, CodeCache, Target, Watchdog};
+use fuzzbox::settings::Settings;
 use fuzzbox_tests::search::{Found, if_begins_with};
 use std::sync::Arc;
 

@@ -1,7 +1,9 @@
 //! Guests that do their worst: each ends as the outcome that it should be, in every variant and in campaigns; the host is
 //! unharmed, executes what is harmless as ever, and has its memory back.
 
-use fuzzbox::sandbox::{Executor, Outcome, Settings, THREAD_STACK_BYTES, Target, TrapKind, Variant, Watchdog};
+use fuzzbox::outcome::{Outcome, TrapKind};
+use fuzzbox::sandbox::{Executor, THREAD_STACK_BYTES, Target, Variant, Watchdog};
+use fuzzbox::settings::Settings;
 use fuzzbox_instrument::EdgeSet;
 use fuzzbox_tests::command::Fuzzbox;
 use fuzzbox_tests::show;

@@ -1,7 +1,9 @@
 //! All variants of a module do the same with the same input, and count the same.
 
 use fuzzbox::engine::{Corpus, Dictionary, Mutator, Rng};
-use fuzzbox::sandbox::{Executor, Outcome, Past, Settings, Target, Trap, TrapKind, Variant};
+use fuzzbox::outcome::{Outcome, Trap, TrapKind};
+use fuzzbox::sandbox::{Executor, Past, Target, Variant};
+use fuzzbox::settings::Settings;
 use fuzzbox_instrument::EdgeSet;
 use fuzzbox_tests::{Shown, show};
 use std::collections::BTreeMap;

@@ -1,7 +1,8 @@
 //! What targets draw and say: for people, and for the store.
 
+use crate::outcome::Outcome;
 use crate::report::{Decoded, Said, Symbols};
-use crate::sandbox::{Executor, Outcome, Target};
+use crate::sandbox::{Executor, Target};
 use crate::store::{Drawn, Store, StoredValue};
 use crate::stream::{Told, Trace, decode};
 use anyhow::{Context, Result};

@@ -5,8 +5,10 @@ use super::drawn::Execution;
 use super::exit::{Fault, UserError};
 use super::input::one_match;
 use super::shrinking::signature_of;
+use crate::outcome::{Trap, TrapKind};
 use crate::report::{self, Signature, Symbols};
-use crate::sandbox::{Candidate, Code, CodeCache, Settings, Target, Trap, TrapKind};
+use crate::sandbox::{Candidate, Code, CodeCache, Target};
+use crate::settings::Settings;
 use crate::store::{FindingRecord, InputId, Match, Store};
 use anyhow::{Context, Result, anyhow};
 

@@ -3,7 +3,7 @@
 use super::exit::{Fault, UserError};
 use super::write::{shown, warning};
 use crate::report::text::{printable, size};
-use crate::sandbox::Settings;
+use crate::settings::Settings;
 use crate::store::{Imported, Match, Store, StoreError, import_dir, import_found_dir};
 use anyhow::{Context, Result, anyhow, ensure};
 use std::io::Read;

@@ -10,7 +10,8 @@ use super::drawn::Execution;
 use super::findings;
 use super::write::warning;
 use crate::report::{self, Signature, Symbols};
-use crate::sandbox::{CodeCache, Executor, Settings, Target};
+use crate::sandbox::{CodeCache, Executor, Target};
+use crate::settings::Settings;
 use crate::store::{FindingRecord, Store};
 use crate::stream::{Span, encode, resync};
 use anyhow::{Context, Result};
@@ -157,7 +158,7 @@ fn named_by(functions: &BTreeMap<u32, u32>) -> impl Fn(&Span) -> Option<u64> {
 /// guest itself calls a failure is the same, but the calls around it are others.
 fn is_same_kind(a: &str, b: &str) -> bool {
     let kind = |signature: &str| signature.split(':').next().unwrap_or_default().to_owned();
-    a == b || kind(a) == kind(b) && kind(a) != crate::sandbox::TrapKind::Failed.name()
+    a == b || kind(a) == kind(b) && kind(a) != crate::outcome::TrapKind::Failed.name()
 }
 
 #[cfg(test)]

@@ -3,8 +3,9 @@
 use super::drawn::Execution;
 use crate::engine::Workers;
 use crate::engine::shrink::{Failing, Limits, ShrunkInput};
+use crate::outcome::Outcome;
 use crate::report::{self, ResolvedFrame, Signature, Symbols};
-use crate::sandbox::{Outcome, Target};
+use crate::sandbox::Target;
 use crate::store::{Drawn, FindingId, FindingRecord, Former, InputId, Store};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;

@@ -80,7 +80,8 @@ mod tests {
     use super::*;
     use crate::engine::{Dictionary, Workers};
     use crate::report::Given;
-    use crate::sandbox::{Settings, Target};
+    use crate::sandbox::Target;
+    use crate::settings::Settings;
     use crate::store::Store;
     use std::sync::Arc;
 

@@ -129,7 +129,8 @@ impl std::error::Error for Overlong {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::{Outcome, Settings};
+    use crate::outcome::Outcome;
+    use crate::settings::Settings;
 
     #[test]
     fn what_goes_on_although_it_has_fuel_is_ended_and_named() {

@@ -1,6 +1,6 @@
 //! What a round brought, and all rounds together.
 
-use crate::sandbox::Outcome;
+use crate::outcome::Outcome;
 use std::sync::Arc;
 
 /// Sums over all executions of a campaign.

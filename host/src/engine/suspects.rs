@@ -9,7 +9,7 @@
 //! only by confirmed ones, suspects are confirmed in order until one of them hangs, and what all of that may cost is counted in confirmed hangs.
 
 use super::rng::Rng;
-use crate::sandbox::Outcome;
+use crate::outcome::Outcome;
 use std::collections::BTreeSet;
 
 /// How many times as much as the slowest testcase an execution may take.

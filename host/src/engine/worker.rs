@@ -13,7 +13,8 @@ use super::report::{Hung, Known, NewTestcase, Report, new_edges};
 use super::rng::Rng;
 use super::targets::{Climb, Scores};
 use crate::coverage::{Judge, Profile};
-use crate::sandbox::{Executor, Outcome, Target, Variant, Watchdog};
+use crate::outcome::Outcome;
+use crate::sandbox::{Executor, Target, Variant, Watchdog};
 use crate::stream::{Choice, Node, Rule, Tail, encode};
 use anyhow::{Result, ensure};
 use fuzzbox_instrument::CountsBuffer;
@@ -386,7 +387,7 @@ fn deciding<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::Settings;
+    use crate::settings::Settings;
     use std::thread::current;
 
     const GUEST: &str = r#"(module

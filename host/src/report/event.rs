@@ -2,7 +2,7 @@
 
 use super::text::{counted, grouped};
 use super::{Decoded, Headline, Said, simplify};
-use crate::sandbox::Frame;
+use crate::outcome::Frame;
 use crate::store::{FindingId, InputId, ModuleId};
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -10,7 +10,7 @@
 
 use super::Decoded;
 use super::text::printable;
-use crate::sandbox::{self, Written};
+use crate::said::{self, Written};
 use serde::{Deserialize, Serialize};
 
 /// Lines of it that are shown with a finding of a campaign.
@@ -56,8 +56,8 @@ fn is_false(flag: &bool) -> bool {
 
 impl Said {
     /// `None` if it said nothing.
-    pub fn new(said: &sandbox::Said) -> Option<Self> {
-        let sandbox::Said { message, stdout, stderr } = said;
+    pub fn new(said: &said::Said) -> Option<Self> {
+        let said::Said { message, stdout, stderr } = said;
         let message = message.clone().unwrap_or_default();
         let said = Self {
             message: Some(message.text).filter(|text| !text.is_empty()),
@@ -166,11 +166,11 @@ fn ending(text: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::Message;
+    use crate::said::Message;
 
     fn said(message: Option<Message>, stderr: &[u8], stdout: &[u8], cut: bool) -> Said {
         let written = |bytes: &[u8]| Written { bytes: bytes.to_vec(), cut };
-        Said::new(&sandbox::Said { message, stdout: written(stdout), stderr: written(stderr) }).unwrap()
+        Said::new(&said::Said { message, stdout: written(stdout), stderr: written(stderr) }).unwrap()
     }
 
     #[test]
@@ -208,6 +208,6 @@ mod tests {
 
     #[test]
     fn who_says_nothing_leaves_nothing() {
-        assert_eq!(Said::new(&sandbox::Said::default()), None);
+        assert_eq!(Said::new(&said::Said::default()), None);
     }
 }

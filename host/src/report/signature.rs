@@ -1,7 +1,7 @@
 //! What makes two failures the same one: the kind of trap and the calls around it.
 
 use super::symbols::{StableCall, Symbols};
-use crate::sandbox::{Frame, Trap, TrapKind};
+use crate::outcome::{Frame, Trap, TrapKind};
 use std::collections::BTreeMap;
 
 /// Frames that a signature names.
@@ -63,7 +63,7 @@ impl Signature {
 /// outermost 3 frames, without the runtime's startup code. A hang in the fourth frame or deeper can share its name with
 /// another one; that is the lesser evil than a new finding for each point at which the fuel can end.
 ///
-/// `outcome_name` is [`Outcome::name`](crate::sandbox::Outcome::name).
+/// `outcome_name` is [`Outcome::name`](crate::outcome::Outcome::name).
 pub fn signature(outcome_name: &str, trap: &Trap, symbols: &Symbols) -> Signature {
     let plain = describe(outcome_name, trap, symbols, false);
     let name = describe(outcome_name, trap, symbols, true);

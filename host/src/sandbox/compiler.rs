@@ -7,7 +7,7 @@
 //! | inlining | for `fast`, of up to 1 MiB of code | 7 %: md4c 27, expat 12, the others 0; it takes time that the first execution must not wait for, and memory |
 //! | optimising for size as well, no address map, no backtraces, no frame pointers | default | no difference that can be told from noise |
 
-use super::settings::Settings;
+use crate::settings::Settings;
 use rayon::ThreadPoolBuilder;
 use std::thread::available_parallelism;
 use wasmtime::{Config, OptLevel, RegallocAlgorithm};

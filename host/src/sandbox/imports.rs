@@ -2,10 +2,10 @@
 
 use super::host::Host;
 use super::interface::{Import, Interface, Shortened};
-use super::settings::Stub;
 use super::trap;
 use super::wasi;
 use super::words::{self, Given};
+use crate::settings::Stub;
 use anyhow::{Context, Result, anyhow, bail};
 use fuzzbox_instrument::{ComponentImport, protocol};
 use std::collections::BTreeSet;

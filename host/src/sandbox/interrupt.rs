@@ -24,7 +24,7 @@
 //! - The handler does something only if it finds `taken` and the guest's code, else nothing. So a signal that comes too late,
 //!   or too early, is harmless; and whoever wants an execution to end repeats it until there is another one, as a
 //!   watchdog does anyway.
-//! - What was taken is over: the execution is [interrupted](super::Outcome::Interrupted) even if the guest returned in the
+//! - What was taken is over: the execution is [interrupted](crate::outcome::Outcome::Interrupted) even if the guest returned in the
 //!   same moment. So each success of [`Interrupter::interrupt`] is one such outcome.
 //! - The page is closed and opened while a lock is held. An executor that finds itself taken waits for it, so
 //!   that nothing is closed after it was opened.
@@ -134,7 +134,7 @@ impl Interrupter {
     }
 
     /// Interrupts the execution that is under way. Returns whether there was one that nobody had interrupted before; if so,
-    /// its outcome will be [`Outcome::Interrupted`](super::Outcome::Interrupted).
+    /// its outcome will be [`Outcome::Interrupted`](crate::outcome::Outcome::Interrupted).
     ///
     /// If the guest's code runs at this moment, it stops at once; otherwise where it goes on after one bulk operator or host function, or
     /// when this is called again, which returns `false` as there is no other execution.

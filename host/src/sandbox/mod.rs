@@ -1,7 +1,7 @@
 //! All that touches wasmtime, and the only place with `unsafe`.
 //!
 //! A [`Target`] is a module made ready once: rewritten, compiled, its entry chosen. An [`Executor`] is one instance of it,
-//! kept by one worker: [`Executor::run`] gives an [`Outcome`], and an [`Observation`] until the next run. Every run starts from the same state,
+//! kept by one worker: [`Executor::run`] gives an [`Outcome`](crate::outcome::Outcome), and an [`Observation`] until the next run. Every run starts from the same state,
 //! whatever ran before: see [`Executor`].
 //!
 //! | file | holds |
@@ -23,8 +23,8 @@
 //! | `stack` | room on the native stack |
 //! | `memory`, `signals`, `fault` | linear memories that know which pages were written; where the guest trapped |
 //! | `summary` | what `inspect` shows |
-//! | `outcome`, `trap` | how an execution ended |
-//! | `said`, `words` | what the guest said meanwhile, for people |
+//! | `trap` | how an execution ended |
+//! | `words` | what the guest said meanwhile, for people |
 
 #![allow(unsafe_code, reason = "linear memories and the fault handler are made here, and nowhere else")]
 
@@ -49,15 +49,12 @@ mod interrupt;
 mod lifted;
 mod memory;
 mod observation;
-mod outcome;
 mod parameter;
 mod past;
 mod plain;
 mod prepare;
 mod quick;
 mod reference;
-mod said;
-mod settings;
 mod signals;
 mod snapshot;
 mod stack;
@@ -80,13 +77,10 @@ pub use executor::Executor;
 pub use injected::ExecutedGroup;
 pub use interrupt::{Execution, Interrupter};
 pub use observation::{Executed, Group, Observation};
-pub use outcome::{Frame, Outcome, Trap, TrapKind};
 pub use parameter::{Number, Parameter};
 pub use past::{Growths, Past};
 pub use plain::Plain;
 pub use reference::link_reference;
-pub use said::{Message, Said, Written};
-pub use settings::{EntryArgs, Settings, Stub};
 pub(crate) use stack::{compiling, received};
 pub use summary::Summary;
 pub use target::{THREAD_STACK_BYTES, Target, Unsuited, assemble};

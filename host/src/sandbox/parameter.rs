@@ -1,6 +1,6 @@
 //! Parameters of an entry, and how an input becomes their values.
 
-use super::settings::EntryArgs;
+use crate::settings::EntryArgs;
 use anyhow::{Context, Result, ensure};
 use wasmparser::{FuncType, ValType};
 use wasmtime::ValRaw;

@@ -109,7 +109,7 @@ fn libfuzzer_initialize(store: &mut Store<Host>, instance: &Instance) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::Settings;
+    use crate::settings::Settings;
 
     #[test]
     fn legacy_exceptions_are_translated() {

@@ -8,10 +8,10 @@
 use super::compiler::Code;
 use super::executor::{Executor, Kept, Way};
 use super::interrupt::Unprepared;
-use super::outcome::Outcome;
 use super::past::Past;
 use super::stack::{compiling, received, with_room};
 use super::target::Target;
+use crate::outcome::Outcome;
 use crate::stream::Rule;
 use anyhow::Result;
 use std::collections::BTreeSet;

@@ -1,9 +1,9 @@
 //! The variants of a target: the same behaviour, with other things put into its code.
 
-use super::outcome::Trap;
 use super::past::Past;
 use super::target::INIT_FUEL_MAX;
 use super::words;
+use crate::outcome::Trap;
 use fuzzbox_instrument::{EdgeSet, Options};
 use std::num::NonZeroUsize;
 

@@ -149,7 +149,7 @@ fn fuel_time(units: u64) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::Settings;
+    use crate::settings::Settings;
 
     #[test]
     fn the_watchdog_looks_more_often_the_more_hangs() {

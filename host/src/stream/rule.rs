@@ -29,7 +29,7 @@ pub enum Tail {
         /// A number of choices, those of the stream included.
         choices: u32,
     },
-    /// The execution stops, with [`Outcome::Overrun`](crate::sandbox::Outcome::Overrun).
+    /// The execution stops, with [`Outcome::Overrun`](crate::outcome::Outcome::Overrun).
     Stop,
 }
 

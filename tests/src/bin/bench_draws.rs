@@ -6,7 +6,8 @@
 //! copied for each execution by the same code, it reads an index from it, checks its bounds, and appends a record of the same size.
 
 use cpu_time::ThreadTime;
-use fuzzbox::sandbox::{Executor, Settings, THREAD_STACK_BYTES, Target, Variant, compiler_settings};
+use fuzzbox::sandbox::{Executor, THREAD_STACK_BYTES, Target, Variant, compiler_settings};
+use fuzzbox::settings::Settings;
 use fuzzbox::stream::float::zigzag;
 use fuzzbox::stream::given::Given;
 use fuzzbox::stream::{Choice, Rule, Tail, encode};

@@ -4,7 +4,8 @@
 //! meets all of them. Arguments pick the guests whose names contain one of them.
 
 use cpu_time::ThreadTime;
-use fuzzbox::sandbox::{Executor, Settings, Target, Variant};
+use fuzzbox::sandbox::{Executor, Target, Variant};
+use fuzzbox::settings::Settings;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -5,7 +5,9 @@
 mod problems;
 
 use fuzzbox::engine::{Campaign, Dictionary, Mutator, Totals, Workers};
-use fuzzbox::sandbox::{Outcome, Settings, Target};
+use fuzzbox::outcome::Outcome;
+use fuzzbox::sandbox::Target;
+use fuzzbox::settings::Settings;
 use fuzzbox_tests::search::Found;
 use std::path::Path;
 use std::sync::Arc;

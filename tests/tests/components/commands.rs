@@ -1,7 +1,9 @@
 //! Commands as components: the programs of preview 1 behind the adapter that makes components of them.
 
 use super::{load, settings};
-use fuzzbox::sandbox::{Executor, Outcome, Settings, Target};
+use fuzzbox::outcome::Outcome;
+use fuzzbox::sandbox::{Executor, Target};
+use fuzzbox::settings::Settings;
 use fuzzbox_tests::command::example;
 use std::sync::Arc;
 use wit_component::ComponentEncoder;

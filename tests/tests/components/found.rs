@@ -1,7 +1,7 @@
 //! Functions of components are called with inputs, and what fails is named.
 
 use super::{BUG, OPTIONS, core, executor, load, named, parser, settings};
-use fuzzbox::sandbox::{Outcome, TrapKind};
+use fuzzbox::outcome::{Outcome, TrapKind};
 use fuzzbox_tests::command::Fuzzbox;
 
 #[test]

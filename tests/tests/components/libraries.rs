@@ -1,7 +1,8 @@
 //! Libraries as components, as the tools of component authors make them.
 
 use super::{executor, load, named, settings};
-use fuzzbox::sandbox::{Executor, Outcome};
+use fuzzbox::outcome::Outcome;
+use fuzzbox::sandbox::Executor;
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 

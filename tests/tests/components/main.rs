@@ -15,7 +15,8 @@ mod results;
 #[path = "../rewriter/mod.rs"]
 mod rewriter;
 
-use fuzzbox::sandbox::{Executor, Settings, Target};
+use fuzzbox::sandbox::{Executor, Target};
+use fuzzbox::settings::Settings;
 use std::sync::Arc;
 
 /// Settings for small guests.

@@ -3,7 +3,8 @@
 use super::commands::command;
 use super::libraries::{MODULE, WIT, library};
 use super::{BUG, core, load, named, parser, settings};
-use fuzzbox::sandbox::{Executor, Outcome};
+use fuzzbox::outcome::Outcome;
+use fuzzbox::sandbox::Executor;
 use fuzzbox_tests::command::example;
 use wasmtime::component::{Component, Linker, ResourceTable, Val};
 use wasmtime::{Config, Engine, Store};

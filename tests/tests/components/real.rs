@@ -1,7 +1,8 @@
 //! A component that nobody here compiled.
 
 use super::{named, refusal, settings};
-use fuzzbox::sandbox::{Executor, Settings, Stub, Target};
+use fuzzbox::sandbox::{Executor, Target};
+use fuzzbox::settings::{Settings, Stub};
 use fuzzbox_tests::modules;
 use std::sync::Arc;
 

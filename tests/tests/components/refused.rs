@@ -1,7 +1,8 @@
 //! What can't be fuzzed is refused by name.
 
 use super::{BUG, OPTIONS, core, executor, named, parser, refusal, settings};
-use fuzzbox::sandbox::{Outcome, Settings, Stub, TrapKind};
+use fuzzbox::outcome::{Outcome, TrapKind};
+use fuzzbox::settings::{Settings, Stub};
 
 #[track_caller]
 fn refused(component: impl AsRef<[u8]>, settings: Settings, words: &[&str]) {

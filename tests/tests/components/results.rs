@@ -1,7 +1,9 @@
 //! What functions of components give is lifted: what is no value of its type is the component's failure.
 
 use super::{OPTIONS, core, executor, load, settings};
-use fuzzbox::sandbox::{Executor, Outcome, Settings, TrapKind, Variant};
+use fuzzbox::outcome::{Outcome, TrapKind};
+use fuzzbox::sandbox::{Executor, Variant};
+use fuzzbox::settings::Settings;
 use fuzzbox_tests::command::Fuzzbox;
 use std::fmt::Write as _;
 use std::sync::Arc;

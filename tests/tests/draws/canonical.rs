@@ -1,7 +1,8 @@
 //! Any bytes are a stream, and what an execution drew is the stream that does the same.
 
 use super::{executor, generate, kind, run, tree};
-use fuzzbox::sandbox::{Executor, Outcome};
+use fuzzbox::outcome::Outcome;
+use fuzzbox::sandbox::Executor;
 use fuzzbox::stream::{Rule, Tail, encode};
 use rand_core::Rng as _;
 use std::sync::Arc;

@@ -2,7 +2,8 @@
 
 use super::{executor, executors, module, run, settings};
 use fuzzbox::engine::{Campaign, Dictionary, Mutator, Totals, Workers};
-use fuzzbox::sandbox::{Outcome, Target};
+use fuzzbox::outcome::Outcome;
+use fuzzbox::sandbox::Target;
 use fuzzbox::stream::{Closing, Rule, Tail};
 use std::sync::Arc;
 

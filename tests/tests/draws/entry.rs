@@ -1,7 +1,9 @@
 //! Properties as entries, and what becomes of them on the command line.
 
 use super::{IMPORTS, executors, indices, kind, module, run, settings};
-use fuzzbox::sandbox::{Executor, Outcome, Settings, Target};
+use fuzzbox::outcome::Outcome;
+use fuzzbox::sandbox::{Executor, Target};
+use fuzzbox::settings::Settings;
 use fuzzbox::stream::{Rule, decode};
 use fuzzbox_tests::command::Fuzzbox;
 use std::sync::Arc;

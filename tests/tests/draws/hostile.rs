@@ -1,7 +1,7 @@
 //! Guests that misuse the protocol end themselves, and nothing else.
 
 use super::{executors, kind, module, run};
-use fuzzbox::sandbox::Outcome;
+use fuzzbox::outcome::Outcome;
 use fuzzbox::stream::{Choice, Rule, Tail, encode};
 use fuzzbox_tests::interrupt_until_over;
 

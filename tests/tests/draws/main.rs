@@ -10,7 +10,9 @@ mod signals;
 mod spans;
 mod tree;
 
-use fuzzbox::sandbox::{Executor, Outcome, Settings, Target, Variant};
+use fuzzbox::outcome::Outcome;
+use fuzzbox::sandbox::{Executor, Target, Variant};
+use fuzzbox::settings::Settings;
 use fuzzbox::stream::{Choice, Rule, Told, Trace};
 use std::sync::Arc;
 

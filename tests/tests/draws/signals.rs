@@ -2,7 +2,8 @@
 
 use super::{executors, indices, module, run, settings};
 use fuzzbox::engine::{Campaign, Dictionary, Mutator, Workers};
-use fuzzbox::sandbox::{Executor, Outcome, Target};
+use fuzzbox::outcome::Outcome;
+use fuzzbox::sandbox::{Executor, Target};
 use fuzzbox::stream::{Rule, Tail};
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! A generator of trees that does not end by itself: a leaf in a third of the cases, two branches in the others.
 
 use super::{executor, executors, indices, module, run};
-use fuzzbox::sandbox::Outcome;
+use fuzzbox::outcome::Outcome;
 use fuzzbox::stream::{Rule, Tail};
 
 /// Draws a tree, and tells how many nodes it has. The branch is the first that its author thought of, and the leaf the simplest.

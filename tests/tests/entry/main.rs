@@ -5,7 +5,8 @@ mod prepared;
 mod refused;
 mod values;
 
-use fuzzbox::sandbox::{Executor, Settings, Target};
+use fuzzbox::sandbox::{Executor, Target};
+use fuzzbox::settings::Settings;
 use std::sync::Arc;
 
 /// Settings for small guests.

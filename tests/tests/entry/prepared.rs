@@ -1,7 +1,9 @@
 //! What is done before the first input: growth of the heap, snapshots that guests ask for, and the warm-up run.
 
 use crate::{executor, load, settings};
-use fuzzbox::sandbox::{Executor, Outcome, Settings, Target, Variant};
+use fuzzbox::outcome::Outcome;
+use fuzzbox::sandbox::{Executor, Target, Variant};
+use fuzzbox::settings::Settings;
 use fuzzbox_tests::show;
 use std::sync::Arc;
 

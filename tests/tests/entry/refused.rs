@@ -1,7 +1,8 @@
 //! What can't be an entry is said in one error that names it, and nothing panics on the way.
 
 use crate::{load, named, settings};
-use fuzzbox::sandbox::{EntryArgs, Executor, Settings, Stub, Target};
+use fuzzbox::sandbox::{Executor, Target};
+use fuzzbox::settings::{EntryArgs, Settings, Stub};
 use fuzzbox_tests::command::{Fuzzbox, Ran};
 
 /// The error for `(module ...)` with this body.

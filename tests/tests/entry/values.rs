@@ -1,7 +1,9 @@
 //! The values that parameters get: every byte of the input is where it belongs, whatever the input's length.
 
 use crate::{executor, named};
-use fuzzbox::sandbox::{EntryArgs, Executor, Outcome, Settings};
+use fuzzbox::outcome::Outcome;
+use fuzzbox::sandbox::Executor;
+use fuzzbox::settings::{EntryArgs, Settings};
 use fuzzbox_tests::show;
 
 /// Writes bytes 0 to 64 of memory to standard output.

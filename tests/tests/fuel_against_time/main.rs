@@ -3,7 +3,9 @@
 mod wasi;
 
 use cpu_time::ThreadTime;
-use fuzzbox::sandbox::{Executor, Outcome, Settings, THREAD_STACK_BYTES, Target};
+use fuzzbox::outcome::Outcome;
+use fuzzbox::sandbox::{Executor, THREAD_STACK_BYTES, Target};
+use fuzzbox::settings::Settings;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -197,7 +199,7 @@ fn guest((_, items, first, again): (&str, &str, &str, &str)) -> String {
 
 /// CPU time of an execution that burns all of its fuel.
 fn time(text: &str) -> Duration {
-    let stub_imports = Some(fuzzbox::sandbox::Stub::Zero);
+    let stub_imports = Some(fuzzbox::settings::Stub::Zero);
     let settings = Settings { fuel_max: FUEL, memory_bytes_max: 64 << 20, stub_imports, ..Settings::default() };
     let target = Arc::new(Target::load(text.as_bytes(), settings).unwrap_or_else(|error| panic!("{error:#}\n{text}")));
     let mut executor = Executor::new(&target).unwrap();

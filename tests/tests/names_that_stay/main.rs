@@ -8,7 +8,9 @@ mod plants;
 mod wat;
 
 use anyhow::Result;
-use fuzzbox::sandbox::{Executor, Outcome, Settings, Target, TrapKind};
+use fuzzbox::outcome::{Outcome, TrapKind};
+use fuzzbox::sandbox::{Executor, Target};
+use fuzzbox::settings::Settings;
 use fuzzbox_tests::command::Fuzzbox;
 use fuzzbox_tests::disk;
 use fuzzbox_tests::random::Random;

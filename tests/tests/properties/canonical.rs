@@ -2,7 +2,9 @@
 
 use super::Property;
 use anyhow::Result;
-use fuzzbox::sandbox::{Executor, Outcome, Settings, Target};
+use fuzzbox::outcome::Outcome;
+use fuzzbox::sandbox::{Executor, Target};
+use fuzzbox::settings::Settings;
 use fuzzbox::stream::{Rule, Tail, Trace, encode};
 use fuzzbox_guest::native;
 use fuzzbox_tests::guest;

@@ -1,7 +1,9 @@
 //! The check: the same inputs on one instance that is kept, and on instances of their own.
 
 use fuzzbox::engine::{Corpus, Dictionary, Mutator, Rng};
-use fuzzbox::sandbox::{Executor, Outcome, Past, Settings, THREAD_STACK_BYTES, Target, Variant};
+use fuzzbox::outcome::Outcome;
+use fuzzbox::sandbox::{Executor, Past, THREAD_STACK_BYTES, Target, Variant};
+use fuzzbox::settings::Settings;
 use fuzzbox_instrument::EdgeSet;
 use fuzzbox_instrument::trace::Trace;
 use fuzzbox_tests::{Shown, show};

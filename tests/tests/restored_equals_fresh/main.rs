@@ -7,7 +7,7 @@
 mod law;
 mod programs;
 
-use fuzzbox::sandbox::Stub;
+use fuzzbox::settings::Stub;
 use law::{Guest, Kinds};
 use std::path::{Path, PathBuf};
 

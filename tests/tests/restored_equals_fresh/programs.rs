@@ -1,7 +1,7 @@
 //! Real programs, as other people built them: their own inputs and mutants of these.
 
 use super::law::Guest;
-use fuzzbox::sandbox::{Settings, Stub};
+use fuzzbox::settings::{Settings, Stub};
 use fuzzbox_tests::modules;
 
 /// Name and arguments of each, a short input and a long one. Some take more than the limit on fuel for the long one, Python for any.

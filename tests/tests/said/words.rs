@@ -1,6 +1,9 @@
 //! What is kept of what guests say, whatever they say: as much as there may be, and the same on any instance.
 
-use fuzzbox::sandbox::{Executor, Message, Outcome, Said, Settings, Stub, Target, TrapKind};
+use fuzzbox::outcome::{Outcome, TrapKind};
+use fuzzbox::said::{Message, Said};
+use fuzzbox::sandbox::{Executor, Target};
+use fuzzbox::settings::{Settings, Stub};
 use fuzzbox_tests::show;
 use std::sync::Arc;
 

@@ -1,7 +1,8 @@
 //! Replays inputs and takes the time.
 
 use crate::coverage::{Added, Judge, Profile, Seen};
-use crate::sandbox::{Executor, Outcome, Plain, Target, Variant};
+use crate::outcome::Outcome;
+use crate::sandbox::{Executor, Plain, Target, Variant};
 use anyhow::Result;
 use cpu_time::ThreadTime;
 use fuzzbox_instrument::EdgeSet;

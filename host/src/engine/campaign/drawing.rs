@@ -7,7 +7,7 @@ use crate::engine::rng::Rng;
 use crate::engine::round::Round;
 use crate::engine::targets::Climb;
 use crate::engine::worker::Workers;
-use crate::sandbox::Outcome;
+use crate::outcome::Outcome;
 use crate::stream::Node;
 use anyhow::Result;
 

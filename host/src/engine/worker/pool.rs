@@ -2,7 +2,8 @@
 
 use super::{Life, Variants, Worker};
 use crate::engine::ender::Ender;
-use crate::sandbox::{Executor, Outcome, THREAD_STACK_BYTES, Target};
+use crate::outcome::Outcome;
+use crate::sandbox::{Executor, THREAD_STACK_BYTES, Target};
 use crate::stream::{Rule, Trace};
 use anyhow::{Context, Result};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -5,7 +5,8 @@ use crate::coverage::Profile;
 use crate::engine::report::{Known, NewTestcase, Report};
 use crate::engine::targets::Scores;
 use crate::engine::trim::{Trimmed, trim};
-use crate::sandbox::{Outcome, Variant};
+use crate::outcome::Outcome;
+use crate::sandbox::Variant;
 use crate::stream::Rule;
 use anyhow::Result;
 

@@ -28,8 +28,8 @@ pub use debug_info::{DebugInfo, Fit, Pointer, pointers};
 pub use names::{demangle, simplify};
 pub(super) use stable::StableCall;
 
+use crate::outcome::Frame;
 use crate::report::ResolvedFrame;
-use crate::sandbox::Frame;
 use debug_info::Lines;
 use dwarf::Dwarf;
 use fuzzbox_instrument::Addresses;

@@ -12,8 +12,8 @@
 //! first one, and not instructions, whatever the numbers in them take to be written.
 
 use super::{Place, Symbols, demangle, simplify};
+use crate::outcome::Frame;
 use crate::report::is_library;
-use crate::sandbox::Frame;
 use fuzzbox_instrument::identity::Identity;
 use wasmparser::{BinaryReader, FunctionBody};
 

@@ -8,11 +8,11 @@ use crate::sandbox::executor::Executor;
 use crate::sandbox::host::{Host, Limits};
 use crate::sandbox::injected::Injected;
 use crate::sandbox::past::Past;
-use crate::sandbox::settings::Settings;
 use crate::sandbox::snapshot::{Snapshot, region};
 use crate::sandbox::target::Target;
 use crate::sandbox::variant::Variant;
 use crate::sandbox::wasi::{Wasi, WasiConfig};
+use crate::settings::Settings;
 use wasmtime::{Instance, Trap, WasmParams, WasmResults};
 
 /// Where the forbidden page starts: at a page of whatever size a machine has.

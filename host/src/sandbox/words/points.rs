@@ -4,7 +4,7 @@
 
 use super::Given;
 use super::memory::Memory;
-use crate::sandbox::said::Message;
+use crate::said::Message;
 
 /// What the parameters of a function are that fails with a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

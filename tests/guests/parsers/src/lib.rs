@@ -20,8 +20,11 @@
 #[path = "../../../../host/src/engine/dictionary/mod.rs"]
 mod dictionary;
 mod modules;
+#[path = "../../../../host/src/outcome.rs"]
+mod outcome;
 mod report;
-mod sandbox;
+#[path = "../../../../host/src/said.rs"]
+mod said;
 mod store;
 #[path = "../../../../host/src/stream/mod.rs"]
 mod stream;

@@ -26,7 +26,7 @@ pub use signature::{Signature, is_failure_machinery, signature};
 pub use symbols::{DebugInfo, Fit, Pointer, Symbols, demangle, pointers, simplify};
 
 use crate::modules::{self, LINES};
-use crate::sandbox::{Frame, Outcome, Trap, TrapKind};
+use crate::outcome::{Frame, Outcome, Trap, TrapKind};
 use wasmparser::{Parser, Payload};
 
 /// Names of sections, by their number.

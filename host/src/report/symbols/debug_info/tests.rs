@@ -1,7 +1,7 @@
 use super::super::tests::{LINES, leb128};
 use super::super::{Source, Symbols};
 use super::*;
-use crate::sandbox::Frame;
+use crate::outcome::Frame;
 use wasmparser::{Parser, Payload};
 
 const TABLE: &[u8] = include_bytes!("../../../../tests/data/table.wasm");

@@ -9,7 +9,7 @@ use std::str::FromStr;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Export to call; chosen by [`super::Entry`]'s rules if none is named.
+    /// Export to call; chosen by [`crate::sandbox::Entry`]'s rules if none is named.
     pub entry: Option<String>,
     /// How the named export is given its input.
     #[serde(skip_serializing_if = "is_default")]

@@ -24,7 +24,7 @@ pub struct Message {
     pub column: Option<u32>,
 }
 
-/// The end of what was written to a stream: at most [`TAIL_BYTES`](super::wasi::TAIL_BYTES).
+/// The end of what was written to a stream: at most [`TAIL_BYTES`](crate::sandbox::wasi::TAIL_BYTES).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     /// Any bytes.
@@ -35,7 +35,7 @@ pub struct Written {
 
 impl Said {
     /// The ends of what was written, and whether there was more.
-    pub(super) fn written(stdout: (Vec<u8>, bool), stderr: (Vec<u8>, bool)) -> Self {
+    pub(crate) fn written(stdout: (Vec<u8>, bool), stderr: (Vec<u8>, bool)) -> Self {
         let written = |(bytes, cut)| Written { bytes, cut };
         Self { message: None, stdout: written(stdout), stderr: written(stderr) }
     }

@@ -20,8 +20,8 @@ pub enum Outcome {
     /// The guest drew more choices than a stream may have, or more than there were where nothing was to follow; it is not known how it would have ended.
     /// So for a recursion that draws and that no stream would end, whichever limit it meets first.
     Overrun,
-    /// Somebody [interrupted](super::Interrupter) it. Not a finding: whether it is a hang is for an execution of
-    /// [`Variant::Metered`](super::Variant::Metered) to say, which depends on no clock; and what an observation shows of it
+    /// Somebody [interrupted](crate::sandbox::Interrupter) it. Not a finding: whether it is a hang is for an execution of
+    /// [`Variant::Metered`](crate::sandbox::Variant::Metered) to say, which depends on no clock; and what an observation shows of it
     /// is what had happened by then.
     Interrupted,
 }
@@ -42,7 +42,7 @@ impl Trap {
     pub const FRAMES_MAX: usize = 64;
 
     /// What was noticed only when the execution had ended, so that nobody knows where it was.
-    pub(super) fn input_overrun() -> Self {
+    pub(crate) fn input_overrun() -> Self {
         Self { kind: TrapKind::InputOverrun, class: None, frames: Vec::new() }
     }
 }
