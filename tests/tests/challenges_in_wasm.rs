@@ -6,11 +6,12 @@
 use challenges::OPTIMA;
 use fuzzbox::engine::Workers;
 use fuzzbox::engine::shrink::{Failing, Limits, ShrunkInput};
+use fuzzbox::failure::signature;
 use fuzzbox::outcome::Outcome;
-use fuzzbox::report::{Symbols, signature};
 use fuzzbox::sandbox::{CodeCache, Executor, THREAD_STACK_BYTES, Target};
 use fuzzbox::settings::Settings;
 use fuzzbox::stream::{Choice, Rule, Tail, decode, encode};
+use fuzzbox::symbols::Symbols;
 use fuzzbox_tests::{guest, workspace};
 use rand_core::Rng as _;
 use std::fmt::Write as _;

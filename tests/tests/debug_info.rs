@@ -1,7 +1,7 @@
 //! Lines from files beside a module: the same as from the module itself, in every verb that shows them.
 
 use fuzzbox::outcome::Frame;
-use fuzzbox::report::{DebugInfo, Fit, Source, Symbols};
+use fuzzbox::symbols::{DebugInfo, Fit, Source, Symbols};
 use fuzzbox_instrument::{Cfgs, EdgeMap, Options};
 use fuzzbox_tests::command::{Fuzzbox, Ran, example};
 use serde_json::{Value, json};

@@ -1,6 +1,7 @@
 //! The store under everything that may happen to it: other processes, kills, damage, a full disk.
 
-use fuzzbox::store::{FindingId, FindingRecord, InputId, ModuleId, ObjectId, Store};
+use fuzzbox::id::{FindingId, InputId, ModuleId, ObjectId};
+use fuzzbox::store::{FindingRecord, Store};
 use fuzzbox_tests::disk::{self, SmallDisk};
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};

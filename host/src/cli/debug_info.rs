@@ -3,10 +3,10 @@
 use super::exit::{Fault, UserError};
 use super::target_args::{MODULE_BYTES_MAX, read_module};
 use super::write::{shown, warning};
-use crate::report::text::size;
-use crate::report::{self, DebugInfo, Fit, Pointer, Symbols};
 use crate::store::dir::IS_LINK;
 use crate::store::{Dir, StoreError};
+use crate::symbols::{DebugInfo, Fit, Pointer, Symbols};
+use crate::text::size;
 use anyhow::{Context, Result, anyhow};
 use std::path::{Path, PathBuf};
 
@@ -65,7 +65,7 @@ impl Found {
 
 /// What the module itself has or names.
 pub(super) fn named(module: &[u8], path: Option<&Path>) -> Found {
-    let Some(pointers) = report::pointers(module) else {
+    let Some(pointers) = crate::symbols::pointers(module) else {
         return Found { kind: Some("DWARF in the module".to_owned()), ..Found::default() };
     };
     let mut missing = None;

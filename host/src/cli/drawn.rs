@@ -1,10 +1,12 @@
 //! What targets draw and say: for people, and for the store.
 
+use crate::failure::Said;
 use crate::outcome::Outcome;
-use crate::report::{Decoded, Said, Symbols};
 use crate::sandbox::{Executor, Target};
 use crate::store::{Drawn, Store, StoredValue};
+use crate::stream::Decoded;
 use crate::stream::{Told, Trace, decode};
+use crate::symbols::Symbols;
 use anyhow::{Context, Result};
 use std::ops::Range;
 

@@ -1,7 +1,7 @@
 //! Exit codes, and which error gives which.
 
-use crate::report::text::printable;
 use crate::store::StoreError;
+use crate::text::printable;
 use std::fmt;
 
 /// How the process ends: part of the command line's contract.

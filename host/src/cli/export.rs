@@ -3,7 +3,7 @@
 use super::exit::{Exit, UserError, Verdict};
 use super::store_args::StoreArgs;
 use super::write::{say, shown, warning};
-use crate::report::text::{counted, nearest, printable};
+use crate::text::{counted, nearest, printable};
 use anyhow::anyhow;
 use std::path::PathBuf;
 

@@ -5,11 +5,13 @@ use super::drawn::Execution;
 use super::exit::{Fault, UserError};
 use super::input::one_match;
 use super::shrinking::signature_of;
+use crate::failure::Signature;
+use crate::id::InputId;
 use crate::outcome::{Trap, TrapKind};
-use crate::report::{self, Signature, Symbols};
 use crate::sandbox::{Candidate, Code, CodeCache, Target};
 use crate::settings::Settings;
-use crate::store::{FindingRecord, InputId, Match, Store};
+use crate::store::{FindingRecord, Match, Store};
+use crate::symbols::Symbols;
 use anyhow::{Context, Result, anyhow};
 
 /// The finding that `hash` means: its own id, or its input's. `instead` says what to type if it is none.
@@ -92,8 +94,8 @@ fn signature_now(record: &FindingRecord, symbols: &Symbols) -> Option<Signature>
         "oom" | "hang" => TrapKind::Other,
         word => serde_json::from_value(word.into()).ok().filter(|kind| *kind != TrapKind::Failed)?,
     };
-    let frames = report::unresolved(&record.frames).into_iter().take(Trap::FRAMES_MAX).collect();
-    Some(report::signature(&record.kind, &Trap { kind, class: None, frames }, symbols))
+    let frames = crate::symbols::unresolved(&record.frames).into_iter().take(Trap::FRAMES_MAX).collect();
+    Some(crate::failure::signature(&record.kind, &Trap { kind, class: None, frames }, symbols))
 }
 
 /// The record, if it is of the failure that was `seen` in the module that it was found in, by the better of both names.

@@ -2,9 +2,9 @@
 
 use super::exit::{Fault, UserError};
 use super::write::{shown, warning};
-use crate::report::text::{printable, size};
 use crate::settings::Settings;
 use crate::store::{Imported, Match, Store, StoreError, import_dir, import_found_dir};
+use crate::text::{printable, size};
 use anyhow::{Context, Result, anyhow, ensure};
 use std::io::Read;
 use std::path::{Path, PathBuf};

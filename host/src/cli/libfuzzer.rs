@@ -1,6 +1,6 @@
 //! libFuzzer's flags are recognised, only to say what ours are called.
 
-use crate::report::text::printable;
+use crate::text::printable;
 use std::ffi::OsString;
 
 /// The answer to the first libFuzzer-style flag (`-runs=100`) among `arguments`, if there is one.

@@ -4,9 +4,9 @@ use super::exit::{Exit, Verdict};
 use super::output;
 use super::store_args::StoreArgs;
 use super::write::{say, say_json, warning};
-use crate::report::Headline;
-use crate::report::text::counted;
+use crate::failure::Headline;
 use crate::store::{FindingRecord, Origin, Store};
+use crate::text::counted;
 use anyhow::Result;
 use serde::Serialize;
 

@@ -6,10 +6,11 @@
 use super::exit::{Fault, UserError};
 use super::store_args::StoreArgs;
 use super::write::{shown, warning};
-use crate::report::text::printable;
+use crate::id::ModuleId;
 use crate::sandbox::{Candidate, Target};
 use crate::settings::Settings;
-use crate::store::{ModuleId, Origin, Store};
+use crate::store::{Origin, Store};
+use crate::text::printable;
 use anyhow::{Context, Result, anyhow};
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};

@@ -2,10 +2,10 @@
 
 use super::exit::{Fault, UserError};
 use super::write::{NamedFile, Out, shown};
-use crate::report::{
-    ColorChoice, Decoded, Json, Lines, Quiet, Reporter, Reporters, ResolvedFrame, Said, Terminal, TerminalOptions,
-    is_dumb,
-};
+use crate::failure::Said;
+use crate::report::{ColorChoice, Json, Lines, Quiet, Reporter, Reporters, Terminal, TerminalOptions, is_dumb};
+use crate::stream::Decoded;
+use crate::symbols::ResolvedFrame;
 use anyhow::Context;
 use clap::ValueEnum;
 use indicatif::ProgressDrawTarget;

@@ -2,7 +2,7 @@
 //!
 //! A channel would wake up its receiver for each round, hundreds of times per second, and whoever is woken up takes a core from a worker.
 
-use crate::store::InputId;
+use crate::id::InputId;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 

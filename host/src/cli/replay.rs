@@ -10,8 +10,10 @@ use super::session::symbols;
 use super::store_args::StoreArgs;
 use super::target_args::{TargetArgs, compile};
 use super::write::{self, say, say_json};
-use crate::report::{self, Decoded, Said, Symbols};
+use crate::failure::Said;
 use crate::sandbox::{CodeCache, Executor};
+use crate::stream::Decoded;
+use crate::symbols::Symbols;
 use anyhow::Result;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -41,7 +43,7 @@ struct Line {
     /// What was typed: a path or a hash.
     name: String,
     /// blake3 of the input.
-    input: crate::store::InputId,
+    input: crate::id::InputId,
     /// `ok`, `rejected`, `overrun`, `crash`, `hang`, `oom`.
     outcome: String,
     /// Trap kind and normalised frames of a failure.
@@ -116,9 +118,9 @@ fn execute(executor: &mut Executor, symbols: &Symbols, name: String, bytes: &[u8
     let outcome = &execution.outcome;
     Ok(Line {
         name,
-        input: crate::store::InputId::of(bytes),
+        input: crate::id::InputId::of(bytes),
         outcome: outcome.name().to_owned(),
-        signature: outcome.trap().map(|trap| report::signature(outcome.name(), trap, symbols).name),
+        signature: outcome.trap().map(|trap| crate::failure::signature(outcome.name(), trap, symbols).name),
         exit_code,
         edges: counts.len() as u64,
         edges_hash: hasher.finalize().to_hex().to_string(),

@@ -9,9 +9,13 @@ use super::session::symbols;
 use super::store_args::StoreArgs;
 use super::target_args::{candidate, optimise};
 use super::write::{lines, say, say_json};
-use crate::report::{self, Decoded, ResolvedFrame, Said, Symbols};
+use crate::failure::Said;
+use crate::id::{FindingId, InputId};
+use crate::report;
 use crate::sandbox::CodeCache;
-use crate::store::{FindingId, FindingRecord, InputId};
+use crate::store::FindingRecord;
+use crate::stream::Decoded;
+use crate::symbols::{ResolvedFrame, Symbols};
 use anyhow::{Context, anyhow};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -139,7 +143,9 @@ impl Report {
     ) -> Self {
         let Attempt { way, target, input, execution, signature, same } = attempt;
         let frames = match execution.outcome.trap() {
-            Some(trap) if lines_are_lost && report::unresolved(&record.frames) == trap.frames => record.frames.clone(),
+            Some(trap) if lines_are_lost && crate::symbols::unresolved(&record.frames) == trap.frames => {
+                record.frames.clone()
+            }
             Some(trap) => symbols.resolve(&trap.frames),
             None => Vec::new(),
         };
@@ -162,7 +168,7 @@ impl Report {
     fn print(&self, input: &[u8], on_another_build: bool) -> std::io::Result<()> {
         let what = if self.by == Way::Value { "value" } else { "input" };
         say!("finding {} of {}", self.id, self.target);
-        say!("{what} {}: {}", self.input, report::preview(input, report::PREVIEW_COLUMNS));
+        say!("{what} {}: {}", self.input, report::preview(input, crate::text::PREVIEW_COLUMNS));
         match &self.signature {
             Some(signature) => {
                 say!("{}", output::failure(&self.outcome, signature));

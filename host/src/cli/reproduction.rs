@@ -9,11 +9,12 @@
 use super::drawn::Execution;
 use super::findings;
 use super::write::warning;
-use crate::report::{self, Signature, Symbols};
+use crate::failure::Signature;
 use crate::sandbox::{CodeCache, Executor, Target};
 use crate::settings::Settings;
 use crate::store::{FindingRecord, Store};
 use crate::stream::{Span, encode, resync};
+use crate::symbols::Symbols;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use fuzzbox_instrument::identity::{Identity, diff};
@@ -89,7 +90,7 @@ impl Reproduction<'_> {
             warning!("the guest ends otherwise when it reports ({name}): it must not depend on that");
         }
         let outcome = &execution.outcome;
-        let signature = outcome.trap().map(|trap| report::signature(outcome.name(), trap, self.symbols));
+        let signature = outcome.trap().map(|trap| crate::failure::signature(outcome.name(), trap, self.symbols));
         let same = signature.as_ref().is_some_and(|signature| match way {
             Way::Value => is_same_kind(&signature.name, &self.record.signature),
             _ if self.is_another => findings::is_same_in_another_build(self.store, self.record, signature),

@@ -9,10 +9,15 @@ use super::queue::{self, Queue};
 use super::shrinking::{Shrinking, limits_in_campaign, signature_of};
 use super::write::warning;
 use crate::engine::{Campaign, Dictionary, Failure, Found, Mutator, Round, Testcase, Workers};
+use crate::failure::Headline;
+use crate::id::FindingId;
 use crate::outcome::{Frame, Outcome};
-use crate::report::{self, AdviceFacts, Advisor, Event, Given, Reporter, StatsFiles, Symbols};
+use crate::report::{self, AdviceFacts, Advisor, Event, Given, Reporter, StatsFiles};
 use crate::sandbox::Target;
-use crate::store::{FindingId, FindingRecord, Store};
+use crate::store::{FindingRecord, Store};
+use crate::stream::Decoded;
+use crate::symbols::{Source, Symbols, is_allocator, is_library, simplify};
+use crate::text::{PREVIEW_COLUMNS, printable};
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -386,10 +391,10 @@ impl<'a> View<'a> {
         let message = format!(
             "the empty input fails in the allocator, in `{}` ({}): that is more likely the fault of the module's build or of fuzzbox \
              than a bug that inputs show, and is not kept as a finding",
-            report::text::printable(&report::simplify(&function)),
+            printable(&simplify(&function)),
             trap.kind.name()
         );
-        report::is_allocator(&function).then(|| report::Advice { target: name.clone(), message })
+        is_allocator(&function).then(|| report::Advice { target: name.clone(), message })
     }
 
     /// A finding in the store, as it is told.
@@ -400,7 +405,7 @@ impl<'a> View<'a> {
         let shrinking = Shrinking { target, symbols: &self.session.symbols, workers };
         let execution = if target.takes_choices() { shrinking.execute(&bytes)? } else { None };
         let drawn = execution.and_then(|execution| execution.decoded(target, &self.session.symbols, &[]));
-        let bytes = report::preview(&bytes, report::PREVIEW_COLUMNS);
+        let bytes = report::preview(&bytes, PREVIEW_COLUMNS);
         Ok(report::Finding {
             target: name.clone(),
             id: record.id,
@@ -408,9 +413,9 @@ impl<'a> View<'a> {
             signature: record.signature,
             input: record.input,
             input_bytes: record.input_bytes,
-            at: report::Headline::new(&record.frames, record.said.as_ref()).map(|headline| headline.place()),
+            at: Headline::new(&record.frames, record.said.as_ref()).map(|headline| headline.place()),
             frames: record.frames,
-            preview: drawn.as_ref().map_or(bytes, report::Decoded::preview),
+            preview: drawn.as_ref().map_or(bytes, Decoded::preview),
             drawn,
             said: record.said,
         })
@@ -494,7 +499,7 @@ impl<'a> View<'a> {
         unreached.sort_by_key(|&(count, function)| (std::cmp::Reverse(count), function));
         let has_name = |function| self.session.target.edges.function_name(function).is_some();
         let (named, nameless): (Vec<_>, Vec<_>) = unreached.into_iter().partition(|&(_, function)| has_name(function));
-        let by_name = |&function: &u32| !report::is_library(&self.session.symbols.name(function), None);
+        let by_name = |&function: &u32| !is_library(&self.session.symbols.name(function), None);
         let named: Vec<_> =
             named.into_iter().map(|(_, function)| function).filter(by_name).take(LOOKED_UP_MAX).collect();
         // Files say more than names. They are looked up together, because that takes as long as for one.
@@ -505,9 +510,7 @@ impl<'a> View<'a> {
             Frame { function, offset }
         };
         let sources = self.session.symbols.sources(&named.iter().map(first).collect::<Vec<_>>());
-        let is_own = |source: &Option<report::Source>| {
-            source.as_ref().is_none_or(|source| !report::is_library("", Some(&source.file)))
-        };
+        let is_own = |source: &Option<Source>| source.as_ref().is_none_or(|source| !is_library("", Some(&source.file)));
         let own = named.iter().zip(&sources).filter(|(_, source)| is_own(source)).take(NOT_REACHED_MAX);
         (own.map(|(&function, _)| self.session.symbols.name(function).into_owned()).collect(), nameless.len() as u64)
     }

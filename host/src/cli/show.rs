@@ -9,10 +9,12 @@ use super::output;
 use super::session::symbols;
 use super::store_args::StoreArgs;
 use super::write::{Out, lines, say, say_json, warning};
-use crate::report::text::grouped;
-use crate::report::{self, Decoded};
+use crate::id::InputId;
+use crate::report;
 use crate::sandbox::Executor;
-use crate::store::{FindingRecord, InputId, Match, Store};
+use crate::store::{FindingRecord, Match, Store};
+use crate::stream::Decoded;
+use crate::text::grouped;
 use anyhow::{Context, Result};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -127,7 +129,7 @@ impl Args {
             return Ok(Exit::Clean);
         }
         say!("input {id}");
-        say!("{}", report::preview(&bytes, report::PREVIEW_COLUMNS));
+        say!("{}", report::preview(&bytes, crate::text::PREVIEW_COLUMNS));
         lines(&dump(&bytes))?;
         if !targets.is_empty() {
             say!("in the corpus of {}", targets.join(", "));
@@ -145,7 +147,7 @@ impl Args {
         let module = store.get(record.module_object).context("failed to read the finding's module")?;
         let symbols = findings::stored_symbols(&module).context("failed to read the finding's module")?;
         let symbols = self.debug_info.find(symbols.module(), None)?.apply(symbols);
-        record.frames = symbols.resolve(&report::unresolved(&record.frames));
+        record.frames = symbols.resolve(&crate::symbols::unresolved(&record.frames));
         Ok(())
     }
 }
@@ -204,7 +206,7 @@ fn print(found: &Match, finding: Option<&Finding<'_>>, bytes: &[u8]) -> std::io:
             say!("value  {}", value.object);
         }
     }
-    say!("{}", report::preview(bytes, report::PREVIEW_COLUMNS));
+    say!("{}", report::preview(bytes, crate::text::PREVIEW_COLUMNS));
     if let Some(Finding { record, decoded }) = finding {
         lines(&output::said(record.said.as_ref(), decoded.as_ref()))?;
         lines(&output::drawn(decoded.as_ref()))?;

@@ -15,10 +15,13 @@ use super::target_args::{TargetArgs, optimise};
 use super::write::{lines, say, say_json, shown};
 use crate::engine::Workers;
 use crate::engine::shrink::{Certificate, Limits, PassCount, ShrinkReport, ShrunkInput};
+use crate::id::{FindingId, InputId};
 use crate::outcome::Outcome;
-use crate::report::{self, Decoded, Symbols};
+use crate::report;
 use crate::sandbox::{CodeCache, Target};
-use crate::store::{FindingId, FindingRecord, InputId, Store};
+use crate::store::{FindingRecord, Store};
+use crate::stream::Decoded;
+use crate::symbols::Symbols;
 use anyhow::{Context, anyhow};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -258,7 +261,7 @@ impl Summary {
         let executions = self.executions + self.exhaustive + self.explained;
         say!("{left}, after {executions} executions");
         say!("{}", output::failure(&self.kind, &self.signature));
-        say!("input {}: {}", self.input, report::preview(input, report::PREVIEW_COLUMNS));
+        say!("input {}: {}", self.input, report::preview(input, crate::text::PREVIEW_COLUMNS));
         if self.minimal {
             say!("there is no simpler input that fails so");
         } else if !self.fixed_point {

@@ -3,10 +3,12 @@
 use super::drawn::Execution;
 use crate::engine::Workers;
 use crate::engine::shrink::{Failing, Limits, ShrunkInput};
+use crate::failure::Signature;
+use crate::id::{FindingId, InputId};
 use crate::outcome::Outcome;
-use crate::report::{self, ResolvedFrame, Signature, Symbols};
 use crate::sandbox::Target;
-use crate::store::{Drawn, FindingId, FindingRecord, Former, InputId, Store};
+use crate::store::{Drawn, FindingRecord, Former, Store};
+use crate::symbols::{ResolvedFrame, Symbols};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -41,7 +43,7 @@ pub(super) fn limits_in_campaign(outcome: &Outcome) -> Limits {
 /// The signature of an outcome; empty for one that is no failure.
 pub(super) fn signature_of(outcome: &Outcome, symbols: &Symbols) -> Signature {
     let none = || Signature { name: String::new(), lineless: None };
-    outcome.trap().map_or_else(none, |trap| report::signature(outcome.name(), trap, symbols))
+    outcome.trap().map_or_else(none, |trap| crate::failure::signature(outcome.name(), trap, symbols))
 }
 
 impl Shrinking<'_> {
@@ -116,7 +118,7 @@ impl Shrinking<'_> {
     /// The calls of `outcome`. A stored module has lost the files beside it; the finding has what they said.
     fn frames(&self, first: &FindingRecord, outcome: &Outcome) -> Vec<ResolvedFrame> {
         match outcome.trap() {
-            Some(trap) if report::unresolved(&first.frames) == trap.frames => first.frames.clone(),
+            Some(trap) if crate::symbols::unresolved(&first.frames) == trap.frames => first.frames.clone(),
             Some(trap) => self.symbols.resolve(&trap.frames),
             None => Vec::new(),
         }

@@ -4,7 +4,7 @@ use super::exit::{Exit, Fault};
 use super::write::{Out, tell};
 use super::{Cli, Verb, libfuzzer};
 use crate::report::ColorChoice;
-use crate::report::text::{nearest, printable};
+use crate::text::{nearest, printable};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 use std::ffi::OsString;

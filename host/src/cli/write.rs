@@ -3,7 +3,7 @@
 //! Text from modules, files and stores is in all that is said, so nothing is printed here that could drive a terminal: not in lines
 //! ([`say`], [`warning`], [`tell`]), and not in JSON ([`say_json`]). Bytes that are asked for as such go to [`Out`].
 
-use crate::report::text::{printable, printable_json};
+use crate::text::{printable, printable_json};
 use anyhow::{Context, Result};
 use serde::Serialize;
 use std::fmt::Display;
@@ -94,7 +94,7 @@ pub(super) use say;
 /// Prints a line on standard error that begins with `warning:`, formatted as by `println!`.
 macro_rules! warning {
     ($($arg:tt)*) => {
-        $crate::cli::write::tell(&format!("warning: {}", $crate::report::text::printable(&format!($($arg)*))))
+        $crate::cli::write::tell(&format!("warning: {}", $crate::text::printable(&format!($($arg)*))))
     };
 }
 pub(super) use warning;

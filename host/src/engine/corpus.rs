@@ -5,7 +5,7 @@ use super::report::NewTestcase;
 use super::rng::Rng;
 use super::targets::{Scores, Targets};
 use crate::coverage::{Profile, Seen};
-use crate::store::InputId;
+use crate::id::InputId;
 use crate::stream::Node;
 use fuzzbox_instrument::EdgeSet;
 use std::collections::BTreeSet;

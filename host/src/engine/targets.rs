@@ -206,7 +206,7 @@ fn simplicity(a: &Testcase, b: &Testcase) -> Ordering {
 mod tests {
     use super::*;
     use crate::coverage::Profile;
-    use crate::store::InputId;
+    use crate::id::InputId;
     use crate::stream::sample::tests::alternative;
 
     fn scores(scores: &[(&str, f64)]) -> Scores {

@@ -1,7 +1,8 @@
 //! Remarks on campaigns that go wrong: what it looks like, and the flag that helps.
 
-use super::text::{count, percent, printable, size};
-use super::{Advice, simplify};
+use super::Advice;
+use crate::symbols::simplify;
+use crate::text::{count, percent, printable, size};
 
 /// Executions before which nothing is said: the first ones are not typical.
 const EXECS_MIN: u64 = 20_000;

@@ -1,7 +1,7 @@
 //! `--reporter json`: one JSON object per line, for programs.
 
-use super::text::printable_json;
 use super::{Event, Finding, Reporter};
+use crate::text::printable_json;
 use serde::Serialize;
 use std::io::{self, Write};
 

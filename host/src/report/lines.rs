@@ -2,8 +2,9 @@
 //! night.
 
 use super::sparse::Sparse;
-use super::text::{count, counted, duration, grouped, megabytes, percent, printable, rate};
-use super::{Done, Event, Finding, Reporter, simplify};
+use super::{Done, Event, Finding, Reporter};
+use crate::symbols::simplify;
+use crate::text::{count, counted, duration, grouped, megabytes, percent, printable, rate};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 

@@ -15,42 +15,26 @@
 //! would need. No reporter reads a clock: the time that has passed is in the events.
 
 mod advice;
-mod allocator;
 mod color;
-mod decoded;
 mod event;
 #[cfg(test)]
 mod golden;
 mod json;
 mod lines;
-mod origin;
 mod preview;
 mod quiet;
-mod said;
-mod signature;
 mod sparse;
 mod stats;
-mod symbols;
 mod terminal;
-pub mod text;
 
 pub use advice::{AdviceFacts, Advisor, Given};
-pub use allocator::is_allocator;
 pub use color::{ColorChoice, is_dumb};
-pub use decoded::Decoded;
-pub use event::{
-    Advice, Compiling, Done, Event, Files, Finding, Imported, NewEdge, NotStarted, ResolvedFrame, Start, Status,
-    unresolved,
-};
+pub use event::{Advice, Compiling, Done, Event, Files, Finding, Imported, NewEdge, NotStarted, Start, Status};
 pub use json::{JSON_VERSION, Json};
 pub use lines::Lines;
-pub use origin::{Headline, is_library};
-pub use preview::{PREVIEW_COLUMNS, preview};
+pub use preview::preview;
 pub use quiet::Quiet;
-pub use said::Said;
-pub use signature::{Signature, is_failure_machinery, signature};
 pub use stats::{Campaign, StatsFiles};
-pub use symbols::{DebugInfo, Fit, Pointer, Source, Symbols, demangle, pointers, simplify};
 pub use terminal::{Terminal, TerminalOptions};
 
 /// Consumes events; one per output format.

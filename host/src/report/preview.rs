@@ -1,10 +1,7 @@
 //! A glance at an input.
 
-use super::text::{columns, counted, is_printable};
+use crate::text::{columns, counted, is_printable};
 use std::fmt::Write as _;
-
-/// Columns of a preview that fits under a finding on a terminal of 80 columns.
-pub const PREVIEW_COLUMNS: usize = 60;
 
 /// Shows the beginning of `input` in at most about `columns_max` columns, and its length: escaped text if most of it is
 /// text, else hex. The result is safe to print.

@@ -1,8 +1,8 @@
 //! `--reporter quiet`: findings, and nothing else.
 
 use super::lines::finding_line;
-use super::text::printable;
 use super::{Event, Reporter};
+use crate::text::printable;
 use std::io::{self, Write};
 
 /// Writes one line per finding, when it is found. Everything else is the exit code.

@@ -17,10 +17,12 @@
 
 use super::color::{ADVICE, BAD, GOOD, Paint, QUIET, STRONG};
 use super::lines::{repro, short_id};
-use super::text::{
+use super::{Advice, Compiling, Done, Event, Finding, NotStarted, Reporter, Start, Status};
+use crate::failure::Headline;
+use crate::symbols::simplify;
+use crate::text::{
     columns, count, counted, cut, cut_front, duration, grouped, megabytes, percent, printable, rate, wrap,
 };
-use super::{Advice, Compiling, Done, Event, Finding, Headline, NotStarted, Reporter, Start, Status, simplify};
 use anstyle::Style;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::BTreeMap;

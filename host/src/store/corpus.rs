@@ -3,7 +3,8 @@
 use super::record::{self, Pair};
 use super::scratch::Durability;
 use super::target::target_path;
-use super::{INPUT_BYTES_MAX, InputId, ModuleId, ObjectId, Store, StoreError};
+use super::{INPUT_BYTES_MAX, Store, StoreError};
+use crate::id::{InputId, ModuleId, ObjectId};
 use anyhow::{Result, ensure};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};

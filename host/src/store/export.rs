@@ -1,7 +1,8 @@
 //! A corpus as a directory that other fuzzers read: a file is an input.
 
+use super::Store;
 use super::dir::{Dir, Kind};
-use super::{InputId, Store};
+use crate::id::InputId;
 use anyhow::{Context, Result};
 use std::ffi::OsStr;
 use std::fs;
@@ -89,7 +90,8 @@ fn write(dir: &Dir, id: InputId, bytes: &[u8]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{ModuleId, import_dir};
+    use crate::id::ModuleId;
+    use crate::store::import_dir;
 
     #[test]
     fn what_is_exported_is_what_is_imported() {

@@ -4,7 +4,7 @@
 //! around and inside them; those are told by their names.
 
 use super::INPUT_BYTES_MAX;
-use crate::report::text::printable;
+use crate::text::printable;
 use anyhow::{Context, Result};
 use std::fs::{self, File};
 use std::io::Read;

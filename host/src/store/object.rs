@@ -1,7 +1,8 @@
 //! Objects: bytes under their blake3 hash.
 
 use super::scratch::Durability;
-use super::{INPUT_BYTES_MAX, InputId, OBJECT_BYTES_MAX, ObjectId, Store, StoreError};
+use super::{INPUT_BYTES_MAX, OBJECT_BYTES_MAX, Store, StoreError};
+use crate::id::{InputId, ObjectId};
 use anyhow::Result;
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,9 @@
 //! Where a target comes from, so that another one of its name is noticed.
 
+use super::Store;
 use super::scratch::Durability;
 use super::target::target_path;
-use super::{ModuleId, Store};
+use crate::id::ModuleId;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 

@@ -8,9 +8,10 @@
 //! readers skip it (a line is 64 hex digits, a space, 64 hex digits, or it is no line), and the next batch begins with a
 //! line feed so that it isn't glued to it.
 
+use super::StoreError;
 use super::dir::Dir;
 use super::scratch::{Durability, Scratch};
-use super::{ObjectId, StoreError};
+use crate::id::ObjectId;
 use anyhow::{Context, Result};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};

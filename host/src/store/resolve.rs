@@ -1,7 +1,8 @@
 //! From what a person pastes, the beginning of a hash, to what it names.
 
 use super::dir::Kind;
-use super::{CorpusEntry, FindingId, FindingRecord, InputId, ModuleEntry, ModuleId, ObjectId, Store, StoreError};
+use super::{CorpusEntry, FindingRecord, ModuleEntry, Store, StoreError};
+use crate::id::{FindingId, InputId, ModuleId, ObjectId};
 use anyhow::Result;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

@@ -1,7 +1,8 @@
 //! Targets: from a name to a directory and back.
 
 use super::dir::Kind;
-use super::{ModuleId, Store, StoreError};
+use super::{Store, StoreError};
+use crate::id::ModuleId;
 use anyhow::Result;
 use serde::Serialize;
 use std::collections::BTreeSet;

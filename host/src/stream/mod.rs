@@ -13,6 +13,7 @@
 
 pub mod choice;
 pub mod closing;
+pub mod decoded;
 pub mod float;
 pub mod given;
 pub mod recorded;
@@ -27,6 +28,7 @@ pub mod trace;
 
 pub use choice::{Choice, Item, decode, encode, encode_into, items, shortlex};
 pub use closing::Closing;
+pub use decoded::Decoded;
 pub use reference::Reference;
 pub use resync::resync;
 pub use rule::{Rule, Tail};

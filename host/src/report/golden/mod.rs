@@ -1,7 +1,12 @@
 //! One campaign as each reporter shows it, compared with the files beside this one. `BLESS=1 cargo test` rewrites them.
 
 use super::*;
-use crate::store::{FindingId, InputId, ModuleId, Store};
+use crate::failure::Said;
+use crate::id::{FindingId, InputId, ModuleId};
+use crate::store::Store;
+use crate::stream::Decoded;
+use crate::symbols::{ResolvedFrame, simplify};
+use crate::text::{self, PREVIEW_COLUMNS};
 use indicatif::ProgressDrawTarget;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;

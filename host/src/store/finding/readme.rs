@@ -1,8 +1,8 @@
 //! A finding for people who open its directory.
 
 use super::record::{FindingRecord, Former};
-use crate::report::Headline;
-use crate::report::text::is_printable;
+use crate::failure::Headline;
+use crate::text::is_printable;
 
 /// What a person reads who opens the directory.
 pub(in crate::store) fn readme(finding: &FindingRecord) -> String {

@@ -1,7 +1,9 @@
 //! What `finding.json` says. Whoever made the store may have written it.
 
-use crate::report::{ResolvedFrame, Said, Signature};
-use crate::store::{FindingId, InputId, ModuleId, ObjectId, seal};
+use crate::failure::{Said, Signature};
+use crate::id::{FindingId, InputId, ModuleId, ObjectId};
+use crate::store::seal;
+use crate::symbols::ResolvedFrame;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 

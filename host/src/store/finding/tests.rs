@@ -1,6 +1,8 @@
 use super::*;
-use crate::report::{ResolvedFrame, Said};
-use crate::store::{Match, ModuleId, ObjectId, seal};
+use crate::failure::Said;
+use crate::id::{ModuleId, ObjectId};
+use crate::store::{Match, seal};
+use crate::symbols::ResolvedFrame;
 use std::fs;
 
 fn store() -> (tempfile::TempDir, Store) {

@@ -19,16 +19,24 @@
 
 #[path = "../../../../host/src/engine/dictionary/mod.rs"]
 mod dictionary;
+#[path = "../../../../host/src/failure/mod.rs"]
+mod failure;
+#[path = "../../../../host/src/id.rs"]
+mod id;
+mod lines;
 mod modules;
 #[path = "../../../../host/src/outcome.rs"]
 mod outcome;
-mod report;
 #[path = "../../../../host/src/said.rs"]
 mod said;
 mod store;
 #[path = "../../../../host/src/stream/mod.rs"]
 mod stream;
 mod streams;
+#[path = "../../../../host/src/symbols/mod.rs"]
+mod symbols;
+#[path = "../../../../host/src/text.rs"]
+mod text;
 
 /// Makes a C function of a harness.
 macro_rules! harness {
@@ -57,15 +65,15 @@ harness! {
     /// A dictionary in AFL's format.
     dictionary => token_list;
     /// The debug sections of a module: for each a byte that says which, two that are its length, and that many bytes.
-    dwarf => report::dwarf;
+    dwarf => lines::dwarf;
     /// A finding's record, with its checksum or without.
     finding => store::finding;
     /// A module, as bytes.
     module => modules::module;
     /// The name of a function; also a name section.
-    names => report::names;
+    names => lines::names;
     /// A source map.
-    source_map => report::source_map;
+    source_map => lines::source_map;
     /// What is drawn, and a stream that it is drawn from.
     stream => streams::stream;
     /// A module as text.

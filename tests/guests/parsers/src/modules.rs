@@ -1,7 +1,8 @@
 //! Modules and components.
 
 use crate::dictionary::Dictionary;
-use crate::report::{DebugInfo, Symbols, look_up};
+use crate::lines::look_up;
+use crate::symbols::{DebugInfo, Symbols};
 use fuzzbox_instrument::identity::{Identity, diff};
 use fuzzbox_instrument::{
     Cfgs, Options, component_features, custom_sections, instrument, instrument_component, is_component, link_component,

@@ -1,7 +1,5 @@
 //! Records of findings.
 
-#[path = "../../../../host/src/store/id.rs"]
-mod id;
 #[path = "../../../../host/src/store/finding/readme.rs"]
 mod readme;
 #[path = "../../../../host/src/store/finding/record.rs"]
@@ -9,10 +7,10 @@ mod record;
 #[path = "../../../../host/src/store/seal.rs"]
 mod seal;
 
-pub use id::{FindingId, InputId, ModuleId, ObjectId};
 pub use record::{FindingRecord, Former};
 
-use crate::report::{text, unresolved};
+use crate::symbols::unresolved;
+use crate::text;
 use readme::readme;
 use record::Parsed;
 use serde_json::Value;

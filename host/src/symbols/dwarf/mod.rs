@@ -20,7 +20,7 @@ type Slice<'a> = EndianSlice<'a, LittleEndian>;
 type Unit<'a> = gimli::Unit<Slice<'a>>;
 
 /// Custom sections that lookups need.
-const SECTIONS: [&str; 9] = [
+pub(crate) const SECTIONS: [&str; 9] = [
     ".debug_abbrev",
     ".debug_addr",
     ".debug_info",

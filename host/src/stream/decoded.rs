@@ -9,10 +9,10 @@
 //! A span is a line with its name and its first draws; what else it holds stands below, one step deeper. Functions that only hand on are left out. The
 //! choices are those of the canonical stream, in order. `(any)` stands behind what can be anything: it fails all the same.
 
-use super::PREVIEW_COLUMNS;
-use super::text::{counted, cut, printable as one_line};
 use crate::stream::told::Note;
 use crate::stream::{Choice, Draw, DrawKind, Node, Trace};
+use crate::text::PREVIEW_COLUMNS;
+use crate::text::{counted, cut, printable as one_line};
 use serde::Serialize;
 use std::ops::Range;
 

@@ -15,7 +15,7 @@ const NESTING_MAX: u32 = 8;
 /// Demangles a Rust or C++ symbol, without hashes, parameters and return types; anything else stays as it is.
 ///
 /// ```
-/// use fuzzbox::report::demangle;
+/// use fuzzbox::symbols::demangle;
 /// assert_eq!(demangle("_ZN4core9panicking5panic17h0123456789abcdefE"), "core::panicking::panic");
 /// assert_eq!(demangle("_ZN4json5parseEPKc"), "json::parse");
 /// assert_eq!(demangle("main.parse"), "main.parse");
@@ -73,7 +73,7 @@ impl Write for Bounded {
 /// arguments, no parameters, no hashes, no numbers of closures, no suffixes of compilers.
 ///
 /// ```
-/// use fuzzbox::report::simplify;
+/// use fuzzbox::symbols::simplify;
 /// assert_eq!(simplify("std::__2::vector<int, std::__2::allocator<int>>::at(unsigned long) const"), "std::vector::at");
 /// assert_eq!(simplify("<alloc::vec::Vec<T> as core::ops::drop::Drop>::drop"), "alloc::vec::Vec::drop");
 /// assert_eq!(simplify("json::parse::{{closure}}::h0123456789abcdef"), "json::parse::{closure}");

@@ -4,8 +4,8 @@ use super::*;
 use crate::outcome::Frame;
 use wasmparser::{Parser, Payload};
 
-const TABLE: &[u8] = include_bytes!("../../../../tests/data/table.wasm");
-const TABLE_MAP: &[u8] = include_bytes!("../../../../tests/data/table.wasm.map");
+const TABLE: &[u8] = include_bytes!("../../../tests/data/table.wasm");
+const TABLE_MAP: &[u8] = include_bytes!("../../../tests/data/table.wasm.map");
 
 /// A module of the sections that `keep` keeps, which is asked with a section's id and name, and then of `more`.
 fn sections(module: &[u8], keep: impl Fn(u8, &str) -> bool, more: &[(&str, &[u8])]) -> Vec<u8> {

@@ -11,9 +11,9 @@
 //! So a function that is added in front changes neither: not numbers of functions, not lines that are counted from the function's own
 //! first one, and not instructions, whatever the numbers in them take to be written.
 
+use super::is_library;
 use super::{Place, Symbols, demangle, simplify};
 use crate::outcome::Frame;
-use crate::report::is_library;
 use fuzzbox_instrument::identity::Identity;
 use wasmparser::{BinaryReader, FunctionBody};
 
@@ -23,20 +23,20 @@ const FINGERPRINT_DIGITS: usize = 8;
 
 /// An active call by names that stay. One that was inlined is a call too, if that is known.
 #[derive(Clone, Debug)]
-pub(in crate::report) struct StableCall {
+pub(crate) struct StableCall {
     /// The function's simplified name.
-    pub(in crate::report) name: String,
+    pub(crate) name: String,
     /// Whether it is a library's.
-    pub(in crate::report) is_library: bool,
+    pub(crate) is_library: bool,
     /// Whether it is a frame of its own, and not inlined in the next.
-    pub(in crate::report) is_frame: bool,
+    pub(crate) is_frame: bool,
     frame: Frame,
     place: Option<Place>,
 }
 
 impl Symbols {
     /// Names the calls of `frames`, innermost first; with `lines`, as far as debug information helps.
-    pub(in crate::report) fn stable_calls(&self, frames: &[Frame], lines: bool) -> Vec<StableCall> {
+    pub(crate) fn stable_calls(&self, frames: &[Frame], lines: bool) -> Vec<StableCall> {
         if !lines {
             return frames.iter().map(|frame| self.plain_call(*frame)).collect();
         }
@@ -49,12 +49,12 @@ impl Symbols {
     }
 
     /// Whether the module says what a function is called.
-    pub(in crate::report) fn has_name(&self, function: u32) -> bool {
+    pub(crate) fn has_name(&self, function: u32) -> bool {
         self.named(function).is_some()
     }
 
     /// Where a call is in its function: `:+14`, `@42`, or nothing if the frame is no function's.
-    pub(in crate::report) fn stable_place(&self, call: &StableCall) -> String {
+    pub(crate) fn stable_place(&self, call: &StableCall) -> String {
         match &call.place {
             Some(Place { below: Some(below), .. }) => format!(":{below:+}"),
             // A line of a function that begins nobody knows where moves with all that is in front.

@@ -8,9 +8,9 @@
 //!
 //! The guest's words are kept as they are, and made printable where they are printed.
 
-use super::Decoded;
-use super::text::printable;
 use crate::said::{self, Written};
+use crate::stream::Decoded;
+use crate::text::printable;
 use serde::{Deserialize, Serialize};
 
 /// Lines of it that are shown with a finding of a campaign.

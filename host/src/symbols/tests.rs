@@ -1,7 +1,7 @@
 use super::*;
 use wasmparser::{Parser, Payload};
 
-pub(super) const LINES: &[u8] = include_bytes!("../../../tests/data/lines.wasm");
+pub(super) const LINES: &[u8] = include_bytes!("../../tests/data/lines.wasm");
 /// Offsets of instructions in it, from `wasm-objdump -d`.
 const TRAP: u32 = 0xc8;
 const CALL_IN_ARRAY: u32 = 0xd0;
@@ -53,7 +53,7 @@ fn resolved_frames_lead_back_to_what_was_resolved() {
     let other = Frame { offset: TRAP + 1, ..inlined };
     for frames in [vec![], vec![inlined, array, entry], vec![inlined; 3], vec![array, array, inlined, other, inlined]] {
         for symbols in [symbols(LINES), Symbols::new(LINES, |_| None), symbols(&LINES[..0xfd])] {
-            assert_eq!(crate::report::unresolved(&symbols.resolve(&frames)), frames);
+            assert_eq!(super::unresolved(&symbols.resolve(&frames)), frames);
         }
     }
 }

@@ -167,7 +167,7 @@ fn what_is_no_map_is_refused() {
 
 #[test]
 fn damaged_maps_never_harm() {
-    let json = std::str::from_utf8(include_bytes!("../../../../tests/data/table.wasm.map")).unwrap().as_bytes();
+    let json = std::str::from_utf8(include_bytes!("../../../tests/data/table.wasm.map")).unwrap().as_bytes();
     let mut random = Random(7);
     let mut read = 0;
     for round in 0..4000 {

@@ -2,6 +2,9 @@
 
 use std::fmt::Write as _;
 
+/// Columns of a preview that fits under a finding on a terminal of 80 columns.
+pub const PREVIEW_COLUMNS: usize = 60;
+
 /// A count with three significant digits: `812`, `43.1 k`, `1.20 M`.
 pub fn count(n: u64) -> String {
     if n < 1000 {

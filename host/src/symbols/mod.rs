@@ -16,20 +16,25 @@
 //! Everything here is read from a file that somebody else wrote, and none of it decides how an execution ended:
 //! whatever is broken, endless or absurd gives no name and no line, and nothing else.
 
+mod allocator;
 mod debug_info;
-mod dwarf;
+pub(crate) mod dwarf;
+mod frame;
 mod layout;
+mod library;
 mod names;
 mod path;
 mod source_map;
 mod stable;
 
+pub use allocator::is_allocator;
 pub use debug_info::{DebugInfo, Fit, Pointer, pointers};
+pub use frame::{ResolvedFrame, unresolved};
+pub use library::is_library;
 pub use names::{demangle, simplify};
-pub(super) use stable::StableCall;
+pub(crate) use stable::StableCall;
 
 use crate::outcome::Frame;
-use crate::report::ResolvedFrame;
 use debug_info::Lines;
 use dwarf::Dwarf;
 use fuzzbox_instrument::Addresses;

@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 /// Source lines of a module from another file: a wasm module that has its DWARF, or a source map.
 ///
 /// ```
-/// use fuzzbox::report::{DebugInfo, Symbols};
+/// use fuzzbox::symbols::{DebugInfo, Symbols};
 /// use fuzzbox::outcome::Frame;
 /// let module = b"\0asm\x01\0\0\0\x01\x04\x01\x60\0\0\x03\x02\x01\0\x0a\x05\x01\x03\0\0\x0b"; // one function: unreachable
 /// let map = br#"{"version":3,"sources":["a.ts"],"names":[],"mappings":"sBAUE"}"#;

@@ -1,49 +1,15 @@
 //! Names and lines, and what is said of failures.
 
-#[path = "../../../../host/src/report/decoded.rs"]
-mod decoded;
-#[path = "../../../../host/src/report/event.rs"]
-mod event;
-#[path = "../../../../host/src/report/origin.rs"]
-mod origin;
-#[path = "../../../../host/src/report/preview.rs"]
-mod preview;
-#[path = "../../../../host/src/report/said.rs"]
-mod said;
-#[path = "../../../../host/src/report/signature.rs"]
-mod signature;
-#[path = "../../../../host/src/report/symbols/mod.rs"]
-mod symbols;
-#[path = "../../../../host/src/report/text.rs"]
-pub mod text;
-
-pub use decoded::Decoded;
-pub use event::{ResolvedFrame, unresolved};
-pub use origin::{Headline, is_library};
-pub use preview::{PREVIEW_COLUMNS, preview};
-pub use said::Said;
-pub use signature::{Signature, is_failure_machinery, signature};
-pub use symbols::{DebugInfo, Fit, Pointer, Symbols, demangle, pointers, simplify};
-
+use crate::failure::{Headline, is_failure_machinery, signature};
 use crate::modules::{self, LINES};
-use crate::outcome::{Frame, Outcome, Trap, TrapKind};
+use crate::outcome::{Frame, Trap, TrapKind};
+use crate::symbols::dwarf::SECTIONS;
+use crate::symbols::{DebugInfo, Fit, Pointer, Symbols, demangle, is_library, pointers, simplify};
+use crate::text;
 use wasmparser::{Parser, Payload};
 
-/// Names of sections, by their number.
-const SECTIONS: [&str; 12] = [
-    ".debug_abbrev",
-    ".debug_addr",
-    ".debug_info",
-    ".debug_line",
-    ".debug_line_str",
-    ".debug_ranges",
-    ".debug_rnglists",
-    ".debug_str",
-    ".debug_str_offsets",
-    "build_id",
-    "external_debug_info",
-    "sourceMappingURL",
-];
+/// What debug information is found by, beside [`SECTIONS`].
+const POINTERS: [&str; 3] = ["build_id", "external_debug_info", "sourceMappingURL"];
 
 /// Places in the code that are asked for.
 const FRAMES: usize = 24;
@@ -54,7 +20,9 @@ pub(crate) fn dwarf(data: &[u8]) {
     while let [section, low, high, next @ ..] = rest {
         let length = usize::from(u16::from_le_bytes([*low, *high])).min(next.len());
         let (content, behind) = next.split_at(length);
-        modules::add_custom(&mut module, SECTIONS[usize::from(*section) % SECTIONS.len()], content);
+        let names = SECTIONS.iter().chain(&POINTERS);
+        let name = names.cycle().nth(usize::from(*section)).expect("there are some");
+        modules::add_custom(&mut module, name, content);
         rest = behind;
     }
     let _ = pointers(&module);
