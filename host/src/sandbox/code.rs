@@ -68,10 +68,10 @@ impl CodeCache {
         let code = compiler.precompile_module(wasm).map_err(anyhow::Error::from)?;
         drop(compiler);
         give_memory_back();
-        self.keep(&code, &key);
         // SAFETY: it was made right now, with the same settings.
-        let module = unsafe { Module::deserialize(&engine, code) }.map_err(anyhow::Error::from)?;
-        Ok((module, Origin { cached: false }))
+        let load = || unsafe { Module::deserialize(&engine, &code) };
+        let (module, ()) = rayon::join(load, || self.keep(&code, &key));
+        Ok((module.map_err(anyhow::Error::from)?, Origin { cached: false }))
     }
 
     /// The machine code of `wasm`, if it need not be compiled.

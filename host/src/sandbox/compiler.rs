@@ -8,8 +8,8 @@
 //! | optimising for size as well, no address map, no backtraces, no frame pointers | default | no difference that can be told from noise |
 
 use crate::settings::Settings;
-use rayon::ThreadPoolBuilder;
-use std::thread::available_parallelism;
+use rayon::{ThreadBuilder, ThreadPoolBuilder};
+use std::thread::{Builder, available_parallelism};
 use wasmtime::{Config, OptLevel, RegallocAlgorithm};
 
 /// Modules whose code section has more bytes are never compiled with inlining. It holds the graphs of all functions at once, 700 to 1,400
@@ -22,9 +22,10 @@ pub(super) const INLINED_CODE_BYTES_MAX: u32 = 1 << 20;
 /// a second.
 const QUICK_CODE_BYTES_MIN: u32 = 1 << 18;
 
-/// Threads that compile in a hurry, at least. rayon cuts a list in so many parts as there are threads, and then each part is gone through by one
-/// thread: with two of them one had nothing to do for the last third of esbuild's time.
-const PARTS: usize = 16;
+/// Threads that a pool pretends to have which compiles in a hurry. rayon cuts a list in about so many parts as a pool has threads, and each part is
+/// gone through by one of them: with two parts a core had nothing to do for the last third of esbuild's time. If they all were real they
+/// would share the cores, and the largest function be done long after all others: resvg took a sixth longer.
+const PARTS: usize = 1024;
 
 /// How machine code is made. It makes no difference to what a guest does, but for the speed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,10 +49,14 @@ impl Code {
         }
     }
 
-    /// Calls `job`, which compiles. In a hurry, while nothing else is done, in so many threads that all cores are in use to the end.
+    /// Calls `job`, which compiles. In a hurry, while nothing else is done, in parts so small that all cores are in use to the end.
     pub(super) fn compile<T: Send>(self, job: impl FnOnce() -> T + Send) -> T {
-        let threads = available_parallelism().map_or(1, usize::from).max(PARTS);
-        let pool = || ThreadPoolBuilder::new().num_threads(threads).thread_name(|_| "compile".to_owned()).build();
+        let cores = available_parallelism().map_or(1, usize::from);
+        let begin = |thread: ThreadBuilder| match thread.index() < cores {
+            true => Builder::new().name("compile".to_owned()).spawn(|| thread.run()).map(drop),
+            false => Ok(()),
+        };
+        let pool = || ThreadPoolBuilder::new().num_threads(cores.max(PARTS)).spawn_handler(begin).build();
         match (self == Self::Quick).then(pool) {
             Some(Ok(pool)) => pool.install(job),
             // With those that there are.

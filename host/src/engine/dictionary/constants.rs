@@ -38,6 +38,9 @@ pub(super) fn fields(module: &[u8]) -> BTreeSet<Vec<u8>> {
         // The last two operators, as far as they are constants, and the constant that was added before them.
         let (mut last, mut before, mut added) = (None, None, None);
         for operator in operators.into_iter().flatten().map_while(Result::ok) {
+            if found.fields.len() == FIELDS_MAX {
+                return found.fields;
+            }
             let constant = match operator {
                 Operator::I32Const { value } => Some(Constant::I32(value)),
                 Operator::I64Const { value } => Some(Constant::I64(value)),
