@@ -4,18 +4,14 @@ use std::ops::{Range, RangeFrom};
 
 use anyhow::{Context, Result, ensure};
 use wasm_encoder::{RawSection, Section as _};
-use wasmparser::{Validator, WasmFeatures};
+use wasmparser::Validator;
 
-use crate::sections::component_sections;
-use crate::survey::{INVALID, MODULE_BYTES_MAX, features};
-use crate::{Instrumented, Options, instrument};
-
-/// How deep components may be nested, the outermost included.
-pub(crate) const DEPTH_MAX: usize = 100;
-
-/// Section ids of what can hold code.
-pub(crate) const CORE_MODULE: u8 = 1;
-pub(crate) const COMPONENT: u8 = 4;
+use crate::instrument::instrument;
+use crate::instrumented::Instrumented;
+use crate::module::features::{INVALID, component_features};
+use crate::module::limits::{DEPTH_MAX, MODULE_BYTES_MAX};
+use crate::module::sections::{COMPONENT, CORE_MODULE, component_sections};
+use crate::options::Options;
 
 /// A component whose core modules were rewritten.
 #[derive(Clone, Debug)]
@@ -40,23 +36,6 @@ pub struct ComponentModule {
     /// The new module, and what is to be known about it. Offsets are those in the module, original or new, as if it was
     /// a file of its own.
     pub module: Instrumented,
-}
-
-/// The features that components may use: those of the component model that wasmtime 48 has, and [`features`] in their
-/// core modules.
-pub fn component_features() -> WasmFeatures {
-    features()
-        | WasmFeatures::COMPONENT_MODEL
-        | WasmFeatures::CM_ASYNC
-        | WasmFeatures::CM_ASYNC_STACKFUL
-        | WasmFeatures::CM_MORE_ASYNC_BUILTINS
-        | WasmFeatures::CM_THREADING
-        | WasmFeatures::CM_ERROR_CONTEXT
-        | WasmFeatures::CM_FIXED_LENGTH_LISTS
-        | WasmFeatures::CM_GC
-        | WasmFeatures::CM_MAP
-        | WasmFeatures::CM64
-        | WasmFeatures::CM_IMPLEMENTS
 }
 
 /// Rewrites all core modules of a component with [`instrument`].

@@ -48,7 +48,7 @@ pub(crate) struct Reach {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::memarg;
+    use crate::module::access::memarg;
     use wasmparser::{Operator, Parser, Payload};
 
     /// What is compared in a function of two parameters, with two pages of memory: for each access where from and to, or nothing.

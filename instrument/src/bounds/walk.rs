@@ -7,7 +7,7 @@ use wasmparser::{Catch, FunctionBody, Operator};
 use super::facts::{Fact, Facts};
 use super::values::{NoModule, Value, Values};
 use super::{Check, Reach};
-use crate::access::Access;
+use crate::module::access::Access;
 
 /// What is compared before accesses to memories that are `ours`, in the order of the function, as far as they can be reached. There are
 /// `bytes` of memory at least.

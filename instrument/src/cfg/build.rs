@@ -5,10 +5,10 @@
 
 use wasmparser::{Catch, Operator, TryTable};
 
-use super::{Block, BlockKind, Cfg, Flow, FlowKind};
+use super::flow::{Block, BlockKind, ENTRY, EXIT, Flow, FlowKind};
+use crate::calls::Throwing;
 use crate::edges::EdgeKind;
-use crate::plan::grow_slowly;
-use crate::throws::Throwing;
+use crate::grow::grow_slowly;
 
 /// Where an edge leads whose target is still to come.
 const UNKNOWN: u32 = u32::MAX;
@@ -172,7 +172,7 @@ impl<'t> Builder<'t> {
             end: start,
         };
         let first = builder.block(BlockKind::Code, start);
-        builder.flow(Cfg::ENTRY, first, FlowKind::Counted(EdgeKind::Entry));
+        builder.flow(ENTRY, first, FlowKind::Counted(EdgeKind::Entry));
         builder.current = Some(first);
         builder
     }
@@ -212,7 +212,7 @@ impl<'t> Builder<'t> {
             O::Unreachable => self.leave(FlowKind::Trap),
             O::Throw { .. } | O::ThrowRef => {
                 if let Some(from) = self.stop() {
-                    self.flow(from, self.handler().unwrap_or(Cfg::EXIT), FlowKind::Throw);
+                    self.flow(from, self.handler().unwrap_or(EXIT), FlowKind::Throw);
                 }
             }
             O::Call { function_index } => self.call(Some(*function_index)),
@@ -307,7 +307,7 @@ impl<'t> Builder<'t> {
             self.branch(handler, label, FlowKind::Counted(EdgeKind::Catch { clause }));
         }
         if !all {
-            self.flow(handler, outer.unwrap_or(Cfg::EXIT), FlowKind::Uncaught);
+            self.flow(handler, outer.unwrap_or(EXIT), FlowKind::Uncaught);
         }
         self.open(Label::Block, Some(handler));
     }
@@ -357,7 +357,7 @@ impl<'t> Builder<'t> {
         let handler = match (self.calls, self.handler()) {
             (Calls::Caught, None) => return,
             (Calls::Throwing(throwing), _) if !throwing.may_throw(callee) => return,
-            (_, handler) => handler.unwrap_or(Cfg::EXIT),
+            (_, handler) => handler.unwrap_or(EXIT),
         };
         let Some(from) = self.stop() else { return };
         let next = self.block(BlockKind::Code, self.end);
@@ -378,7 +378,7 @@ impl<'t> Builder<'t> {
     /// Ends the current block with an edge out of the function.
     fn leave(&mut self, kind: FlowKind) {
         if let Some(from) = self.stop() {
-            self.flow(from, Cfg::EXIT, kind);
+            self.flow(from, EXIT, kind);
         }
     }
 
@@ -419,7 +419,7 @@ impl<'t> Builder<'t> {
         let (to, back) = match target {
             Some(&Label::Loop(Some(head))) => (head, true),
             Some(Label::Block | Label::If(_)) => (UNKNOWN, false),
-            Some(Label::Function | Label::Loop(None)) | None => (Cfg::EXIT, false),
+            Some(Label::Function | Label::Loop(None)) | None => (EXIT, false),
         };
         let edge = self.flow(from, to, kind);
         if back {

@@ -19,25 +19,26 @@ mod build;
 mod dependence;
 mod dominators;
 mod endless;
+mod flow;
 mod graph;
 mod loops;
 #[cfg(test)]
 mod naive;
 mod render;
 
+use crate::module::operators::is_legacy;
 use std::ops::Range;
 
 use anyhow::{Context, Result, bail, ensure};
-use wasmparser::{
-    FuncToValidate, FuncValidatorAllocations, FunctionBody, Operator, OperatorsReader, ValidatorResources,
-};
+use wasmparser::{FuncToValidate, FuncValidatorAllocations, FunctionBody, OperatorsReader, ValidatorResources};
 
 pub use dependence::ControlDependence;
 pub use dominators::DominatorTree;
+pub use flow::{Block, BlockKind, Flow, FlowKind};
 pub use loops::Loops;
 
-use crate::edges::EdgeKind;
-use crate::survey::{INVALID, survey};
+use crate::module::features::INVALID;
+use crate::module::survey::survey;
 pub(crate) use build::{Builder, Calls, PackedFlow, Parts};
 use graph::Graph;
 
@@ -79,111 +80,11 @@ pub struct Cfg {
     first_edge: u32,
 }
 
-/// Code that is executed from its first operator to its last, or a point without code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Block {
-    /// What it is.
-    pub kind: BlockKind,
-    /// Byte offset of its first operator in the original module. For a block without code, of what it stands for: the
-    /// first operator, the end of the body, the `try_table`.
-    pub start: u32,
-    /// Where its last operator ends; equal to `start` if it has no code. `block`, `loop`, `else` and `end` count as code
-    /// of the block before them.
-    pub end: u32,
-}
-
-/// What a block is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BlockKind {
-    /// The one point where the function is entered.
-    Entry,
-    /// The one point where it is left, in whatever way.
-    Exit,
-    /// Code.
-    Code,
-    /// Where a `try_table` decides which of its clauses catches.
-    Catch,
-}
-
-impl BlockKind {
-    /// The kind's name, as in the JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            BlockKind::Entry => "entry",
-            BlockKind::Exit => "exit",
-            BlockKind::Code => "code",
-            BlockKind::Catch => "catch",
-        }
-    }
-}
-
-/// An edge of the graph. There can be several between two blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Flow {
-    /// The block that it leaves.
-    pub from: u32,
-    /// The block that it leads to.
-    pub to: u32,
-    /// Byte offset of the operator in the original module that makes it: the branch, or where two ways join.
-    pub at: u32,
-    /// Which way out of `from` it is.
-    pub kind: FlowKind,
-    /// Its number in [`EdgeMap::edges`](crate::EdgeMap::edges), if it is there.
-    pub edge: Option<u32>,
-    /// Whether it leads back to the head of a loop that it comes from.
-    pub back: bool,
-}
-
-/// Which way out of a block an edge is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FlowKind {
-    /// An edge of the edge map.
-    Counted(EdgeKind),
-    /// On to the next block in the code, or from the end of a `then` part over the `else` part.
-    Next,
-    /// A `br` that leads forward.
-    Br,
-    /// `return`, or the end of the body.
-    Return,
-    /// A tail call.
-    ReturnCall,
-    /// `unreachable`.
-    Trap,
-    /// A `throw`, or an exception that comes out of a call.
-    Throw,
-    /// An exception that no clause of a `try_table` catches.
-    Uncaught,
-}
-
-impl FlowKind {
-    /// The kind's name without its number, as in the JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            FlowKind::Counted(kind) => kind.name(),
-            FlowKind::Next => "next",
-            FlowKind::Br => "br",
-            FlowKind::Return => "return",
-            FlowKind::ReturnCall => "return_call",
-            FlowKind::Trap => "trap",
-            FlowKind::Throw => "throw",
-            FlowKind::Uncaught => "uncaught",
-        }
-    }
-
-    /// What the edge map calls it, if it is there.
-    pub(crate) fn counted(self) -> Option<EdgeKind> {
-        match self {
-            FlowKind::Counted(kind) => Some(kind),
-            _ => None,
-        }
-    }
-}
-
 impl Cfg {
     /// The block where the function is entered. It has no code, and one edge to the first block that has.
-    pub const ENTRY: u32 = 0;
+    pub const ENTRY: u32 = flow::ENTRY;
     /// The block where the function is left: by returning, by a tail call, by `unreachable` or by an exception.
-    pub const EXIT: u32 = 1;
+    pub const EXIT: u32 = flow::EXIT;
 
     /// Makes the graph of the function with this index, imported functions included.
     ///
@@ -365,12 +266,6 @@ impl Iterator for Cfgs<'_> {
         }
         Some(cfg)
     }
-}
-
-/// Whether the operator is of the exceptions that are translated before a module is rewritten.
-fn is_legacy(operator: &Operator<'_>) -> bool {
-    use Operator as O;
-    matches!(operator, O::Try { .. } | O::Catch { .. } | O::CatchAll | O::Rethrow { .. } | O::Delegate { .. })
 }
 
 fn offset(position: u64) -> Result<u32> {

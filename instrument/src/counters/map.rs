@@ -1,11 +1,11 @@
 //! What counters say, function by function.
 
-use crate::instrument::Options;
-use crate::layout::{EDGES_MAX, LINE_COUNTERS};
 use std::ops::Range;
 
-use super::recover::{LANES, Lanes, Recovery};
-use super::{NONE, Placement};
+use super::place::Placement;
+use super::recover::{LANES, Lanes, NONE, Recovery};
+use crate::layout::LINE_COUNTERS;
+use crate::options::Options;
 use crate::plan::FunctionPlan;
 
 /// A frame that was left neither by returning nor by an exception: a trap, or the host, ended what it did.
@@ -89,7 +89,7 @@ enum Way {
 impl CounterMap {
     /// None so far, and room for those that are in use.
     pub(crate) fn new(options: &Options) -> Self {
-        let reserved = reserved(options);
+        let reserved = options.reserved();
         Self { reserved, len: reserved, ..Self::default() }
     }
 
@@ -226,19 +226,6 @@ impl Way {
     }
 }
 
-/// How many numbers are kept for counters in use. Their number is known when all functions were planned, and needed before.
-///
-/// An edge that was taken makes one counter necessary at most, in nearly all functions, and functions end at lines; where it is not
-/// enough, counters in use are among the others.
-pub(crate) fn reserved(options: &Options) -> u32 {
-    /// No page has counters of both kinds.
-    const PAGE_COUNTERS: u32 = 1024;
-    let profile = options.profile.as_deref().filter(|_| options.lines).unwrap_or_default();
-    let taken = profile.iter().filter(|&&count| count > 0).count();
-    let counters = u32::try_from(4 * taken).map_or(EDGES_MAX, |counters| counters.min(EDGES_MAX));
-    counters.next_multiple_of(PAGE_COUNTERS)
-}
-
 /// Takes so many numbers from `next` on, and returns the first.
 fn take(next: &mut u32, count: u32, lines: bool) -> u32 {
     let end_line = |len: u32, fits: bool| if lines && !fits { len.next_multiple_of(LINE_COUNTERS) } else { len };
@@ -336,7 +323,9 @@ impl FunctionCounters {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Counters, EdgeSet, Options, instrument};
+    use crate::edges::EdgeSet;
+    use crate::instrument::instrument;
+    use crate::options::{Counters, Options};
 
     #[test]
     fn functions_are_found_by_their_counters_and_by_their_indices() {

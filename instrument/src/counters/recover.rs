@@ -1,7 +1,9 @@
 //! All counts from the counted ones, by conservation of flow.
 
-use super::NONE;
 use crate::cfg::Cfg;
+
+/// Stands for no counter, and for no edge.
+pub(super) const NONE: u32 = u32::MAX;
 
 /// Executions that are looked at together.
 pub const LANES: usize = 8;

@@ -1,7 +1,8 @@
 //! What operators do with the NaNs that they take.
 
-use super::{F32_NAN, F64_NAN, Shape};
 use wasmparser::Operator;
+
+use super::shape::{F32_NAN, F64_NAN, Shape};
 
 /// What an operator does with NaNs. All that is not told here may show the bits of what it takes, and what it gives are exact bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

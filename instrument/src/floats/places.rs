@@ -3,8 +3,8 @@
 //! A value that is shown is tested where it is pushed, if all that it can be was made by arithmetic of one shape. Else it may be an exact
 //! value, whose bits are to be kept, and the test is put behind the arithmetic instead, of all that it can be.
 
-use super::Shape;
 use super::flow::{EXACT, Flow, NUMBER, Origin, Slot, Taken, Value};
+use super::shape::Shape;
 
 /// Among what a value may be, beside the bits of shapes: exact.
 const EXACT_BIT: u8 = 1 << 4;
@@ -13,7 +13,7 @@ const EXACT_BIT: u8 = 1 << 4;
 const SIGNED_BIT: u8 = 1 << 5;
 
 /// Where tests are put, in order, and the shapes of what is tested.
-pub(super) fn find(mut flow: Flow) -> Vec<(Taken, Shape)> {
+pub(crate) fn places(mut flow: Flow) -> Vec<(Taken, Shape)> {
     let mut tested: Vec<Option<Shape>> = vec![None; flow.places.len()];
     if flow.is_too_much() || !complete(&mut flow) {
         for origin in &flow.origins {

@@ -37,13 +37,12 @@ use std::ops::Range;
 
 use anyhow::Result;
 
-pub use diff::{Diff, Pair, diff};
-pub use fingerprint::Fingerprint;
-
+use crate::module::survey::survey;
+use crate::walk::edges;
 use fingerprint::Callees;
 
-use crate::instrument::edges;
-use crate::survey::survey;
+pub use diff::{Diff, Pair, diff};
+pub use fingerprint::Fingerprint;
 
 /// Who the functions of one build are.
 pub struct Identity {

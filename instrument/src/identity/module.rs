@@ -13,8 +13,9 @@ use super::hash::{Hash, hash};
 use super::memory::Memory;
 use super::plain::plain_name;
 use super::types::Types;
-use crate::sections::custom_sections;
-use crate::survey::{INVALID, Survey, features};
+use crate::module::features::{INVALID, features};
+use crate::module::sections::custom_sections;
+use crate::module::survey::Survey;
 
 /// A module taken apart.
 #[derive(Default)]

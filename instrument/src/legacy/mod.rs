@@ -7,33 +7,20 @@
 mod scan;
 mod write;
 
-use std::error::Error;
-use std::fmt;
-
 use anyhow::{Context, Result, ensure};
 use wasm_encoder::{Encode, Module, RawSection, Section as _, SectionId};
 use wasmparser::FuncValidatorAllocations;
 
-use crate::added::extended;
-use crate::instrument::validate;
-use crate::names::is_name_section;
+use crate::added::types::AddedTypes;
+use crate::module::bodies::Bodies;
+use crate::module::features::INVALID;
+use crate::module::limits::BODY_BYTES_MAX;
+use crate::module::names::is_name_section;
+use crate::module::sections::sections;
+use crate::module::survey::{Survey, survey};
+use crate::module::validate::validate;
 use crate::offsets::OffsetMap;
-use crate::rewrite::{BODY_BYTES_MAX, added_types};
-use crate::sections::sections;
-use crate::survey::{Bodies, INVALID, Survey, survey};
-use crate::types::AddedTypes;
-
-/// Says that a module can't be planned before it is translated. Never shown.
-#[derive(Debug)]
-pub(crate) struct UsesLegacy;
-
-impl fmt::Display for UsesLegacy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("uses legacy exceptions")
-    }
-}
-
-impl Error for UsesLegacy {}
+use crate::write::sections::{added_types, extended};
 
 /// A module without legacy exceptions.
 #[derive(Clone, Debug)]

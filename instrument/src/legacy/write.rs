@@ -6,9 +6,11 @@ use wasm_encoder::{BlockType, Catch, Encode, Instruction, InstructionSink, RefTy
 use wasmparser::{BinaryReader, FunctionBody, Operator, ValType};
 
 use super::scan::{Handler, Scan, Try};
+use crate::added::types::AddedTypes;
+use crate::module::limits::LOCALS_MAX;
+use crate::module::survey::Survey;
+use crate::module::types::{Signature, Values, encoded_block};
 use crate::offsets::OffsetMap;
-use crate::survey::{LOCALS_MAX, Survey};
-use crate::types::{AddedTypes, Signature, Values, encoded_block};
 
 /// Gives a body, and its offsets from its start.
 pub(super) fn write(

@@ -30,7 +30,7 @@ impl Addresses {
 
     /// Reads the table of a linked module; `None` if there is none, or it is damaged.
     pub fn of(wasm: &[u8]) -> Option<Self> {
-        let (_, content) = crate::custom_sections(wasm).find(|(name, _)| *name == SECTION)?;
+        let (_, content) = crate::module::sections::custom_sections(wasm).find(|(name, _)| *name == SECTION)?;
         let mut reader = BinaryReader::new(content, 0);
         let mut runs = Vec::new();
         let (mut address, mut original) = (0u32, 0u32);

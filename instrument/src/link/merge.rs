@@ -7,9 +7,9 @@ use anyhow::{Context, Result, anyhow};
 use wasm_encoder::reencode::{Error, Reencode};
 use wasmparser::{ExternalKind, FunctionBody, Parser, Payload, TypeRef};
 
-use super::component::Assembly;
+use super::assembly::Assembly;
 use super::scope::{Core, CoreItem};
-use crate::claims::check_counts;
+use crate::module::claims::check_counts;
 
 /// What a merged module is made of.
 #[derive(Default)]
@@ -187,7 +187,7 @@ impl<'a> Merger<'a> {
     pub(super) fn names(&self) -> BTreeMap<u32, String> {
         let mut all = BTreeMap::new();
         for part in &self.parts {
-            let mut names = crate::names::Names::new(part.wasm, part.map.functions.len());
+            let mut names = crate::module::names::Names::new(part.wasm, part.map.functions.len());
             for (name, (kind, index)) in &part.exports {
                 if *kind == ExternalKind::Func {
                     names.propose(*index, (*name).to_owned());
@@ -207,7 +207,7 @@ impl<'a> Merger<'a> {
     /// elsewhere will be its.
     pub(super) fn debugged(&self) -> Option<(usize, &'a [u8])> {
         let sizes = |(number, part): (usize, &Part<'a>)| {
-            let info = crate::custom_sections(part.wasm).find(|(name, _)| *name == ".debug_info");
+            let info = crate::module::sections::custom_sections(part.wasm).find(|(name, _)| *name == ".debug_info");
             let code: u64 = part.sections.bodies.iter().map(|body| body.range().end - body.range().start).sum();
             (info.map_or(0, |(_, info)| info.len()), code, std::cmp::Reverse(number), part.wasm)
         };
@@ -220,7 +220,7 @@ impl<'a> Merger<'a> {
         let mut exports = BTreeMap::new();
         let number = self.parts.len();
         let mut parser = Parser::new(0);
-        parser.set_features(crate::features());
+        parser.set_features(crate::module::features::features());
         for payload in parser.parse_all(wasm) {
             match payload? {
                 Payload::TypeSection(types) => {

@@ -11,11 +11,11 @@
 //! So a component is executed, instrumented and restored as any module is. What is done once at instantiation keeps its
 //! order: segments of a module that comes after one with a start function are copied by a start function of ours.
 //!
-//! `component` finds out what there is (`scope` are its index spaces), `merge` puts modules together and `write` writes them,
+//! `assembly` finds out what there is (`scope` are its index spaces), `merge` puts modules together and `write` writes them,
 //! `addresses` leads back for debug information, `types` says what functions take, `values` what they give.
 
 mod addresses;
-mod component;
+mod assembly;
 mod merge;
 mod scope;
 mod types;
@@ -32,15 +32,16 @@ use wasmparser::Validator;
 use wasmparser::component_types::{ComponentEntityType, ComponentFuncTypeId, ResourceId};
 use wasmparser::types::Types;
 
-use crate::component::{DEPTH_MAX, component_features};
-use crate::sections::component_sections;
-use crate::survey::{INVALID, MODULE_BYTES_MAX};
-pub use addresses::Addresses;
-use component::Assembly;
+use crate::module::features::{INVALID, component_features};
+use crate::module::limits::{DEPTH_MAX, MODULE_BYTES_MAX};
+use crate::module::sections::component_sections;
+use assembly::Assembly;
 use merge::Merger;
 use scope::{CoreItem, Exports, Func, Instance, Item};
-pub use types::Takes;
 use values::Values;
+
+pub use addresses::Addresses;
+pub use types::Takes;
 pub use values::{HandleType, Shape, ValueType};
 
 /// A component as one core module.
@@ -152,14 +153,16 @@ pub fn link_component(wasm: &[u8]) -> Result<Linked> {
     let (mut module, addresses) = merger.write(&imported, &exports, debugged.map(|(part, _)| part))?;
     module.section(&name_section(&function_names));
     if let Some((_, from)) = debugged {
-        for (name, data) in crate::custom_sections(from).filter(|(name, _)| name.starts_with(".debug_")) {
+        for (name, data) in
+            crate::module::sections::custom_sections(from).filter(|(name, _)| name.starts_with(".debug_"))
+        {
             module.section(&CustomSection { name: name.into(), data: data.into() });
         }
         let (name, data) = addresses.section();
         module.section(&CustomSection { name: name.into(), data: Cow::Owned(data) });
     }
     let wasm = module.finish();
-    Validator::new_with_features(crate::features())
+    Validator::new_with_features(crate::module::features::features())
         .validate_all(&wasm)
         .context("is beyond what engines accept when it is linked to one module")?;
     Ok(Linked { wasm, functions, imports })
@@ -171,7 +174,7 @@ fn check(wasm: &[u8], depth: usize) -> Result<()> {
     for section in component_sections(wasm)? {
         let section = section?;
         match section.id {
-            1 => crate::claims::check_counts(section.bytes).context("has a core module that can't be read")?,
+            1 => crate::module::claims::check_counts(section.bytes).context("has a core module that can't be read")?,
             4 => check(section.bytes, depth + 1)?,
             _ => {}
         }

@@ -254,7 +254,7 @@ impl Rest {
             addresses.outside(code.position());
             code.push(start);
         }
-        ensure!(code.bytes.len() <= crate::survey::MODULE_BYTES_MAX, "has too much code");
+        ensure!(code.bytes.len() <= crate::module::limits::MODULE_BYTES_MAX, "has too much code");
         let mut section = CodeSection::new();
         for body in code.bodies() {
             section.raw(body);

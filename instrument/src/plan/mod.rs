@@ -1,4 +1,4 @@
-//! Second pass: validates function bodies and decides what is put where, without writing a byte of the new module.
+//! What is done to a function body: decided by `walk`, before a byte of the new module is written.
 //!
 //! A body's plan is a list of edits in the order of their offsets. What no edit touches is copied as it is, which is
 //! possible because no index changes its meaning: only depths of branches do, where an edit put a block around code
@@ -8,26 +8,24 @@
 //! flow gets a counter, which `counters` decides when the graph is known. All others are `probes`' code, which is there
 //! already.
 //!
-//! Functions are planned in parallel, each by itself; then the numbers of edges and types are settled in their order.
+//! Plans are made in parallel, each by itself, as a `draft` first; then the numbers of edges and types are settled in their order.
 
-mod frames;
-mod walk;
+mod context;
+mod draft;
 
-pub(crate) use walk::{Draft, grow_slowly};
+pub(crate) use context::ModuleContext;
+pub(crate) use draft::Draft;
 
 use anyhow::{Result, ensure};
 use wasm_encoder::BlockType;
 use wasmparser::{Catch, RefType, ValType};
 
-use crate::cfg::{Calls, Parts};
+use crate::added::types::AddedTypes;
+use crate::cfg::Parts;
 use crate::edges::Edge;
-use crate::instrument::Options;
 use crate::layout;
-use crate::protocol::Drawing;
-use crate::recursion::Recursion;
-use crate::survey::{Bodies, INVALID, Survey, for_each_body};
-use crate::throws::Throwing;
-use crate::types::{AddedTypes, Signature};
+use crate::module::survey::Survey;
+use crate::module::types::Signature;
 
 /// What is done to a function body.
 #[derive(Default)]
@@ -185,28 +183,6 @@ pub(crate) struct Handler {
     pub(crate) depth: u32,
 }
 
-/// Plans some functions, in parallel.
-pub(crate) fn plan(
-    survey: &Survey<'_>,
-    options: &Options,
-    (throwing, drawing, recursion): (Option<&Throwing>, Option<&Drawing>, Option<&Recursion>),
-    bodies: Bodies<'_>,
-) -> Result<Vec<FunctionPlan>> {
-    let calls = throwing.map_or(Calls::Caught, Calls::Throwing);
-    for_each_body(bodies, |validator, body| {
-        let index = validator.index();
-        walk::walk(survey, options, (calls, drawing, recursion), validator, body).map_err(|error| {
-            // The validator's message has an offset, which says more than the function.
-            let invalid = error.is::<wasmparser::Error>();
-            error.context(if invalid {
-                INVALID.to_owned()
-            } else {
-                format!("has function {index}, which can't be rewritten")
-            })
-        })
-    })
-}
-
 impl FunctionPlan {
     /// Gives the function's edges their numbers, from `first_edge`, and its added blocks their types.
     pub(crate) fn settle(&mut self, survey: &Survey<'_>, first_edge: u32, types: &mut AddedTypes) -> Result<()> {
@@ -228,7 +204,7 @@ impl FunctionPlan {
 }
 
 /// Where a clause goes.
-fn label(catch: Catch) -> u32 {
+pub(crate) fn label(catch: Catch) -> u32 {
     match catch {
         Catch::One { label, .. } | Catch::OneRef { label, .. } | Catch::All { label } | Catch::AllRef { label } => {
             label

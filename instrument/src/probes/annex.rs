@@ -1,14 +1,14 @@
-//! What a guest knows of a memory that is longer than it says: see [`annex`](crate::annex).
+//! What a guest knows of a memory that is longer than it says: see [`annex`](crate::added::annex).
 
 use anyhow::Result;
 use wasmparser::{FunctionBody, MemArg, MemArgTarget, Operator, ValType};
 
-use super::{Probe, Site};
-use crate::access::Access;
-use crate::annex::{Annex as Added, Helper};
+use super::probe::{Probe, Site};
+use crate::added::annex::{Annex as Added, Helper};
 use crate::bounds::{Check, Reach, checks};
-use crate::code::Code;
-use crate::survey::Survey;
+use crate::layout::code::Code;
+use crate::module::access::Access;
+use crate::module::survey::Survey;
 
 pub(super) struct Annex {
     added: Added,

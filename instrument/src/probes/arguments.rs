@@ -13,10 +13,10 @@
 use anyhow::Result;
 use wasmparser::ValType;
 
-use super::{Function, Probe, Site};
+use super::probe::{Function, Probe, Site};
 use crate::layout;
-use crate::survey::Survey;
-use crate::types::Values;
+use crate::module::survey::Survey;
+use crate::module::types::Values;
 
 pub(super) struct Arguments {
     params: Vec<ValType>,

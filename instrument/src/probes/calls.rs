@@ -15,25 +15,25 @@
 use anyhow::Result;
 use wasmparser::{FunctionBody, Operator, ValType};
 
-use super::{Probe, Site};
-use crate::recursion::Recursion;
+use super::probe::{Probe, Site};
+use crate::calls::Recursion;
 
-pub(super) struct Calls {
+pub(super) struct Calls<'p> {
     limit: u32,
-    recursion: Recursion,
+    recursion: &'p Recursion,
     /// Whether it has a `try_table`.
     catches: bool,
     /// The local that holds how many calls are live, if there is something to catch.
     live: Option<u32>,
 }
 
-impl Calls {
-    pub(super) fn new(limit: u32, recursion: &Recursion, body: &FunctionBody<'_>) -> Calls {
+impl<'p> Calls<'p> {
+    pub(super) fn new(limit: u32, recursion: &'p Recursion, body: &FunctionBody<'_>) -> Calls<'p> {
         // What can't be read is told by the validator, which has not seen the body.
         let mut operators = body.get_operators_reader().into_iter().flatten().map_while(Result::ok);
         let catches = operators
             .any(|operator| matches!(operator, Operator::TryTable { try_table } if !try_table.catches.is_empty()));
-        Calls { limit, recursion: recursion.clone(), catches, live: None }
+        Calls { limit, recursion, catches, live: None }
     }
 
     fn counts(&self, operator: &Operator<'_>, site: &Site<'_, '_>) -> bool {
@@ -46,7 +46,7 @@ impl Calls {
     }
 }
 
-impl Probe for Calls {
+impl Probe for Calls<'_> {
     fn enter(&mut self, site: &mut Site<'_, '_>) -> Result<()> {
         if self.catches {
             let live = site.local(ValType::I32)?;

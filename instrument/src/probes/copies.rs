@@ -6,7 +6,7 @@
 use anyhow::Result;
 use wasmparser::{Operator, ValType};
 
-use super::{Probe, Site};
+use super::probe::{Probe, Site};
 
 pub(super) struct Copies;
 

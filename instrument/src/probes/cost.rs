@@ -5,8 +5,8 @@
 
 use wasmparser::Operator;
 
-use super::Bulk;
-use crate::survey::Survey;
+use crate::module::operators::Bulk;
+use crate::module::survey::Survey;
 
 /// Growing a memory or a table: it is the host's work, whether it is refused or not. (A refused growth takes 300 ns.)
 const GROWTH: u32 = 256;

@@ -36,9 +36,10 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 use wasmparser::{Operator, ValType};
 
-use super::{Function, Probe, Site};
-use crate::protocol::{Drawing, Linked};
-use crate::survey::Survey;
+use super::probe::{Function, Probe, Site};
+use crate::added::protocol::Linked;
+use crate::calls::Drawing;
+use crate::module::survey::Survey;
 
 pub(super) struct DrawSpans {
     enter: u32,

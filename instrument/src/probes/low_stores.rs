@@ -20,10 +20,10 @@
 use anyhow::Result;
 use wasmparser::{MemArg, MemArgTarget, Operator, ValType};
 
-use super::{Probe, Site};
-use crate::access::store;
+use super::probe::{Probe, Site};
 use crate::layout;
-use crate::low::DATA_START;
+use crate::module::access::store;
+use crate::module::low::DATA_START;
 
 pub(super) struct LowStores;
 

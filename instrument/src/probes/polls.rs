@@ -7,7 +7,8 @@
 use anyhow::Result;
 use wasmparser::Operator;
 
-use super::{Bulk, Probe, Site};
+use super::probe::{Probe, Site};
+use crate::module::operators::Bulk;
 
 pub(super) struct Polls;
 

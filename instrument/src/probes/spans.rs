@@ -28,7 +28,7 @@
 use anyhow::Result;
 use wasmparser::{Operator, ValType};
 
-use super::{Probe, Site};
+use super::probe::{Probe, Site};
 use crate::trace::{LEAVE_END, LEAVE_RETURN, LEAVE_TAIL_CALL, Recorder, Recorders, tag};
 
 pub(super) struct Spans {

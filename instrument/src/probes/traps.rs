@@ -5,7 +5,8 @@
 use anyhow::Result;
 use wasmparser::Operator;
 
-use super::{Probe, Site};
+use super::probe::{Probe, Site};
+
 pub(super) struct Traps {
     pub(super) table: u32,
     pub(super) ty: u32,

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use wasmparser::Operator;
 
-use super::{Probe, Site};
+use super::probe::{Probe, Site};
 
 pub(super) struct Waits;
 

@@ -14,6 +14,9 @@ use wasmparser::{ExternalKind, FuncType, FunctionBody, Operator, Parser, Payload
 
 use crate::layout::stream as s;
 
+/// Functions among the bodies that are not imported, but called by probes.
+pub(crate) const OWN: [&str; 3] = ["enter", "leave", "caught"];
+
 /// The functions, as a module of their own.
 pub(crate) struct Assembled {
     /// Those that they need from elsewhere, by name.
@@ -104,7 +107,7 @@ impl Assembled {
 
     /// The names that modules can import.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.exports.iter().map(|(name, _)| name.as_str()).filter(|name| !super::OWN.contains(name))
+        self.exports.iter().map(|(name, _)| name.as_str()).filter(|name| !OWN.contains(name))
     }
 
     /// An export's name.

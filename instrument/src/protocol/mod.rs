@@ -14,7 +14,7 @@
 //!
 //! Where the body is short and leaves all that is rare to another one, as that of `draw_int` does, it is written in the place of the call.
 //!
-//! `Assembled` are the bodies, `link` appends those that a module needs, and `drawing` finds the call sites, and who reaches a draw.
+//! `assembled` are the bodies, and `imports` says which of them a module needs.
 //! What gets hold of an import in another way than by calling it (through a table, by reference, as an export) gets the import: for these the
 //! appended functions are exported as well, without site, and the host has to pass such calls on.
 //!
@@ -22,79 +22,25 @@
 //! into the guest's memory where the guest told it to.
 
 mod assembled;
-mod drawing;
-mod link;
+mod imports;
 
-use anyhow::{Result, ensure};
 use wasmparser::{FuncType, ValType};
 
-pub(crate) use assembled::Assembled;
-pub(crate) use drawing::Drawing;
-pub use drawing::Site;
-pub(crate) use link::Linked;
+pub(crate) use assembled::{Assembled, Assembly, OWN};
+pub(crate) use imports::Imports;
 
 /// The module of the imports.
 pub const MODULE: &str = "fuzzbox_v1";
 
-/// Functions among the bodies that are not imported, but called by probes.
-const OWN: [&str; 3] = ["enter", "leave", "caught"];
-
-/// The protocol's functions that a module imports.
-#[derive(Default)]
-pub(crate) struct Imports {
-    /// Function index in the module, and index among the assembled functions; ascending.
-    functions: Vec<(u32, u32)>,
-    /// Whether one of them draws.
-    pub(crate) draw: bool,
-    /// Which of the assembled functions are needed, ascending: without records, and with them.
-    reading: Vec<u32>,
-    recording: Vec<u32>,
-}
-
-impl Imports {
-    /// Looks for the protocol among imported functions: module, name, type.
-    pub(crate) fn find<'a>(imports: impl Iterator<Item = (&'a str, &'a str, Option<&'a FuncType>)>) -> Result<Imports> {
-        let mut found = Imports::default();
-        for (function, (module, name, ty)) in (0..).zip(imports) {
-            if !is_function(module, name) {
-                continue;
-            }
-            let Some(body) = Assembled::get().export(name) else { continue };
-            let right = Assembled::get().ty(body);
-            let (params, results) = (own_params(right), right.results());
-            let fits = ty.is_some_and(|ty| ty.params() == params && ty.results() == results);
-            ensure!(
-                fits,
-                "imports {MODULE}.{name} with the type {}, but it is {}",
-                ty.map_or("of something else".to_owned(), |ty| signature(ty.params(), ty.results())),
-                signature(params, results)
-            );
-            found.draw |= Assembled::get().draws(body);
-            found.functions.push((function, body));
-        }
-        found.close();
-        Ok(found)
-    }
-
-    /// The assembled function that an imported one stands for.
-    pub(crate) fn body(&self, function: u32) -> Option<u32> {
-        let place = self.functions.binary_search_by_key(&function, |&(function, _)| function).ok()?;
-        Some(self.functions[place].1)
-    }
-
-    /// The name of an imported function, if it is one of the protocol's.
-    pub(crate) fn name(&self, function: u32) -> Option<&'static str> {
-        self.body(function).map(|body| Assembled::get().name(body))
-    }
-
-    /// All of them: function index in the module, index among the assembled functions.
-    pub(crate) fn all(&self) -> &[(u32, u32)] {
-        &self.functions
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.functions.is_empty()
-    }
+/// A call of the protocol in the module's code. Its number is its place among all, from 1 on; 0 stands for calls by reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// The function that calls.
+    pub function: u32,
+    /// Where the call is, an offset in the module.
+    pub offset: u32,
+    /// The imported function that is called.
+    pub callee: u32,
 }
 
 /// The protocol's functions: name, parameters and results as modules import them.

@@ -19,14 +19,14 @@ use anyhow::{Result, ensure};
 use wasm_encoder::{BlockType, Encode};
 use wasmparser::ValType::{self, F32, F64, I32, I64};
 
-use super::{
+use super::format::{
     CLASS_BYTES, CLASS_CAUGHT, CLASS_CHOOSE, CLASS_COMPARE, CLASS_ENTER, CLASS_LEAVE, CLASS_MEMORY, CLASS_QUADS,
-    CLASS_TEST,
+    CLASS_TEST, CONTENT_BYTES, SLOT_BYTES,
 };
-use super::{CONTENT_BYTES, SLOT_BYTES};
-use crate::code::Code;
 use crate::layout;
-use crate::survey::Survey;
+use crate::layout::code::Code;
+use crate::module::survey::Survey;
+use crate::module::types::Types;
 
 /// The longest record, in bytes.
 const LONGEST: u32 = 3 * SLOT_BYTES;
@@ -70,9 +70,6 @@ const ALL: [Recorder; 13] = [
     Recorder::Leave,
     Recorder::Caught,
 ];
-
-/// Parameters and results.
-pub(crate) type Types = (&'static [ValType], &'static [ValType]);
 
 impl Recorder {
     /// The function's type. The last parameter is the tag.

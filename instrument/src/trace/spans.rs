@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::{Event, Trace, Way};
+use super::event::{Event, Way};
+use super::read::Trace;
 
 /// A call of a function, from its entry on.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use anyhow::Result;
 use wasmparser::{BinaryReaderError, BlockType, Catch, Operator, TryTable, ValType};
 
 use super::{EXACT, Flow, Origin, Slot, Value};
-use crate::survey::Survey;
-use crate::types::Values;
+use crate::module::survey::Survey;
+use crate::module::types::Values;
 
 /// A control frame of code that can be reached.
 pub(super) struct Frame {

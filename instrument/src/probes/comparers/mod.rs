@@ -11,10 +11,10 @@ pub(super) use quads::Quads;
 use anyhow::Result;
 use wasmparser::ValType;
 
-use super::{Function, Probe, Site};
-use crate::survey::Survey;
+use super::probe::{Function, Probe, Site};
+use crate::module::survey::Survey;
+use crate::module::types::Values;
 use crate::trace::{Comparer as Kind, Recorder, Recorders, tag};
-use crate::types::Values;
 
 pub(super) struct Comparer {
     recorder: u32,

@@ -7,10 +7,10 @@
 use anyhow::Result;
 use wasmparser::{FunctionBody, Operator, ValType};
 
-use super::super::{Function, Probe, Site};
-use crate::survey::Survey;
+use crate::module::survey::Survey;
+use crate::module::types::Values;
+use crate::probes::probe::{Function, Probe, Site};
 use crate::trace::{Recorder, Recorders, tag};
-use crate::types::Values;
 
 /// Names of functions that compare.
 const NAMES: [&str; 7] = ["__eqtf2", "__netf2", "__lttf2", "__letf2", "__gttf2", "__getf2", "__cmptf2"];

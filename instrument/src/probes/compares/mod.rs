@@ -13,8 +13,8 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 use wasmparser::{FunctionBody, Operator, ValType};
 
-use super::{Probe, Site};
-use crate::survey::Survey;
+use super::probe::{Probe, Site};
+use crate::module::survey::Survey;
 use crate::trace::{
     Comparison, MEMORY_COPY, MEMORY_FILL, MEMORY_INIT, Recorder, Recorders, TEST_BR_IF, TEST_EQZ, TEST_IF, TEST_SELECT,
     compares, tag,

@@ -22,8 +22,8 @@
 use anyhow::Result;
 use wasmparser::{FunctionBody, Operator};
 
+use crate::module::survey::Survey;
 use crate::probes::cost;
-use crate::survey::Survey;
 
 /// What is worth a charge of its own, in units: it takes three instructions.
 const WORTH: u32 = 64;
@@ -245,7 +245,7 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::survey::survey;
+    use crate::module::survey::survey;
 
     /// What the entry takes, and what is taken behind operators, of a function of one parameter.
     fn charges(code: &str) -> (u32, Vec<(u32, u32)>) {

@@ -9,10 +9,12 @@ mod charges;
 use anyhow::Result;
 use wasmparser::{FunctionBody, Operator, ValType};
 
-use super::{Bulk, Probe, Site, cost};
-use crate::code::Code;
+use super::cost;
+use super::probe::{Probe, Site};
 use crate::layout;
-use crate::survey::Survey;
+use crate::layout::code::Code;
+use crate::module::operators::Bulk;
+use crate::module::survey::Survey;
 use charges::Charges;
 
 /// Takes fuel.
@@ -39,9 +41,14 @@ impl Fuel {
         code.spend(self.start);
     }
 
-    /// Takes what is charged behind the operator before, if anything is. Whether the fuel is used up is seen at the next function entry or loop head.
+    /// What is charged behind the operator before, if anything is.
+    fn units(&self) -> Option<u32> {
+        self.charges.behind(self.operators.checked_sub(1)?)
+    }
+
+    /// Takes what is charged here. Whether the fuel is used up is seen at the next function entry or loop head.
     fn charge(&self, site: &mut Site<'_, '_>) {
-        if let Some(units) = self.operators.checked_sub(1).and_then(|last| self.charges.behind(last)) {
+        if let Some(units) = self.units() {
             let mut code = site.code();
             let fuel = code.cell(layout::FUEL.into(), 3);
             code.i32_const(0).i32_const(0).i64_load(fuel).i64_const(units.into()).i64_sub().i64_store(fuel);
@@ -117,10 +124,7 @@ impl Probe for Fuel {
     fn after(&mut self, operator: &Operator<'_>, site: &mut Site<'_, '_>) -> Result<()> {
         use Operator as O;
         match operator {
-            O::Loop { .. } => {
-                let units = self.operators.checked_sub(1).and_then(|last| self.charges.behind(last));
-                self.spend(units.unwrap_or(1), site);
-            }
+            O::Loop { .. } => self.spend(self.units().unwrap_or(1), site),
             O::BrIf { .. }
             | O::BrOnNull { .. }
             | O::BrOnNonNull { .. }

@@ -1,0 +1,167 @@
+//! What is asked for: what is put into a module.
+
+use std::sync::Arc;
+
+use crate::edges::EdgeSet;
+use crate::layout::EDGES_MAX;
+
+/// How a module is rewritten: what is put into it.
+///
+/// [`Options::full`], [`Options::fast`] and [`Options::traced`] are the three variants of a module that belong together:
+/// the same edges have the same numbers in all, and the same input does the same. [`Options::default`] is the plain
+/// one: a counter on every edge, and fuel.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// Which edges are counted.
+    pub counters: Counters,
+    /// Whether counters keep to lines of the cache, [`LINE_COUNTERS`](crate::layout::LINE_COUNTERS) long: those of a function that fit into one are in one, and those
+    /// of others have lines of their own. Some numbers are then no counter's.
+    pub lines: bool,
+    /// Whether it is counted which operand a `select` gives. Its edges have numbers in any case.
+    pub selects: bool,
+    /// Whether code spends fuel and stops when it is used up, and how much a new instance starts with, until the host
+    /// sets it: what a start function runs on, which runs before the host gets hold of the instance.
+    pub fuel: Option<i64>,
+    /// How many calls may be live, if that is limited, of those that can be part of a recursion: calls by reference, and calls of functions
+    /// from which the caller can be reached by other calls than those by reference. (What is live besides is a bounded number of frames for each of them.) One
+    /// more sets [`FLAG_STACK_OVERFLOW`](crate::layout::FLAG_STACK_OVERFLOW) and traps, where it is, whatever machine and
+    /// compiler make of frames: no compiler can do without a frame for each of them, unless it looks through references.
+    pub calls: Option<u32>,
+    /// Whether writes below address 1024 set [`FLAG_LOW_STORE`](crate::layout::FLAG_LOW_STORE) and trap, each before it
+    /// happens, in modules in which nothing lies there: linkers of C leave these addresses free, so that nothing has the
+    /// address 0. [`Instrumented::finds_low_stores`] says if the module is one.
+    pub low_stores: bool,
+    /// Whether the host can end an execution from another thread: see [`Injected::stop`].
+    pub interrupts: bool,
+    /// Whether a function that the host may put into a table is called before `unreachable`.
+    pub traps: bool,
+    /// Whether comparisons and some other operators record their operands; see [`trace`](crate::trace).
+    pub compares: bool,
+    /// Whether compilers are kept from knowing how long a `memory.copy` is: for hosts that make pages inaccessible in the
+    /// middle of a memory.
+    pub hide_lengths: bool,
+    /// The memory, if any, of which a host may make more than the guest knows: an annex beyond all that the guest's part can grow to,
+    /// for what it gives the guest. Then `memory.size` and `memory.grow` are about the guest's part, and nobody gets at
+    /// what lies between. See [`Injected::annex`]. Shared memories have none.
+    pub annex: Option<u32>,
+    /// Whether each access to the memory with the annex is compared with what the guest counts: then nothing need be inaccessible between that and
+    /// the annex, so a host that restores instances can leave open what an execution grew. Memories with 32-bit addresses only; for the others
+    /// see [`AnnexPlace::bounds`].
+    pub bounds: bool,
+    /// Whether NaNs that arithmetic makes have the canonical bits wherever bits are seen: so in an engine that leaves them open, whatever
+    /// it makes of the order of operands, as in one that makes each result canonical.
+    pub canonical_nans: bool,
+    /// Whether function entry and exit are recorded.
+    pub spans: bool,
+    /// How many bytes the trace takes, if something is recorded: what doesn't fit is lost. At most
+    /// [`TRACE_BYTES_MAX`](crate::layout::TRACE_BYTES_MAX).
+    pub trace_bytes: u32,
+    /// What becomes of imports of the [guest protocol](crate::protocol).
+    pub draws: Draws,
+    /// Functions that record what they are given where they are entered, by their names: [`called`](crate::called()) reads that.
+    pub arguments: Option<fn(&str) -> bool>,
+    /// A function that the host wants to call, by its name: the first that fits. See [`Injected::callable`].
+    pub callable: Option<fn(&str) -> bool>,
+    /// How often each edge was taken in the past, by its number: places where counting is cheap are chosen by it.
+    pub profile: Option<Arc<[u64]>>,
+}
+
+/// Which edges are counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Counters {
+    /// Each edge has a counter of its own, with the same number. The plain way, which the others are compared with.
+    #[default]
+    Every,
+    /// As few as are enough to compute all counts.
+    Enough,
+    /// Those in the set, directly or by others: only their counts can be computed.
+    Only(EdgeSet),
+}
+
+/// What becomes of the imports of a guest that speaks the protocol `fuzzbox_v1`. Whatever it is, it makes no difference to the guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Draws {
+    /// They stay imports, for the host to provide.
+    Imported,
+    /// They become functions over the [stream](crate::layout::stream) in the injected memory.
+    Read,
+    /// These also record what is drawn, and the spans of the guest's functions and loops that draw.
+    Recorded,
+}
+
+/// What a start function may run on: 10,000,000,000 units.
+const START_FUEL: i64 = 10_000_000_000;
+
+/// What fits a stack of 1 MiB if each frame has only a return address and a frame pointer.
+const TRACED_CALLS: u32 = 1 << 16;
+
+/// Room for 32,768 records.
+const TRACE_BYTES: u32 = 1 << 20;
+
+impl Options {
+    /// Enough counters for the counts of all edges.
+    pub fn full() -> Options {
+        let options = Options { counters: Counters::Enough, selects: true, interrupts: true, ..Options::counting() };
+        Options { traps: true, canonical_nans: true, draws: Draws::Read, ..options }
+    }
+
+    /// Counters for some edges only: those that can still tell something new. `unreachable` is itself, because compilers forget where calls
+    /// come from which they put in the place of others.
+    pub fn fast(interesting: EdgeSet) -> Options {
+        Options { counters: Counters::Only(interesting), traps: false, ..Options::full() }
+    }
+
+    /// Everything that is known to be asked about an execution: also what was compared, which functions were called, whether
+    /// the stack overflowed by what is measured in calls, 65,536 of them, and writes to where nothing is.
+    pub fn traced() -> Options {
+        let calls = Some(TRACED_CALLS);
+        Options { compares: true, spans: true, calls, low_stores: true, ..Options::default() }
+    }
+
+    /// How many numbers are kept for counters in use. Their number is known when all functions were planned, and needed before.
+    ///
+    /// An edge that was taken makes one counter necessary at most, in nearly all functions, and functions end at lines; where it is not
+    /// enough, counters in use are among the others.
+    pub(crate) fn reserved(&self) -> u32 {
+        /// No page has counters of both kinds.
+        const PAGE_COUNTERS: u32 = 1024;
+        let profile = self.profile.as_deref().filter(|_| self.lines).unwrap_or_default();
+        let taken = profile.iter().filter(|&&count| count > 0).count();
+        let counters = u32::try_from(4 * taken).map_or(EDGES_MAX, |counters| counters.min(EDGES_MAX));
+        counters.next_multiple_of(PAGE_COUNTERS)
+    }
+
+    /// For who doesn't write code at all.
+    pub(crate) fn counting() -> Options {
+        Options {
+            counters: Counters::Every,
+            lines: false,
+            selects: false,
+            fuel: None,
+            calls: None,
+            low_stores: false,
+            interrupts: false,
+            traps: false,
+            compares: false,
+            hide_lengths: false,
+            annex: None,
+            bounds: false,
+            canonical_nans: false,
+            spans: false,
+            trace_bytes: TRACE_BYTES,
+            draws: Draws::Imported,
+            arguments: None,
+            callable: None,
+            profile: None,
+        }
+    }
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        let (fuel, draws) = (Some(START_FUEL), Draws::Recorded);
+        Options { counters: Counters::Every, fuel, interrupts: false, traps: false, draws, ..Options::full() }
+    }
+}
