@@ -21,6 +21,7 @@ pub mod outcome;
 pub mod report;
 pub mod said;
 pub mod sandbox;
+mod session;
 pub mod settings;
 pub mod store;
 pub mod stream;

@@ -3,6 +3,7 @@
 use super::exit::{Fault, UserError};
 use super::target_args::{MODULE_BYTES_MAX, read_module};
 use super::write::{shown, warning};
+use crate::sandbox::Target;
 use crate::store::dir::IS_LINK;
 use crate::store::{Dir, StoreError};
 use crate::symbols::{DebugInfo, Fit, Pointer, Symbols};
@@ -61,6 +62,12 @@ impl Found {
             None => symbols,
         }
     }
+}
+
+/// Names and source positions of a target.
+pub(super) fn symbols(target: &Target, debug_info: Found) -> Symbols {
+    let names = |index| target.edges.function_name(index).map(ToOwned::to_owned);
+    debug_info.apply(Symbols::new(target.bytes.clone(), names))
 }
 
 /// What the module itself has or names.

@@ -1,18 +1,11 @@
-//! Records of failures.
+//! Findings that are named on the command line.
 
 use super::compiling;
-use super::drawn::Execution;
 use super::exit::{Fault, UserError};
 use super::input::one_match;
-use super::shrinking::signature_of;
-use crate::failure::Signature;
-use crate::id::InputId;
-use crate::outcome::{Trap, TrapKind};
 use crate::sandbox::{Candidate, Code, CodeCache, Target};
-use crate::settings::Settings;
 use crate::store::{FindingRecord, Match, Store};
-use crate::symbols::Symbols;
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, anyhow};
 
 /// The finding that `hash` means: its own id, or its input's. `instead` says what to type if it is none.
 pub(super) fn find(store: &Store, hash: &str, instead: &str) -> Result<FindingRecord, Fault> {
@@ -22,120 +15,9 @@ pub(super) fn find(store: &Store, hash: &str, instead: &str) -> Result<FindingRe
     }
 }
 
-/// The settings of the executions in which a finding fails.
-pub(super) fn settings(record: &FindingRecord) -> Result<Settings> {
-    let read = || -> Result<Settings> {
-        let settings: Settings = serde_json::from_value(record.settings.clone())?;
-        settings.check_limits()?;
-        Ok(settings)
-    };
-    read().with_context(|| format!("failed to read the settings of finding {}", record.id))
-}
-
-/// The module that a finding was found in, not compiled yet.
-pub(super) fn candidate(store: &Store, record: &FindingRecord) -> Result<Candidate> {
-    let bytes = store.get(record.module_object).context("failed to read the finding's module")?;
-    Candidate::new(&bytes, settings(record)?).context("failed to load the finding's module")
-}
-
 /// Compiles the module that a finding was found in.
 pub(super) fn compile(record: &FindingRecord, candidate: Candidate) -> Result<Target, Fault> {
     let optimised = (&CodeCache::of_user(), Code::Optimised, None);
     let target = compiling::compile(&record.target, candidate, optimised, &mut compiling::live())?;
     Ok(target.context("failed to load the finding's module")?)
-}
-
-/// The module that a finding was found in.
-pub(super) fn load(store: &Store, record: &FindingRecord) -> Result<Target> {
-    Target::compiled(candidate(store, record)?, &CodeCache::of_user(), Code::Optimised)
-        .context("failed to load the finding's module")
-}
-
-/// The record of a failure, as if no campaign had found it.
-pub(super) fn new_record(
-    store: &Store,
-    name: &str,
-    target: &Target,
-    symbols: &Symbols,
-    execution: &Execution,
-    input: &[u8],
-) -> Result<FindingRecord> {
-    let module_object = store.add_module(name, target.id, &target.file).context("failed to store the module")?;
-    let id = InputId::of(input);
-    let outcome = &execution.outcome;
-    let Signature { name: signature, lineless } = signature_of(outcome, symbols);
-    Ok(FindingRecord {
-        v: FindingRecord::VERSION,
-        id: target.result_id(id),
-        target: name.to_owned(),
-        module: target.id,
-        module_object,
-        input: id,
-        input_bytes: input.len() as u64,
-        kind: outcome.name().to_owned(),
-        signature,
-        lineless,
-        frames: outcome.trap().map_or_else(Vec::new, |trap| symbols.resolve(&trap.frames)),
-        settings: serde_json::to_value(&target.settings)?,
-        found_at_execs: 0,
-        seed: 0,
-        engine: concat!("fuzzbox ", env!("CARGO_PKG_VERSION")).to_owned(),
-        former: Vec::new(),
-        drawn: execution.stored(store, target)?,
-        said: execution.said.clone(),
-    })
-}
-
-/// What a stored failure is called now: names, lines and libraries are told better than they were by the version that found it. `symbols` are those of
-/// its module. `None` where the guest itself says what it is.
-fn signature_now(record: &FindingRecord, symbols: &Symbols) -> Option<Signature> {
-    let word = record.signature.split(':').next().unwrap_or_default();
-    let kind = match word {
-        "oom" | "hang" => TrapKind::Other,
-        word => serde_json::from_value(word.into()).ok().filter(|kind| *kind != TrapKind::Failed)?,
-    };
-    let frames = crate::symbols::unresolved(&record.frames).into_iter().take(Trap::FRAMES_MAX).collect();
-    Some(crate::failure::signature(&record.kind, &Trap { kind, class: None, frames }, symbols))
-}
-
-/// The record, if it is of the failure that was `seen` in the module that it was found in, by the better of both names.
-pub(super) fn recognised(record: &FindingRecord, seen: &Signature, symbols: &Symbols) -> Option<FindingRecord> {
-    let stored = record.signature();
-    if stored.is_same(seen) {
-        let best = if stored.lineless.is_some() { stored } else { seen.clone() };
-        return Some(record.clone().renamed(best));
-    }
-    let now = signature_now(record, symbols).filter(|now| now.is_same(seen));
-    now.map(|_| record.clone().renamed(seen.clone()))
-}
-
-/// Whether a failure of another build is the one that was found.
-pub(super) fn is_same_in_another_build(store: &Store, record: &FindingRecord, seen: &Signature) -> bool {
-    let now = || -> Result<Option<Signature>> {
-        let symbols = stored_symbols(&store.get(record.module_object)?)?;
-        Ok(signature_now(record, &symbols))
-    };
-    record.signature().is_same(seen) || now().ok().flatten().is_some_and(|now| now.is_same(seen))
-}
-
-/// Names and lines of a stored module, as far as they are in it.
-pub(super) fn stored_symbols(module: &[u8]) -> Result<Symbols> {
-    let module = crate::sandbox::core_module(module)?;
-    let cfgs = fuzzbox_instrument::Cfgs::new(&module)?;
-    Ok(Symbols::new(&module[..], |index: u32| cfgs.names().get(index as usize).cloned().flatten()))
-}
-
-/// Renames the findings of a module to what they are called now, so that they are known if they are found again. Those of one bug become one.
-pub(super) fn renamed(store: &Store, name: &str, target: &Target, symbols: &Symbols) -> Result<()> {
-    for record in store.findings(Some(name))?.iter().filter(|record| record.module == target.id) {
-        let stored = record.signature();
-        let Some(now) = signature_now(record, symbols) else { continue };
-        // Lines may be known no more.
-        if now == stored || now.lineless.is_none() && now.is_same(&stored) {
-            continue;
-        }
-        let Ok(input) = store.finding_input(record) else { continue };
-        store.add_finding(&record.clone().renamed(now), &input).context("failed to rename a finding")?;
-    }
-    Ok(())
 }

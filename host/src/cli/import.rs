@@ -1,20 +1,22 @@
 //! `fuzzbox import`: inputs of other fuzzers become a target's corpus.
 
 use super::debug_info::DebugInfoArgs;
-use super::ending::Ending;
+use super::debug_info::symbols;
 use super::exit::{Exit, UserError, Verdict};
 use super::input;
 use super::naming::NameArgs;
 use super::output::Output;
-use super::session::{Limits, Session, symbols};
 use super::store_args::StoreArgs;
 use super::target_args::{TargetArgs, compile};
-use super::write::shown;
+use super::write::{shown, warn};
 use crate::engine::{Dictionary, Workers};
 use crate::id::InputId;
 use crate::outcome::Outcome;
 use crate::report::{self, Event, Files, Given};
 use crate::sandbox::CodeCache;
+use crate::session::ending::Ending;
+use crate::session::running::Running;
+use crate::session::setup::{Limits, Session};
 use crate::store::{Imported, Skipped, Store};
 use anyhow::anyhow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -74,6 +76,7 @@ impl Args {
             // Importing is to be quick.
             compares: false,
             shrink: false,
+            warn: &warn,
             symbols,
         };
         let ids = |store: &Store| -> anyhow::Result<BTreeSet<InputId>> {
@@ -84,7 +87,7 @@ impl Args {
         // If that is interrupted nothing is known of them.
         let outcomes = workers.outcomes(&session.target, &inputs, u64::MAX)?;
         let names: Vec<_> = inputs.iter().map(|input| InputId::of(input)).collect();
-        let mut running = session.begin(inputs)?;
+        let mut running = Running::begin(&session, inputs)?;
         running.turn(None, &mut *reporter)?;
         let after = ids(&store)?;
 

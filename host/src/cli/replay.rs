@@ -2,16 +2,16 @@
 
 use super::compiling;
 use super::debug_info;
-use super::drawn::Execution;
+use super::debug_info::symbols;
 use super::exit::{Exit, Verdict};
 use super::input;
 use super::output;
-use super::session::symbols;
 use super::store_args::StoreArgs;
 use super::target_args::{TargetArgs, compile};
 use super::write::{self, say, say_json};
 use crate::failure::Said;
 use crate::sandbox::{CodeCache, Executor};
+use crate::session::execution::Execution;
 use crate::stream::Decoded;
 use crate::symbols::Symbols;
 use anyhow::Result;

@@ -1,25 +1,43 @@
 //! `fuzzbox repro`: run a finding again.
 
 use super::debug_info::DebugInfoArgs;
+use super::debug_info::symbols;
 use super::exit::{Exit, UserError, Verdict};
 use super::findings;
 use super::output;
-use super::reproduction::{Attempt, Reproduction, Way};
-use super::session::symbols;
 use super::store_args::StoreArgs;
 use super::target_args::{candidate, optimise};
-use super::write::{lines, say, say_json};
+use super::write::{lines, say, say_json, warn};
 use crate::failure::Said;
 use crate::id::{FindingId, InputId};
 use crate::report;
 use crate::sandbox::CodeCache;
+use crate::session::records;
+use crate::session::reproduction::{Attempt, Reproduction, Way};
 use crate::store::FindingRecord;
 use crate::stream::Decoded;
 use crate::symbols::{ResolvedFrame, Symbols};
 use anyhow::{Context, anyhow};
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+impl ValueEnum for Way {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self::Value, Self::Choices, Self::Spans]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let (name, help) = match self {
+            Self::Value => ("value", "The value that was drawn, given to the property's check"),
+            Self::Choices => ("choices", "The input as it is"),
+            Self::Spans => ("spans", "The choices, found again by their spans"),
+        };
+        Some(PossibleValue::new(name).help(help))
+    }
+}
 
 /// Flags of `repro`.
 #[derive(Debug, clap::Args)]
@@ -78,8 +96,8 @@ impl Args {
         let record = findings::find(&store, &self.hash, &instead)?;
         let input = store.finding_input(&record).context("failed to read the finding's input")?;
         let candidate = match &self.on {
-            Some(path) => candidate(path, findings::settings(&record)?)?,
-            None => findings::candidate(&store, &record)?,
+            Some(path) => candidate(path, records::settings(&record)?)?,
+            None => records::candidate(&store, &record)?,
         };
         let debug_info = self.debug_info.find(candidate.bytes(), self.on.as_deref())?;
         let target = match &self.on {
@@ -96,6 +114,7 @@ impl Args {
             input: &input,
             target: &target,
             symbols: &symbols,
+            warn: &warn,
             is_another: self.on.is_some(),
         };
         let mut attempts = reproduction.attempts(&self.ways())?;

@@ -1,19 +1,20 @@
 //! `fuzzbox run`: fuzz one or more targets.
 
+use super::debug_info::symbols;
 use super::debug_info::{DebugInfoArgs, Found};
-use super::ending::Ending;
 use super::exit::{Exit, Fault, UserError, Verdict};
 use super::input::{read_at_most, read_dir, read_found_dir};
 use super::naming::{NameArgs, folders};
 use super::output::Output;
-use super::session::{Limits, Session, symbols};
 use super::store_args::StoreArgs;
 use super::target_args::{TargetArgs, compile, duration};
-use super::turns::{take_turns, turn};
-use super::write::{shown, warning};
+use super::write::{shown, warn, warning};
 use crate::engine::{Dictionary, Workers};
 use crate::report::Given;
 use crate::sandbox::{Candidate, CodeCache};
+use crate::session::ending::Ending;
+use crate::session::setup::{Limits, Session};
+use crate::session::turns::{take_turns, turn};
 use crate::settings::Settings;
 use crate::store::{Dir, Store};
 use anyhow::Context;
@@ -153,10 +154,11 @@ impl Args {
             given,
             compares: !self.no_compares,
             shrink: !self.no_shrink,
+            warn: &warn,
             symbols,
         });
         let sessions: Vec<_> = sessions.collect();
-        let first_inputs = |session: &Session<'_>| {
+        let first_inputs = |session: &Session<'_>| -> Result<_, Fault> {
             let mut seeds = seeds.clone();
             seeds.extend(repository_seeds(&store, &session.name, &session.target.settings)?);
             Ok(seeds)

@@ -1,17 +1,17 @@
 //! `fuzzbox show`: one object of the store.
 
+use super::debug_info::symbols;
 use super::debug_info::{DebugInfoArgs, Found};
-use super::drawn::Execution;
 use super::exit::{Exit, Fault, Verdict};
-use super::findings;
 use super::input::{one_match, resolve};
 use super::output;
-use super::session::symbols;
 use super::store_args::StoreArgs;
 use super::write::{Out, lines, say, say_json, warning};
 use crate::id::InputId;
 use crate::report;
 use crate::sandbox::Executor;
+use crate::session::execution::Execution;
+use crate::session::records;
 use crate::store::{FindingRecord, Match, Store};
 use crate::stream::Decoded;
 use crate::text::grouped;
@@ -145,7 +145,7 @@ impl Args {
     /// Looks up the frames of a finding in what `--debug-info` names.
     fn resolve_again(&self, store: &Store, record: &mut FindingRecord) -> Result<(), Fault> {
         let module = store.get(record.module_object).context("failed to read the finding's module")?;
-        let symbols = findings::stored_symbols(&module).context("failed to read the finding's module")?;
+        let symbols = records::stored_symbols(&module).context("failed to read the finding's module")?;
         let symbols = self.debug_info.find(symbols.module(), None)?.apply(symbols);
         record.frames = symbols.resolve(&crate::symbols::unresolved(&record.frames));
         Ok(())
@@ -186,7 +186,7 @@ impl<'a> Finding<'a> {
 
 /// Executes the finding in its own module, to see what that draws.
 fn decoded(store: &Store, record: &FindingRecord, input: &[u8]) -> Result<Option<Decoded>> {
-    let target = Arc::new(findings::load(store, record)?);
+    let target = Arc::new(records::load(store, record)?);
     let execution = Execution::reported(&mut Executor::new(&target)?, input)?;
     Ok(execution.decoded(&target, &symbols(&target, Found::default()), &[]))
 }

@@ -1,24 +1,27 @@
 //! `fuzzbox shrink`: the smallest input that fails in the same way.
 
 use super::debug_info::DebugInfoArgs;
-use super::drawn::{Execution, parts};
-use super::ending::Ending;
+use super::debug_info::symbols;
 use super::exit::{Exit, Fault, UserError, Verdict};
-use super::findings::{self, new_record};
+use super::findings;
 use super::input;
 use super::naming::NameArgs;
 use super::output;
-use super::session::symbols;
-use super::shrinking::{Shrinking, signature_of};
 use super::store_args::StoreArgs;
 use super::target_args::{TargetArgs, optimise};
 use super::write::{lines, say, say_json, shown};
 use crate::engine::Workers;
 use crate::engine::shrink::{Certificate, Limits, PassCount, ShrinkReport, ShrunkInput};
+use crate::failure::signature_of;
 use crate::id::{FindingId, InputId};
 use crate::outcome::Outcome;
 use crate::report;
 use crate::sandbox::{CodeCache, Target};
+use crate::session::ending::Ending;
+use crate::session::execution::{Execution, parts};
+use crate::session::records;
+use crate::session::records::new_record;
+use crate::session::shrinking::{Shrinking, limits_of_hangs};
 use crate::store::{FindingRecord, Store};
 use crate::stream::Decoded;
 use crate::symbols::Symbols;
@@ -116,7 +119,7 @@ impl Args {
         let signature = signature_of(outcome, &symbols);
         let mut limits = Limits::default();
         if matches!(outcome, Outcome::Hang(_)) {
-            limits = super::shrinking::limits_of_hangs();
+            limits = limits_of_hangs();
         }
         limits.execs_max = self.execs.unwrap_or(limits.execs_max);
         let shrunk =
@@ -125,7 +128,7 @@ impl Args {
             let write = std::fs::write(path, &shrunk.input);
             write.with_context(|| format!("failed to write `{}`", shown(path))).blame_user()?;
         }
-        let finding = finding.and_then(|finding| findings::recognised(&finding, &signature, &symbols));
+        let finding = finding.and_then(|finding| records::recognised(&finding, &signature, &symbols));
         let stored = match (&finding, &self.output) {
             (None, Some(_)) => None,
             (Some(_), _) => Some(self.store.open_existing()?),
@@ -184,7 +187,7 @@ impl Args {
         let store = self.store.open_existing()?;
         let record = findings::find(&store, hash, &format!("`fuzzbox shrink WASM {hash}`"))?;
         let input = store.finding_input(&record).context("failed to read the finding's input")?;
-        let candidate = findings::candidate(&store, &record)?;
+        let candidate = records::candidate(&store, &record)?;
         let debug_info = self.debug_info.find(candidate.bytes(), None)?;
         let target = findings::compile(&record, candidate)?;
         let symbols = symbols(&target, debug_info);

@@ -99,6 +99,11 @@ macro_rules! warning {
 }
 pub(super) use warning;
 
+/// Warns of what a room below says.
+pub(super) fn warn(text: &str) {
+    warning!("{text}");
+}
+
 /// Prints one line.
 pub(super) fn line(text: &dyn Display) -> io::Result<()> {
     writeln!(Out, "{}", printable(&text.to_string()))

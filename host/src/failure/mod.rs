@@ -11,4 +11,4 @@ mod signature;
 pub use headline::Headline;
 pub use machinery::is_failure_machinery;
 pub use said::Said;
-pub use signature::{Signature, signature};
+pub use signature::{Signature, signature, signature_of};

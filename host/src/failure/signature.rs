@@ -1,7 +1,7 @@
 //! What makes two failures the same one: the kind of trap and the calls around it.
 
 use super::machinery::{calls_hook, is_failure_machinery, is_startup};
-use crate::outcome::{Frame, Trap, TrapKind};
+use crate::outcome::{Frame, Outcome, Trap, TrapKind};
 use crate::symbols::{StableCall, Symbols};
 use std::collections::BTreeMap;
 
@@ -69,6 +69,12 @@ pub fn signature(outcome_name: &str, trap: &Trap, symbols: &Symbols) -> Signatur
     let plain = describe(outcome_name, trap, symbols, false);
     let name = describe(outcome_name, trap, symbols, true);
     Signature { lineless: Some(plain).filter(|plain| *plain != name), name }
+}
+
+/// The signature of an outcome; empty for one that is no failure.
+pub fn signature_of(outcome: &Outcome, symbols: &Symbols) -> Signature {
+    let none = || Signature { name: String::new(), lineless: None };
+    outcome.trap().map_or_else(none, |trap| signature(outcome.name(), trap, symbols))
 }
 
 /// The failure in words, with what debug information says or without.

@@ -6,9 +6,8 @@
 //! 2. the *choices* as they are;
 //! 3. the choices, found again by their *spans* ([`resync`]).
 
-use super::drawn::Execution;
-use super::findings;
-use super::write::warning;
+use super::execution::Execution;
+use super::records;
 use crate::failure::Signature;
 use crate::sandbox::{CodeCache, Executor, Target};
 use crate::settings::Settings;
@@ -16,48 +15,49 @@ use crate::store::{FindingRecord, Store};
 use crate::stream::{Span, encode, resync};
 use crate::symbols::Symbols;
 use anyhow::{Context, Result};
-use clap::ValueEnum;
 use fuzzbox_instrument::identity::{Identity, diff};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A way from what is stored to a failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Way {
-    /// The value that was drawn, given to the property's check
+pub(crate) enum Way {
+    /// The value that was drawn, given to the property's check.
     Value,
-    /// The input as it is
+    /// The input as it is.
     Choices,
-    /// The choices, found again by their spans
+    /// The choices, found again by their spans.
     Spans,
 }
 
 /// A finding, and what it is tried on.
-pub(super) struct Reproduction<'a> {
-    pub(super) store: &'a Store,
-    pub(super) record: &'a FindingRecord,
+pub(crate) struct Reproduction<'a> {
+    pub(crate) store: &'a Store,
+    pub(crate) record: &'a FindingRecord,
     /// The finding's input.
-    pub(super) input: &'a [u8],
-    pub(super) target: &'a Arc<Target>,
-    pub(super) symbols: &'a Symbols,
+    pub(crate) input: &'a [u8],
+    pub(crate) target: &'a Arc<Target>,
+    pub(crate) symbols: &'a Symbols,
+    /// Takes what the user should know; the text is not safe to print yet.
+    pub(crate) warn: &'a dyn Fn(&str),
     /// Whether the target is another build than it was found in.
-    pub(super) is_another: bool,
+    pub(crate) is_another: bool,
 }
 
 /// What came of one way.
-pub(super) struct Attempt {
-    pub(super) way: Way,
+pub(crate) struct Attempt {
+    pub(crate) way: Way,
     /// What was executed: the target, or the same module with its check as the entry.
-    pub(super) target: Arc<Target>,
+    pub(crate) target: Arc<Target>,
     /// What it was given.
-    pub(super) input: Vec<u8>,
-    pub(super) execution: Execution,
+    pub(crate) input: Vec<u8>,
+    pub(crate) execution: Execution,
     /// None if nothing failed.
-    pub(super) signature: Option<Signature>,
+    pub(crate) signature: Option<Signature>,
     /// It failed as the finding does.
-    pub(super) same: bool,
+    pub(crate) same: bool,
 }
 
 impl Reproduction<'_> {
@@ -66,7 +66,7 @@ impl Reproduction<'_> {
     /// # Errors
     ///
     /// If the host fails.
-    pub(super) fn attempts(&self, ways: &[Way]) -> Result<Vec<Attempt>> {
+    pub(crate) fn attempts(&self, ways: &[Way]) -> Result<Vec<Attempt>> {
         let mut attempts = Vec::new();
         for way in ways {
             let attempt = match way {
@@ -87,14 +87,14 @@ impl Reproduction<'_> {
         let execution = Execution::reported(&mut Executor::new(target)?, &input)?;
         if let Some(reporting) = &execution.reporting {
             let name = reporting.name();
-            warning!("the guest ends otherwise when it reports ({name}): it must not depend on that");
+            (self.warn)(&format!("the guest ends otherwise when it reports ({name}): it must not depend on that"));
         }
         let outcome = &execution.outcome;
         let signature = outcome.trap().map(|trap| crate::failure::signature(outcome.name(), trap, self.symbols));
         let same = signature.as_ref().is_some_and(|signature| match way {
             Way::Value => is_same_kind(&signature.name, &self.record.signature),
-            _ if self.is_another => findings::is_same_in_another_build(self.store, self.record, signature),
-            _ => findings::recognised(self.record, signature, self.symbols).is_some(),
+            _ if self.is_another => records::is_same_in_another_build(self.store, self.record, signature),
+            _ => records::recognised(self.record, signature, self.symbols).is_some(),
         });
         Ok(Attempt { way, target: target.clone(), input, execution, signature, same })
     }
@@ -114,10 +114,10 @@ impl Reproduction<'_> {
         if !self.target.takes_choices() {
             return Ok(None);
         }
-        let old = match findings::load(self.store, self.record) {
+        let old = match records::load(self.store, self.record) {
             Ok(old) => Arc::new(old),
             Err(error) => {
-                warning!("the choices' spans are not known: {error:#}");
+                (self.warn)(&format!("the choices' spans are not known: {error:#}"));
                 return Ok(None);
             }
         };

@@ -1,8 +1,7 @@
 //! When a campaign has to end: by its time, by Ctrl-C, or because its terminal or the machine goes.
 
-use super::exit::Fault;
 use crate::sandbox::is_ignored;
-use anyhow::Context;
+use anyhow::{Context, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -18,7 +17,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Sets a flag when work has to end. Rounds are let finish for a moment, since what they found is lost otherwise.
 #[derive(Debug)]
-pub(super) struct Ending {
+pub(crate) struct Ending {
     shared: Arc<Shared>,
     /// Dropped to end the thread.
     _alive: Sender<()>,
@@ -38,7 +37,7 @@ impl Ending {
     /// # Errors
     ///
     /// If the system refuses a handler or a thread.
-    pub(super) fn by_signals() -> Result<Self, Fault> {
+    pub(crate) fn by_signals() -> Result<Self> {
         let shared = Arc::<Shared>::default();
         let signals = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| signal != SIGHUP || !is_ignored(signal));
         for signal in signals {
@@ -54,12 +53,12 @@ impl Ending {
     }
 
     /// Set when what runs has to end at once.
-    pub(super) fn abort(&self) -> Arc<AtomicBool> {
+    pub(crate) fn abort(&self) -> Arc<AtomicBool> {
         self.shared.abort.clone()
     }
 
     /// From now on the work ends at `limit`, if there is one, or a moment later.
-    pub(super) fn limit(&self, limit: Option<Instant>) {
+    pub(crate) fn limit(&self, limit: Option<Instant>) {
         let mut present = self.shared.limit.lock().expect("no panic while held");
         *present = limit;
         if !self.is_signalled() {
@@ -68,7 +67,7 @@ impl Ending {
     }
 
     /// Whether a signal asked for the end.
-    pub(super) fn is_signalled(&self) -> bool {
+    pub(crate) fn is_signalled(&self) -> bool {
         self.shared.signalled.load(Relaxed)
     }
 }

@@ -1,9 +1,9 @@
 //! Inputs that fail, made smaller: what `shrink` does, and `run` with each finding.
 
-use super::drawn::Execution;
+use super::execution::Execution;
 use crate::engine::Workers;
 use crate::engine::shrink::{Failing, Limits, ShrunkInput};
-use crate::failure::Signature;
+use crate::failure::signature_of;
 use crate::id::{FindingId, InputId};
 use crate::outcome::Outcome;
 use crate::sandbox::Target;
@@ -21,45 +21,39 @@ const HANG_EXECS_MAX: u64 = 2_000;
 const CAMPAIGN_HANG_EXECS_MAX: u64 = 100;
 
 /// A target whose inputs are shrunk, and the threads that execute them.
-pub(super) struct Shrinking<'a> {
-    pub(super) target: &'a Arc<Target>,
-    pub(super) symbols: &'a Symbols,
-    pub(super) workers: &'a Workers,
+pub(crate) struct Shrinking<'a> {
+    pub(crate) target: &'a Arc<Target>,
+    pub(crate) symbols: &'a Symbols,
+    pub(crate) workers: &'a Workers,
 }
 
 /// Limits for hangs, of which each execution is a long one.
-pub(super) fn limits_of_hangs() -> Limits {
+pub(crate) fn limits_of_hangs() -> Limits {
     Limits { execs_max: HANG_EXECS_MAX, exhaustive_max: 0, explain_max: 0, ..Limits::default() }
 }
 
 /// Limits in a campaign, which wants to go on.
-pub(super) fn limits_in_campaign(outcome: &Outcome) -> Limits {
+pub(crate) fn limits_in_campaign(outcome: &Outcome) -> Limits {
     match outcome {
         Outcome::Hang(_) => Limits { execs_max: CAMPAIGN_HANG_EXECS_MAX, ..limits_of_hangs() },
         _ => Limits { execs_max: CAMPAIGN_EXECS_MAX, exhaustive_max: 5_000, explain_max: 0, ..Limits::default() },
     }
 }
 
-/// The signature of an outcome; empty for one that is no failure.
-pub(super) fn signature_of(outcome: &Outcome, symbols: &Symbols) -> Signature {
-    let none = || Signature { name: String::new(), lineless: None };
-    outcome.trap().map_or_else(none, |trap| crate::failure::signature(outcome.name(), trap, symbols))
-}
-
 impl Shrinking<'_> {
     /// Executes `input`, for people; `None` if that was aborted.
-    pub(super) fn execute(&self, input: &[u8]) -> Result<Option<Execution>> {
+    pub(crate) fn execute(&self, input: &[u8]) -> Result<Option<Execution>> {
         self.workers.run_one(self.target, |executor| Execution::reported(executor, input))
     }
 
     /// The smallest input with `signature` that is found from `input`; `None` if that has another one, or if it was
     /// aborted before it began.
-    pub(super) fn shrink(&self, input: &[u8], signature: &str, limits: Limits) -> Result<Option<ShrunkInput>> {
+    pub(crate) fn shrink(&self, input: &[u8], signature: &str, limits: Limits) -> Result<Option<ShrunkInput>> {
         self.shrink_with(u64::MAX, input, signature, limits)
     }
 
     /// As [`Shrinking::shrink`], but each execution may take no more than `fuel_max` units. What comes of it fails with all of the fuel as well.
-    pub(super) fn shrink_below(
+    pub(crate) fn shrink_below(
         &self,
         fuel_max: u64,
         input: &[u8],
@@ -87,7 +81,7 @@ impl Shrinking<'_> {
 
     /// Stores `input` as what shows the finding `first`, which `larger` showed. Returns the id of the finding that is
     /// kept.
-    pub(super) fn store(&self, store: &Store, first: &FindingRecord, larger: &[u8], input: &[u8]) -> Result<FindingId> {
+    pub(crate) fn store(&self, store: &Store, first: &FindingRecord, larger: &[u8], input: &[u8]) -> Result<FindingId> {
         let id = InputId::of(input);
         if id == first.input {
             return Ok(first.id);
@@ -125,7 +119,7 @@ impl Shrinking<'_> {
     }
 
     /// Stores other failures that were seen as findings beside `first`, and returns them.
-    pub(super) fn store_slips(
+    pub(crate) fn store_slips(
         &self,
         store: &Store,
         first: &FindingRecord,

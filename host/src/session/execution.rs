@@ -12,19 +12,19 @@ use std::ops::Range;
 
 /// An execution in the variant that decides. Of a target that doesn't draw its input, only the outcome says anything.
 #[derive(Debug)]
-pub(super) struct Execution {
-    pub(super) outcome: Outcome,
-    pub(super) trace: Trace,
-    pub(super) told: Told,
+pub(crate) struct Execution {
+    pub(crate) outcome: Outcome,
+    pub(crate) trace: Trace,
+    pub(crate) told: Told,
     /// What the target said, if it said something.
-    pub(super) said: Option<Said>,
+    pub(crate) said: Option<Said>,
     /// How it ends when the guest is told that its reports are read, if that is otherwise: it must not be.
-    pub(super) reporting: Option<Outcome>,
+    pub(crate) reporting: Option<Outcome>,
 }
 
 impl Execution {
     /// What the last execution shows, which ended with `outcome`. Nothing else is to be asked about it afterwards.
-    pub(super) fn of(outcome: Outcome, executor: &mut Executor) -> Result<Self> {
+    pub(crate) fn of(outcome: Outcome, executor: &mut Executor) -> Result<Self> {
         let observation = executor.observation();
         let (trace, told) = (observation.draws(), observation.told());
         let said = Said::new(&executor.said(&outcome)?);
@@ -32,14 +32,14 @@ impl Execution {
     }
 
     /// Executes an input.
-    pub(super) fn new(executor: &mut Executor, input: &[u8]) -> Result<Self> {
+    pub(crate) fn new(executor: &mut Executor, input: &[u8]) -> Result<Self> {
         let outcome = executor.run(input)?;
         Self::of(outcome, executor)
     }
 
     /// Executes an input, then again with the guest being told that what it reports is read: the outcome is that of the first, all else is what
     /// the guest shows when somebody looks. It may spare itself that trouble otherwise.
-    pub(super) fn reported(executor: &mut Executor, input: &[u8]) -> Result<Self> {
+    pub(crate) fn reported(executor: &mut Executor, input: &[u8]) -> Result<Self> {
         let outcome = executor.run(input)?;
         if !executor.target().takes_choices() {
             return Self::of(outcome, executor);
@@ -50,12 +50,12 @@ impl Execution {
     }
 
     /// One of which nothing but the outcome is known.
-    pub(super) fn unseen(outcome: Outcome) -> Self {
+    pub(crate) fn unseen(outcome: Outcome) -> Self {
         Self { outcome, trace: Trace::default(), told: Told::default(), said: None, reporting: None }
     }
 
     /// What the target drew, for people; `None` if it doesn't draw. `free` are the ranges of choices that don't matter.
-    pub(super) fn decoded(&self, target: &Target, symbols: &Symbols, free: &[Range<usize>]) -> Option<Decoded> {
+    pub(crate) fn decoded(&self, target: &Target, symbols: &Symbols, free: &[Range<usize>]) -> Option<Decoded> {
         if !target.takes_choices() {
             return None;
         }
@@ -65,7 +65,7 @@ impl Execution {
     }
 
     /// What is kept with a finding; the value goes to the store's objects. `None` if the target doesn't draw.
-    pub(super) fn stored(&self, store: &Store, target: &Target) -> Result<Option<Drawn>> {
+    pub(crate) fn stored(&self, store: &Store, target: &Target) -> Result<Option<Drawn>> {
         if !target.takes_choices() {
             return Ok(None);
         }
@@ -78,6 +78,6 @@ impl Execution {
 }
 
 /// How many choices an input has, if the target draws them; else how many bytes.
-pub(super) fn parts(target: &Target, input: &[u8]) -> (usize, &'static str) {
+pub(crate) fn parts(target: &Target, input: &[u8]) -> (usize, &'static str) {
     if target.takes_choices() { (decode(input).len(), "choice") } else { (input.len(), "byte") }
 }

@@ -1,7 +1,7 @@
 //! Several targets, in turns.
 
-use super::exit::Fault;
-use super::session::{Running, Session};
+use super::running::Running;
+use super::setup::Session;
 use crate::report::{Done, Event, NotStarted, Reporter};
 use std::time::Duration;
 
@@ -13,17 +13,17 @@ const TURN_MIN: Duration = Duration::from_secs(1);
 const TURNS_MIN: u32 = 4;
 
 /// Reads what a target begins with.
-pub(super) type FirstInputs<'a> = dyn Fn(&Session<'_>) -> Result<Vec<Vec<u8>>, Fault> + 'a;
+pub(crate) type FirstInputs<'a, E> = dyn Fn(&Session<'_>) -> Result<Vec<Vec<u8>>, E> + 'a;
 
 /// Fuzzes each target for a `turn`, again and again, until all have ended or `aborted` says so. Each goes on where it was. `first_inputs`
-/// reads what a target begins with, when its first turn comes. Who was never begun is told at the end.
-pub(super) fn take_turns<'a>(
+/// reads what a target begins with, when its first turn comes; its error is what is returned. Who was never begun is told at the end.
+pub(crate) fn take_turns<'a, E: From<anyhow::Error>>(
     sessions: &'a [Session<'a>],
-    first_inputs: &FirstInputs<'_>,
+    first_inputs: &FirstInputs<'_, E>,
     turn: &dyn Fn(&Session<'_>) -> Duration,
     aborted: &dyn Fn() -> bool,
     reporter: &mut dyn Reporter,
-) -> Result<Vec<Done>, Fault> {
+) -> Result<Vec<Done>, E> {
     let mut campaigns: Vec<State<'a>> = sessions.iter().map(|_| State::Waiting).collect();
     let mut done = Vec::new();
     let mut open = sessions.len();
@@ -35,7 +35,7 @@ pub(super) fn take_turns<'a>(
                     *state = waiting;
                     continue;
                 }
-                State::Waiting => session.begin(first_inputs(session)?)?,
+                State::Waiting => Running::begin(session, first_inputs(session)?)?,
                 State::Running(running) => *running,
             };
             // Who is alone has nobody to wait for.
@@ -57,7 +57,7 @@ pub(super) fn take_turns<'a>(
             State::Ended => {}
         }
     }
-    reporter.report_all(&not_started)?;
+    reporter.report_all(&not_started).map_err(anyhow::Error::from)?;
     Ok(done)
 }
 
@@ -69,20 +69,21 @@ enum State<'a> {
 }
 
 /// How long a turn is of a target that has `time` for itself.
-pub(super) fn turn(time: Option<Duration>) -> Duration {
+pub(crate) fn turn(time: Option<Duration>) -> Duration {
     time.map_or(TURN_MAX, |time| (time / TURNS_MIN).clamp(TURN_MIN, TURN_MAX))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::ending::Ending;
-    use super::super::session::{Limits, symbols};
+    use super::super::setup::Limits;
     use super::*;
     use crate::engine::{Dictionary, Workers};
     use crate::report::Given;
     use crate::sandbox::Target;
     use crate::settings::Settings;
     use crate::store::Store;
+    use crate::symbols::Symbols;
     use std::sync::Arc;
 
     #[test]
@@ -115,7 +116,7 @@ mod tests {
     fn fuzz(words: &[&str], turns_max: usize) -> (Vec<Done>, Log) {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open_or_create(&dir.path().join("s")).unwrap();
-        let ending = Ending::by_signals().unwrap_or_else(|fault| panic!("{fault}"));
+        let ending = Ending::by_signals().unwrap();
         let workers = Workers::new(1, ending.abort()).unwrap();
         let session = |word: &&str| {
             let branches: String = (0..).zip(word.bytes()).map(|(at, byte)| {
@@ -129,7 +130,7 @@ mod tests {
             let target = Target::load(text.as_bytes(), Settings::default()).unwrap();
             Session {
                 name: (*word).to_owned(),
-                symbols: symbols(&target, super::super::debug_info::Found::default()),
+                symbols: Symbols::new(target.bytes.clone(), |_| None),
                 target: Arc::new(target),
                 store: &store,
                 workers: &workers,
@@ -141,6 +142,7 @@ mod tests {
                 given: Given::default(),
                 compares: false,
                 shrink: true,
+                warn: &|text| panic!("{text}"),
             }
         };
         let sessions: Vec<_> = words.iter().map(session).collect();
@@ -151,8 +153,8 @@ mod tests {
             Duration::ZERO
         };
         let aborted = || turns.get() >= turns_max;
-        let done = take_turns(&sessions, &|_| Ok(vec![b"x".to_vec()]), &turn, &aborted, &mut log);
-        (done.unwrap_or_else(|fault| panic!("{fault}")), log)
+        let done: anyhow::Result<_> = take_turns(&sessions, &|_| Ok(vec![b"x".to_vec()]), &turn, &aborted, &mut log);
+        (done.unwrap(), log)
     }
 
     #[test]

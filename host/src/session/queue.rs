@@ -7,11 +7,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 /// An input and its name.
-pub(super) type Named = (InputId, Arc<[u8]>);
+pub(crate) type Named = (InputId, Arc<[u8]>);
 
 /// Holds what was sent and not taken. One thread sends, another takes.
 #[derive(Debug, Default)]
-pub(super) struct Queue {
+pub(crate) struct Queue {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -25,11 +25,11 @@ struct State {
 
 /// One end of a queue; dropping it tells the other.
 #[derive(Debug)]
-pub(super) struct End<'a>(&'a Queue);
+pub(crate) struct End<'a>(&'a Queue);
 
 impl Queue {
     /// An end for each of the two threads.
-    pub(super) fn ends(&self) -> (End<'_>, End<'_>) {
+    pub(crate) fn ends(&self) -> (End<'_>, End<'_>) {
         (End(self), End(self))
     }
 
@@ -40,7 +40,7 @@ impl Queue {
 
 impl End<'_> {
     /// Sends testcases; false if nobody takes them any more.
-    pub(super) fn send(&self, testcases: impl IntoIterator<Item = Named>) -> bool {
+    pub(crate) fn send(&self, testcases: impl IntoIterator<Item = Named>) -> bool {
         let mut state = self.0.state();
         let was_empty = state.testcases.is_empty();
         state.testcases.extend(testcases);
@@ -51,7 +51,7 @@ impl End<'_> {
     }
 
     /// Waits for testcases, and then until `gather` has passed or nothing more is sent: takes all that there are, or `None` at the end.
-    pub(super) fn take(&self, gather: Duration) -> Option<Vec<Named>> {
+    pub(crate) fn take(&self, gather: Duration) -> Option<Vec<Named>> {
         let changed = &self.0.changed;
         let idle = |state: &mut State| state.testcases.is_empty() && !state.ended;
         let state = changed.wait_while(self.0.state(), idle).expect("nobody panics while it is locked");

@@ -1,0 +1,24 @@
+//! A campaign as a user has it: with a clock, a store, reporters, and an end.
+//!
+//! ```text
+//! turns      several targets, each for a while
+//! running    one campaign in its turns; the clock is read here
+//! view       events of it, findings and files of statistics
+//! shrinking  smaller inputs of a finding        reproduction  ways in which it fails again
+//! records    what is kept of a failure          queue         testcases on their way to the store
+//! execution  one input, for people              ending        signals, and the end of the time
+//! ```
+//!
+//! Nothing here knows a command line: errors are plain, and what is no event goes to [`Session::warn`](setup::Session::warn).
+
+pub(crate) mod ending;
+pub(crate) mod execution;
+mod queue;
+pub(crate) mod records;
+pub(crate) mod reproduction;
+pub(crate) mod running;
+pub(crate) mod setup;
+pub(crate) mod shrinking;
+pub(crate) mod turns;
+mod unreached;
+mod view;

@@ -1,0 +1,161 @@
+//! A campaign that has begun: reads the clock, and writes what it finds while it goes on.
+
+use super::queue::{End, Queue};
+use super::setup::{Limits, Session};
+use super::view::{Outlet, View, now_s};
+use crate::engine::{Campaign, Mutator, Round, Workers};
+use crate::failure::signature_of;
+use crate::outcome::Outcome;
+use crate::report::{Done, Event, Reporter};
+use anyhow::Result;
+use std::time::{Duration, Instant};
+
+/// New testcases are written no more often: each time costs a look at the whole corpus.
+const WRITE_EVERY: Duration = Duration::from_millis(200);
+/// Writing takes one part in so many of the time, as long as that makes nobody wait for more than [`WRITE_EVERY_MAX`].
+const WRITE_PART: u32 = 16;
+/// A kill loses no more than what was found in this time.
+const WRITE_EVERY_MAX: Duration = Duration::from_secs(2);
+
+/// A campaign that has begun, and goes on in turns. What it finds depends on its rounds alone, not on where turns end.
+pub(crate) struct Running<'a> {
+    session: &'a Session<'a>,
+    campaign: Campaign,
+    /// What the first round executes, until it did.
+    seeds: Option<Vec<Vec<u8>>>,
+    view: View<'a>,
+    /// Why it ended.
+    stopped: Option<String>,
+}
+
+impl<'a> Running<'a> {
+    /// Begins a campaign with `seeds` and the stored corpus; executes nothing yet.
+    pub(crate) fn begin(session: &'a Session<'a>, mut seeds: Vec<Vec<u8>>) -> Result<Self> {
+        seeds.extend(stored_corpus(session)?);
+        // One order, wherever the inputs came from and however they were called.
+        seeds.sort_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
+        seeds.dedup();
+        let campaign = Campaign::new(session.target.clone(), session.seed, Mutator::new(session.dictionary.clone()));
+        let campaign = if session.compares { campaign } else { campaign.without_compares() };
+        Ok(Self { session, campaign, seeds: Some(seeds), view: View::new(session)?, stopped: None })
+    }
+}
+
+impl Running<'_> {
+    /// Goes on until `time` has passed or a limit is reached, for a round at least.
+    pub(crate) fn turn(&mut self, time: Option<Duration>, reporter: &mut dyn Reporter) -> Result<()> {
+        self.with_writer(reporter, |running, out| {
+            if let Some(seeds) = running.seeds.take() {
+                running.view.start(out, seeds.len())?;
+                running.round(out, |campaign, workers, execs, signature| {
+                    campaign.start(workers, &seeds, execs, signature)
+                })?;
+            } else {
+                running.step(out)?;
+            }
+            while !running.has_ended() && time.is_none_or(|time| out.began.elapsed() < time) {
+                running.step(out)?;
+            }
+            if running.has_ended() { Ok(()) } else { running.view.status_now(out, &running.campaign) }
+        })
+    }
+
+    /// Whether a limit was reached, or the campaign was interrupted.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.stopped.is_some()
+    }
+
+    /// Ends the campaign, and tells how it did.
+    pub(crate) fn end(mut self, reporter: &mut dyn Reporter) -> Result<Done> {
+        self.with_writer(reporter, |running, out| {
+            let rest = running.campaign.finish();
+            running.view.round(out, &running.campaign, &rest)
+        })?;
+        // The corpus is safe before the end is told.
+        let stopped = self.stopped.take().unwrap_or_else(|| "interrupted".to_owned());
+        let done = self.view.done(&self.campaign, stopped);
+        self.view.tell(reporter, &[Event::Done(done.clone())])?;
+        Ok(done)
+    }
+
+    fn step(&mut self, out: &mut Outlet<'_>) -> Result<()> {
+        self.round(out, |campaign, workers, execs, signature| campaign.step(workers, execs, signature))
+    }
+
+    /// Executes a round and tells of it.
+    fn round(
+        &mut self,
+        out: &mut Outlet<'_>,
+        execute: impl FnOnce(&mut Campaign, &Workers, u64, &dyn Fn(&Outcome) -> String) -> Result<Option<Round>>,
+    ) -> Result<()> {
+        let Session { workers, limits, symbols, .. } = self.session;
+        let execs_max = limits.execs.unwrap_or(u64::MAX);
+        let left = execs_max.saturating_sub(self.campaign.totals().execs);
+        let signature = |outcome: &Outcome| signature_of(outcome, symbols).name;
+        let round = execute(&mut self.campaign, workers, left, &signature)?;
+        if let Some(round) = &round {
+            self.view.round(out, &self.campaign, round)?;
+        }
+        self.stopped = self.limit(out).or_else(|| round.is_none().then(|| "interrupted".to_owned()));
+        Ok(())
+    }
+
+    /// The limit that was reached.
+    fn limit(&self, out: &Outlet<'_>) -> Option<String> {
+        let Limits { time, execs, stop_on_first, seeds_only } = self.session.limits;
+        match execs {
+            _ if self.session.ending.is_signalled() => Some("interrupted".to_owned()),
+            Some(execs) if self.campaign.totals().execs >= execs => Some(format!("--execs {execs} reached")),
+            _ if time.is_some_and(|time| self.view.elapsed(out) >= time) => Some("--time reached".to_owned()),
+            _ if seeds_only && !self.campaign.has_seeds() => Some("all inputs executed".to_owned()),
+            _ if stop_on_first && self.campaign.failures().len() > self.view.dismissed => {
+                Some("first finding".to_owned())
+            }
+            _ => None,
+        }
+    }
+
+    /// Does `job` while another thread writes the testcases that it finds; these are safe when it returns.
+    fn with_writer(
+        &mut self,
+        reporter: &mut dyn Reporter,
+        job: impl FnOnce(&mut Self, &mut Outlet<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let (queue, began, session) = (Queue::default(), Instant::now(), self.session);
+        self.view.stats.resume(now_s());
+        session.ending.limit(session.limits.time.map(|time| began + time.saturating_sub(self.view.spent)));
+        let result = std::thread::scope(|scope| {
+            let (testcases, receiver) = queue.ends();
+            let writer = scope.spawn(|| write_testcases(session, receiver));
+            let result = job(self, &mut Outlet { reporter, testcases, began });
+            let written = writer.join().expect("the writer doesn't panic");
+            // Without its writer a campaign ends at once, and why the writer ended is the reason.
+            written.and(result)
+        });
+        session.ending.limit(None);
+        self.view.spent += began.elapsed();
+        result
+    }
+}
+
+/// The inputs of the stored corpus, without those that are damaged.
+fn stored_corpus(session: &Session<'_>) -> Result<Vec<Vec<u8>>> {
+    let loaded = session.store.load_corpus(&session.name, session.target.settings.input_bytes_max.into())?;
+    for (_, error) in &loaded.damaged {
+        (session.warn)(&format!("left out of the corpus of `{}` for good: {error:#}", session.name));
+    }
+    session.store.remove_from_corpus(&session.name, &loaded.damaged.iter().map(|(input, _)| *input).collect())?;
+    Ok(loaded.inputs.into_iter().map(|(_, bytes)| bytes).collect())
+}
+
+/// Writes testcases while the campaign goes on: a file that is safe on disk takes milliseconds.
+fn write_testcases(session: &Session<'_>, queue: End<'_>) -> Result<()> {
+    let mut gather = WRITE_EVERY;
+    while let Some(batch) = queue.take(gather) {
+        let began = Instant::now();
+        let inputs: Vec<_> = batch.iter().map(|(id, bytes)| (*id, &**bytes)).collect();
+        session.store.add_to_corpus(&session.name, session.target.id, &inputs)?;
+        gather = (began.elapsed() * WRITE_PART).clamp(WRITE_EVERY, WRITE_EVERY_MAX);
+    }
+    Ok(())
+}

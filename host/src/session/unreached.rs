@@ -1,0 +1,42 @@
+//! Functions that a campaign did not reach.
+
+use super::setup::Session;
+use crate::engine::Campaign;
+use crate::outcome::Frame;
+use crate::symbols::{Source, is_library};
+use std::collections::BTreeMap;
+
+/// Functions of which nothing was reached that the final table names.
+const NOT_REACHED_MAX: usize = 5;
+/// Functions whose file is looked up for that.
+const LOOKED_UP_MAX: usize = 200;
+
+/// The user's functions with the most edges of which none was reached, and how many there are without a name.
+pub(super) fn unreached(session: &Session<'_>, campaign: &Campaign) -> (Vec<String>, u64) {
+    let mut edges: BTreeMap<u32, (usize, bool)> = BTreeMap::new();
+    for (index, edge) in (0..).zip(&session.target.edges.edges) {
+        let (count, reached) = edges.entry(edge.function).or_default();
+        *count += 1;
+        *reached |= campaign.has_reached(index);
+    }
+    let mut unreached: Vec<_> = edges
+        .into_iter()
+        .filter(|(function, (_, reached))| !reached && !session.target.is_initialiser(*function))
+        .map(|(function, (count, _))| (count, function))
+        .collect();
+    unreached.sort_by_key(|&(count, function)| (std::cmp::Reverse(count), function));
+    let has_name = |function| session.target.edges.function_name(function).is_some();
+    let (named, nameless): (Vec<_>, Vec<_>) = unreached.into_iter().partition(|&(_, function)| has_name(function));
+    let by_name = |&function: &u32| !is_library(&session.symbols.name(function), None);
+    let named: Vec<_> = named.into_iter().map(|(_, function)| function).filter(by_name).take(LOOKED_UP_MAX).collect();
+    // Files say more than names. They are looked up together, because that takes as long as for one.
+    let edges = &session.target.edges.edges;
+    let first = |&function: &u32| {
+        let offset = edges.get(edges.partition_point(|edge| edge.function < function)).map_or(0, |edge| edge.offset);
+        Frame { function, offset }
+    };
+    let sources = session.symbols.sources(&named.iter().map(first).collect::<Vec<_>>());
+    let is_own = |source: &Option<Source>| source.as_ref().is_none_or(|source| !is_library("", Some(&source.file)));
+    let own = named.iter().zip(&sources).filter(|(_, source)| is_own(source)).take(NOT_REACHED_MAX);
+    (own.map(|(&function, _)| session.symbols.name(function).into_owned()).collect(), nameless.len() as u64)
+}

@@ -1,0 +1,315 @@
+//! What is told about a campaign, and kept of it in the store.
+
+use super::execution::Execution;
+use super::queue::End;
+use super::records::{new_record, renamed};
+use super::setup::Session;
+use super::shrinking::{Shrinking, limits_in_campaign};
+use super::unreached::unreached;
+use crate::engine::{Campaign, Failure, Found, Round, Testcase};
+use crate::failure::{Headline, signature_of};
+use crate::id::FindingId;
+use crate::outcome::Outcome;
+use crate::report::{self, AdviceFacts, Advisor, Event, Reporter, StatsFiles};
+use crate::sandbox::Target;
+use crate::store::FindingRecord;
+use crate::stream::Decoded;
+use crate::symbols::{is_allocator, simplify};
+use crate::text::{PREVIEW_COLUMNS, printable};
+use anyhow::{Context, Result, ensure};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// A status event is sent no more often.
+const STATUS_EVERY: Duration = Duration::from_millis(500);
+
+/// Where a turn's news go.
+pub(super) struct Outlet<'a> {
+    pub(super) reporter: &'a mut dyn Reporter,
+    /// To where new testcases are stored.
+    pub(super) testcases: End<'a>,
+    /// When the turn began.
+    pub(super) began: Instant,
+}
+
+/// What is told about a campaign, and written to the store.
+pub(super) struct View<'a> {
+    session: &'a Session<'a>,
+    /// AFL's files in the target's folder of the store.
+    pub(super) stats: StatsFiles,
+    advisor: Advisor,
+    findings: BTreeMap<String, report::Finding>,
+    /// Failures that are no findings.
+    pub(super) dismissed: usize,
+    /// Time in turns before this one.
+    pub(super) spent: Duration,
+    last_status: Option<Duration>,
+}
+
+impl<'a> View<'a> {
+    pub(super) fn new(session: &'a Session<'a>) -> Result<Self> {
+        let folder = session.store.target_folder(&session.name)?;
+        renamed(session.store, &session.name, &session.target, &session.symbols)?;
+        let known = session.store.findings(Some(&session.name))?;
+        let known = known.into_iter().map(|finding| (finding.kind == "hang", finding.signature)).collect();
+        let about = report::Campaign {
+            target: session.name.clone(),
+            start_time_s: now_s(),
+            known,
+            peak_rss_mb,
+            pid: std::process::id(),
+            command_line: std::env::args().collect::<Vec<_>>().join(" "),
+        };
+        Ok(Self {
+            session,
+            stats: StatsFiles::create(folder, about)?,
+            advisor: Advisor::new(),
+            findings: BTreeMap::new(),
+            dismissed: 0,
+            spent: Duration::ZERO,
+            last_status: None,
+        })
+    }
+
+    pub(super) fn tell(&mut self, reporter: &mut dyn Reporter, events: &[Event]) -> Result<()> {
+        reporter.report_all(events)?;
+        self.stats.report_all(events).context("failed to write statistics")
+    }
+
+    /// Time in turns.
+    pub(super) fn elapsed(&self, out: &Outlet<'_>) -> Duration {
+        self.spent + out.began.elapsed()
+    }
+
+    pub(super) fn start(&mut self, out: &mut Outlet<'_>, seeds: usize) -> Result<()> {
+        let Session { name, target, seed, jobs, .. } = self.session;
+        let start = report::Start {
+            target: name.clone(),
+            module: target.id,
+            entry: target.entry.to_string(),
+            edges_total: target.edges.edges.len() as u64,
+            seeds: seeds as u64,
+            seed: *seed,
+            jobs: *jobs as u64,
+        };
+        self.tell(out.reporter, &[Event::Start(start)])
+    }
+
+    pub(super) fn round(&mut self, out: &mut Outlet<'_>, campaign: &Campaign, round: &Round) -> Result<()> {
+        // A round's are sent and told together: it may have hundreds, and each time somebody is woken up.
+        let testcases: Vec<_> = round.found.iter().map(|found| campaign.testcase(found)).collect();
+        let sent = out.testcases.send(testcases.iter().map(|testcase| (testcase.id, testcase.bytes.clone())));
+        ensure!(sent, "the corpus can't be written any more");
+        let new_edges: Vec<_> = round
+            .found
+            .iter()
+            .zip(testcases)
+            .filter_map(|(found, testcase)| self.new_edge(campaign, found, testcase))
+            .collect();
+        self.tell(out.reporter, &new_edges)?;
+        for failure in &round.failures {
+            // A round may have several; who wants the first one wants one.
+            if self.session.limits.stop_on_first && !self.findings.is_empty() {
+                break;
+            }
+            self.failure(out, campaign.target(), (failure, campaign.fuel_limit()))?;
+        }
+        let elapsed = self.elapsed(out);
+        if self.last_status.is_none_or(|last| elapsed.saturating_sub(last) >= STATUS_EVERY) {
+            self.status_now(out, campaign)?;
+            self.advise(out, campaign)?;
+        }
+        Ok(())
+    }
+
+    /// Tells where the campaign stands.
+    pub(super) fn status_now(&mut self, out: &mut Outlet<'_>, campaign: &Campaign) -> Result<()> {
+        let elapsed = self.elapsed(out);
+        self.last_status = Some(elapsed);
+        let status = self.status(campaign, elapsed);
+        self.tell(out.reporter, &[Event::Status(status)])
+    }
+
+    /// What is told of a testcase, if it reached new edges.
+    fn new_edge(&self, campaign: &Campaign, found: &Found, testcase: &Testcase) -> Option<Event> {
+        let first = *found.new_edges.first()?;
+        Some(Event::NewEdge(report::NewEdge {
+            target: self.session.name.clone(),
+            input: testcase.id,
+            input_bytes: testcase.bytes.len() as u64,
+            execs: campaign.totals().execs,
+            new: found.new_edges.len() as u64,
+            edges: found.edges as u64,
+            function: self.session.symbols.name(campaign.target().edges.edges[first as usize].function).into_owned(),
+        }))
+    }
+
+    /// Stores a failure and what is seen while it is shrunk, and tells it.
+    fn failure(
+        &mut self,
+        out: &mut Outlet<'_>,
+        target: &Arc<Target>,
+        (failure, fuel_max): (&Failure, u64),
+    ) -> Result<()> {
+        if let Some(advice) = self.fails_without_input(target, failure) {
+            self.dismissed += 1;
+            return self.tell(out.reporter, &[Event::Advice(advice)]);
+        }
+        let Session { name, store, seed, workers, shrink, limits, .. } = self.session;
+        let shrinking = Shrinking { target, symbols: &self.session.symbols, workers };
+        let execution = shrinking.execute(&failure.input)?;
+        let execution = execution.unwrap_or_else(|| Execution::unseen(failure.outcome.clone()));
+        let record = FindingRecord {
+            found_at_execs: failure.execs,
+            seed: *seed,
+            ..new_record(store, name, target, &self.session.symbols, &execution, &failure.input)?
+                .renamed(signature_of(&failure.outcome, &self.session.symbols))
+        };
+        let mut kept = store.add_finding(&record, &failure.input).context("failed to store a finding")?;
+        let mut others = Vec::new();
+        // What an earlier campaign found and left smaller was shrunk by that.
+        if *shrink && kept == record.id {
+            let executions = limits_in_campaign(&failure.outcome);
+            let shrunk = match failure.outcome {
+                Outcome::Hang(_) if !target.takes_choices() => {
+                    shrinking.shrink_below(fuel_max, &failure.input, &failure.signature, executions)?
+                }
+                _ => shrinking.shrink(&failure.input, &failure.signature, executions)?,
+            };
+            if let Some(shrunk) = shrunk {
+                kept = shrinking.store(store, &record, &failure.input, &shrunk.input)?;
+                if !limits.stop_on_first {
+                    others = shrinking.store_slips(store, &record, &shrunk.slips)?;
+                }
+            }
+        }
+        for id in std::iter::once(kept).chain(others) {
+            let finding = self.stored(target, id)?;
+            // A failure that was seen while another was shrunk may be found again.
+            let is_new = !self.findings.contains_key(&finding.signature);
+            self.findings.insert(finding.signature.clone(), finding.clone());
+            if is_new {
+                self.tell(out.reporter, &[Event::Finding(finding)])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What to say of a failure that is hardly an input's: of the empty one, where the guest takes memory or gives it back.
+    fn fails_without_input(&self, target: &Target, failure: &Failure) -> Option<report::Advice> {
+        let Session { name, symbols, .. } = self.session;
+        let is_empty = failure.input.is_empty() && !target.takes_choices();
+        let trap = failure.outcome.trap().filter(|_| is_empty)?;
+        let function = symbols.name(trap.frames.first()?.function);
+        let message = format!(
+            "the empty input fails in the allocator, in `{}` ({}): that is more likely the fault of the module's build or of fuzzbox \
+             than a bug that inputs show, and is not kept as a finding",
+            printable(&simplify(&function)),
+            trap.kind.name()
+        );
+        is_allocator(&function).then(|| report::Advice { target: name.clone(), message })
+    }
+
+    /// A finding in the store, as it is told.
+    fn stored(&self, target: &Arc<Target>, id: FindingId) -> Result<report::Finding> {
+        let Session { name, store, workers, .. } = self.session;
+        let record = store.finding(name, id)?;
+        let bytes = store.finding_input(&record)?;
+        let shrinking = Shrinking { target, symbols: &self.session.symbols, workers };
+        let execution = if target.takes_choices() { shrinking.execute(&bytes)? } else { None };
+        let drawn = execution.and_then(|execution| execution.decoded(target, &self.session.symbols, &[]));
+        let bytes = report::preview(&bytes, PREVIEW_COLUMNS);
+        Ok(report::Finding {
+            target: name.clone(),
+            id: record.id,
+            kind: record.kind,
+            signature: record.signature,
+            input: record.input,
+            input_bytes: record.input_bytes,
+            at: Headline::new(&record.frames, record.said.as_ref()).map(|headline| headline.place()),
+            frames: record.frames,
+            preview: drawn.as_ref().map_or(bytes, Decoded::preview),
+            drawn,
+            said: record.said,
+        })
+    }
+
+    fn advise(&mut self, out: &mut Outlet<'_>, campaign: &Campaign) -> Result<()> {
+        let totals = campaign.totals();
+        let facts = AdviceFacts {
+            target: self.session.name.clone(),
+            execs: totals.execs,
+            rejected: totals.rejected,
+            overruns: totals.overruns,
+            at_size_limit: totals.at_len_max,
+            input_bytes_max: self.session.target.settings.input_bytes_max.into(),
+            edges: campaign.reached() as u64,
+            failures: campaign.failures().len() as u64,
+            last_new_edge_execs: totals.execs_at_new_edge,
+            corpus: campaign.corpus().testcases().len() as u64,
+            hangs: totals.sampled_hangs,
+            sampled: totals.sampled,
+            fuel: 0,
+            hottest: None,
+            given: self.session.given,
+        };
+        self.advisor.observe(&facts).map_or(Ok(()), |advice| self.tell(out.reporter, &[Event::Advice(advice)]))
+    }
+
+    fn status(&self, campaign: &Campaign, elapsed: Duration) -> report::Status {
+        let totals = campaign.totals();
+        report::Status {
+            target: self.session.name.clone(),
+            execs: totals.execs,
+            execs_per_sec: per_sec(totals.execs, elapsed),
+            elapsed_ms: u64::try_from(elapsed.as_millis()).expect("a campaign is shorter than that"),
+            edges: campaign.reached() as u64,
+            edges_total: self.session.target.edges.edges.len() as u64,
+            corpus: campaign.corpus().testcases().len() as u64,
+            findings: (campaign.failures().len() - self.dismissed) as u64,
+            rounds: totals.rounds,
+        }
+    }
+
+    pub(super) fn done(&self, campaign: &Campaign, stopped: String) -> report::Done {
+        let status = self.status(campaign, self.spent);
+        let (not_reached, nameless_not_reached) = unreached(self.session, campaign);
+        report::Done {
+            target: status.target,
+            module: self.session.target.id,
+            execs: status.execs,
+            execs_per_sec: status.execs_per_sec,
+            elapsed_ms: status.elapsed_ms,
+            rejected: campaign.totals().rejected,
+            overruns: campaign.totals().overruns,
+            input_bytes_mean: campaign.totals().input_bytes as f64 / status.execs.max(1) as f64,
+            edges: status.edges,
+            edges_total: status.edges_total,
+            corpus: status.corpus,
+            findings: self.findings.values().cloned().collect(),
+            seed: self.session.seed,
+            rounds: status.rounds,
+            corpus_hash: campaign.corpus().hash().to_hex().to_string(),
+            not_reached,
+            nameless_not_reached,
+            stopped,
+        }
+    }
+}
+
+/// Seconds since 1970.
+pub(super) fn now_s() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+}
+
+/// Memory that this process had at most until now, in MiB; `None` where the kernel doesn't say.
+fn peak_rss_mb() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? >> 10)
+}
+
+fn per_sec(execs: u64, elapsed: Duration) -> f64 {
+    execs as f64 / elapsed.as_secs_f64().max(1e-9)
+}
