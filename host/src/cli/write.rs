@@ -3,7 +3,7 @@
 //! Text from modules, files and stores is in all that is said, so nothing is printed here that could drive a terminal: not in lines
 //! ([`say`], [`warning`], [`tell`]), and not in JSON ([`say_json`]). Bytes that are asked for as such go to [`Out`].
 
-use crate::text::{printable, printable_json};
+use crate::text::{cut, printable, printable_json};
 use anyhow::{Context, Result};
 use serde::Serialize;
 use std::fmt::Display;
@@ -120,8 +120,66 @@ pub(super) fn say_json(value: &impl Serialize) -> Result<()> {
     Ok(writeln!(Out, "{}", printable_json(&json))?)
 }
 
+/// Columns of a line on standard error: no message is as long, but what it quotes can be a file of one line.
+const TOLD_COLUMNS_MAX: usize = 1000;
+/// Columns that are told of a longer line on both sides of the place that a message points to.
+const AROUND_COLUMNS: usize = 40;
+
 /// Writes lines on standard error, each of them safe to print. That this fails can be told nobody.
 pub(super) fn tell(text: &str) {
-    let text: String = text.lines().flat_map(|line| [printable(line), "\n".to_owned()]).collect();
+    let text: String = narrowed(text).into_iter().flat_map(|line| [printable(&line), "\n".to_owned()]).collect();
     drop(io::stderr().write_all(text.as_bytes()));
+}
+
+/// The lines of `text`, long ones cut. Where a line quotes wasm text, `7 | (module`, and the next points to a place in it, `  |   ^`, what lies
+/// around the place is left.
+fn narrowed(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    for at in 0..lines.len() {
+        if lines[at].len() <= TOLD_COLUMNS_MAX {
+            continue;
+        }
+        match lines.get(at + 1).and_then(|next| around(&lines[at], next)) {
+            Some((quoted, pointer)) => (lines[at], lines[at + 1]) = (quoted, pointer),
+            None => lines[at] = cut(&lines[at], TOLD_COLUMNS_MAX),
+        }
+    }
+    lines
+}
+
+/// What a long line quotes around the place that the `pointer` under it points to, and a pointer to that; `None` if it points nowhere.
+fn around(line: &str, pointer: &str) -> Option<(String, String)> {
+    let (gutter, to_place) = pointer.strip_suffix('^')?.split_once('|')?;
+    if !gutter.trim().is_empty() || !to_place.trim().is_empty() {
+        return None;
+    }
+    let (number, quoted) = line.split_once('|')?;
+    let place = to_place.len();
+    let first = place.saturating_sub(AROUND_COLUMNS);
+    let quoted: String = quoted.chars().skip(first).take(2 * AROUND_COLUMNS).collect();
+    let (before, shift) = if first == 0 { ("", 0) } else { ("…", 1) };
+    Some((format!("{number}|{before}{quoted}…"), format!("{gutter}|{}^", " ".repeat(place - first + shift))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::columns;
+
+    #[test]
+    fn a_long_line_is_cut_around_the_place_that_is_meant() {
+        let long = |before: usize| format!("  17 | {}HERE{}", "a".repeat(before), "b".repeat(5000));
+        let pointer = |before: usize| format!("     | {}^", " ".repeat(before));
+        for before in [0, 7, 39, 40, 3000] {
+            let lines = narrowed(&format!("error: bad\n{}\n{}", long(before), pointer(before)));
+            assert_eq!((lines.len(), lines[0].as_str()), (3, "error: bad"));
+            let place = lines[2].chars().position(|c| c == '^').unwrap();
+            assert!(lines[1].chars().count() < 100 && lines[1].starts_with("  17 |"), "{before}: {lines:?}");
+            assert_eq!(lines[1].chars().skip(place).take(4).collect::<String>(), "HERE", "{before}: {lines:?}");
+        }
+        // Without a place, and where the next line is none.
+        assert_eq!(columns(&narrowed(&long(9))[0]), TOLD_COLUMNS_MAX);
+        assert_eq!(columns(&narrowed(&format!("{}\n | x ^", long(9)))[0]), TOLD_COLUMNS_MAX);
+        assert_eq!(narrowed("short\nlines"), ["short", "lines"]);
+    }
 }
