@@ -12,7 +12,7 @@ use wasmtime::{Memory, ResourceLimiter};
 pub(super) const TABLE_ELEMENTS_MAX: usize = 1 << 20;
 
 /// What looking at one frame for references costs, in units of fuel.
-const FRAME_WORK: i64 = 256;
+const FRAME_WORK: i64 = 640;
 /// Frames that are not counted.
 const FRAMES_BESIDE: i64 = 64;
 
