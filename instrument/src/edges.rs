@@ -110,6 +110,16 @@ impl EdgeKind {
         matches!(self, EdgeKind::SelectFirst | EdgeKind::SelectSecond)
     }
 
+    /// Whether it is counted by adding a condition, wherever its operator is reached: so its counter is written even if it is not taken.
+    pub(crate) fn is_conditional_count(self) -> bool {
+        self.is_select() || self == EdgeKind::BrOnTaken
+    }
+
+    /// Whether it leads where another edge of the same operator leads, and both count as one there.
+    pub(crate) fn is_second(self) -> bool {
+        self == EdgeKind::SelectSecond
+    }
+
     /// The number of the arm or clause, where the operator has many.
     pub fn number(self) -> Option<u32> {
         match self {

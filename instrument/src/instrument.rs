@@ -113,7 +113,7 @@ fn instrument_current(wasm: &[u8], options: &Options) -> Result<Instrumented> {
     for (params, results) in added.types(&survey) {
         types.plain(params, results)?;
     }
-    let mut code = CodeSection::new(bodies.len() as u32 + added.functions(&survey));
+    let mut code = CodeSection::new(bodies.len() as u32 + added.functions);
     let mut edges = Vec::new();
     let mut counters = CounterMap::new(options);
     let mut changes_objects = false;

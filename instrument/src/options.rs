@@ -25,10 +25,10 @@ pub struct Options {
     pub fuel: Option<i64>,
     /// How many calls may be live, if that is limited, of those that can be part of a recursion: calls by reference, and calls of functions
     /// from which the caller can be reached by other calls than those by reference. (What is live besides is a bounded number of frames for each of them.) One
-    /// more sets [`FLAG_STACK_OVERFLOW`](crate::layout::FLAG_STACK_OVERFLOW) and traps, where it is, whatever machine and
+    /// more sets [`Flag::StackOverflow`](crate::layout::Flag::StackOverflow) and traps, where it is, whatever machine and
     /// compiler make of frames: no compiler can do without a frame for each of them, unless it looks through references.
     pub calls: Option<u32>,
-    /// Whether writes below address 1024 set [`FLAG_LOW_STORE`](crate::layout::FLAG_LOW_STORE) and trap, each before it
+    /// Whether writes below address 1024 set [`Flag::LowStore`](crate::layout::Flag::LowStore) and trap, each before it
     /// happens, in modules in which nothing lies there: linkers of C leave these addresses free, so that nothing has the
     /// address 0. [`Instrumented::finds_low_stores`] says if the module is one.
     pub low_stores: bool,
@@ -100,24 +100,74 @@ const TRACED_CALLS: u32 = 1 << 16;
 /// Room for 32,768 records.
 const TRACE_BYTES: u32 = 1 << 20;
 
+/// The sets of options that there are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Variant {
+    /// [`Options::counting`].
+    Counting,
+    /// [`Options::default`].
+    Plain,
+    /// [`Options::full`].
+    Full,
+    /// [`Options::fast`].
+    Fast,
+    /// [`Options::traced`].
+    Traced,
+}
+
 impl Options {
     /// Enough counters for the counts of all edges.
     pub fn full() -> Options {
-        let options = Options { counters: Counters::Enough, selects: true, interrupts: true, ..Options::counting() };
-        Options { traps: true, canonical_nans: true, draws: Draws::Read, ..options }
+        Options::of(Variant::Full)
     }
 
     /// Counters for some edges only: those that can still tell something new. `unreachable` is itself, because compilers forget where calls
     /// come from which they put in the place of others.
     pub fn fast(interesting: EdgeSet) -> Options {
-        Options { counters: Counters::Only(interesting), traps: false, ..Options::full() }
+        Options { counters: Counters::Only(interesting), ..Options::of(Variant::Fast) }
     }
 
     /// Everything that is known to be asked about an execution: also what was compared, which functions were called, whether
     /// the stack overflowed by what is measured in calls, 65,536 of them, and writes to where nothing is.
     pub fn traced() -> Options {
-        let calls = Some(TRACED_CALLS);
-        Options { compares: true, spans: true, calls, low_stores: true, ..Options::default() }
+        Options::of(Variant::Traced)
+    }
+
+    /// For who doesn't write code at all.
+    pub(crate) fn counting() -> Options {
+        Options::of(Variant::Counting)
+    }
+
+    /// What is on in which: all that differs is in this table. Whoever asks adds what depends on the host.
+    fn of(variant: Variant) -> Options {
+        use Variant::{Counting, Fast, Full, Plain, Traced};
+        let on = |variants: &[Variant]| variants.contains(&variant);
+        Options {
+            counters: if on(&[Full]) { Counters::Enough } else { Counters::Every },
+            selects: on(&[Plain, Full, Fast, Traced]),
+            fuel: on(&[Plain, Traced]).then_some(START_FUEL),
+            calls: on(&[Traced]).then_some(TRACED_CALLS),
+            low_stores: on(&[Traced]),
+            interrupts: on(&[Full, Fast]),
+            traps: on(&[Full]),
+            compares: on(&[Traced]),
+            spans: on(&[Traced]),
+            canonical_nans: on(&[Plain, Full, Fast, Traced]),
+            draws: match variant {
+                Counting => Draws::Imported,
+                Full | Fast => Draws::Read,
+                Plain | Traced => Draws::Recorded,
+            },
+            trace_bytes: TRACE_BYTES,
+            // By the host.
+            lines: false,
+            hide_lengths: false,
+            annex: None,
+            bounds: false,
+            arguments: None,
+            callable: None,
+            profile: None,
+        }
     }
 
     /// How many numbers are kept for counters in use. Their number is known when all functions were planned, and needed before.
@@ -132,36 +182,10 @@ impl Options {
         let counters = u32::try_from(4 * taken).map_or(EDGES_MAX, |counters| counters.min(EDGES_MAX));
         counters.next_multiple_of(PAGE_COUNTERS)
     }
-
-    /// For who doesn't write code at all.
-    pub(crate) fn counting() -> Options {
-        Options {
-            counters: Counters::Every,
-            lines: false,
-            selects: false,
-            fuel: None,
-            calls: None,
-            low_stores: false,
-            interrupts: false,
-            traps: false,
-            compares: false,
-            hide_lengths: false,
-            annex: None,
-            bounds: false,
-            canonical_nans: false,
-            spans: false,
-            trace_bytes: TRACE_BYTES,
-            draws: Draws::Imported,
-            arguments: None,
-            callable: None,
-            profile: None,
-        }
-    }
 }
 
 impl Default for Options {
     fn default() -> Options {
-        let (fuel, draws) = (Some(START_FUEL), Draws::Recorded);
-        Options { counters: Counters::Every, fuel, interrupts: false, traps: false, draws, ..Options::full() }
+        Options::of(Variant::Plain)
     }
 }

@@ -47,6 +47,8 @@ pub(crate) struct Annex {
     first: u32,
     /// Each access is compared with what the guest counts, where it is.
     pub(crate) bounds: bool,
+    /// How many pages the module says that the memory has at most, if it does.
+    pub(crate) maximum: Option<u64>,
 }
 
 /// A function that is added.
@@ -76,23 +78,18 @@ static TRIPLES: [[ValType; 3]; 8] = [
 impl Annex {
     /// `None` if there is to be none, or can't be: memories that are shared have none.
     pub(crate) fn new(survey: &Survey<'_>, options: &Options, table: u32, first: u32) -> Option<Annex> {
-        let mut annex = Annex { memory: options.annex?, table, first, bounds: false };
+        let mut annex = Annex { memory: options.annex?, table, first, bounds: false, maximum: None };
         survey.memory_types.get(annex.memory as usize)?;
         annex.bounds = options.bounds && !annex.is_wide(survey) && !annex.has_small_pages(survey);
-        let mut ours = (0..).zip(&survey.memory_types).filter(|&(memory, _)| annex.is(survey, memory));
-        ours.all(|(_, ty)| !ty.shared).then_some(annex)
+        let ours = || (0..).zip(&survey.memory_types).filter(|&(memory, _)| annex.is(survey, memory)).map(|(_, ty)| ty);
+        let maximum = ours().filter_map(|ty| ty.maximum).min();
+        ours().all(|ty| !ty.shared).then_some(Annex { maximum, ..annex })
     }
 
     /// Whether a memory is this one: two imports of the same name are the same.
     pub(crate) fn is(self, survey: &Survey<'_>, memory: u32) -> bool {
         let import = |memory: u32| survey.memory_imports.get(memory as usize);
         memory == self.memory || import(memory).is_some_and(|name| import(self.memory) == Some(name))
-    }
-
-    /// How many pages the module says that the memory has at most, if it does.
-    pub(crate) fn maximum(self, survey: &Survey<'_>) -> Option<u64> {
-        let ours = (0..).zip(&survey.memory_types).filter(|&(memory, _)| self.is(survey, memory));
-        ours.filter_map(|(_, ty)| ty.maximum).min()
     }
 
     /// Whether each access is looked at.

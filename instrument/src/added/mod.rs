@@ -28,7 +28,6 @@ use crate::options::{Draws, Options};
 use crate::trace::{self, Recorders};
 
 /// The indices of what is added.
-#[derive(Clone, Copy)]
 pub(crate) struct Added {
     /// The function type without parameters and results: the first type that is added, if there are functions. Those of
     /// the recorders follow.
@@ -45,6 +44,8 @@ pub(crate) struct Added {
     pub(crate) annex: Option<Annex>,
     /// The functions that take the place of imports.
     pub(crate) protocol: Option<Linked>,
+    /// How many functions there are.
+    pub(crate) functions: u32,
 }
 
 /// Where a host puts a function that is called before `unreachable`.
@@ -64,10 +65,11 @@ pub(crate) struct Globals {
 }
 
 impl Added {
+    /// What the options ask for, made once for a module.
     pub(crate) fn new(survey: &Survey<'_>, options: &Options) -> Added {
         let mut functions = survey.names.len() as u32..;
         let mut function = || functions.next().unwrap_or(u32::MAX);
-        let added = Added {
+        let mut added = Added {
             plain_type: survey.types.len() as u32,
             traps: options.traps.then(|| Traps { table: survey.tables, nothing: function() }),
             stop: options.interrupts.then(&mut function),
@@ -79,25 +81,20 @@ impl Added {
             recorders: (options.compares || options.spans).then(|| Recorders::new(function())),
             annex: None,
             protocol: None,
+            functions: 0,
         };
+        added.functions = added.plain_functions() + added.recorders.map_or(0, |_| Recorders::COUNT);
+        let first = survey.names.len() as u32;
         let table = survey.tables + u32::from(added.traps.is_some());
-        let first = survey.names.len() as u32 + added.functions(survey);
-        let added = Added { annex: Annex::new(survey, options, table, first), ..added };
-        let protocol = !survey.protocol.is_empty() && options.draws != Draws::Imported;
-        let first = survey.names.len() as u32 + added.functions(survey);
-        let protocol = protocol.then(|| {
+        added.annex = Annex::new(survey, options, table, first + added.functions);
+        added.functions += added.annex.map_or(0, |annex| annex.functions(survey));
+        if !survey.protocol.is_empty() && options.draws != Draws::Imported {
             let start = stream_start(survey, options, added.recorders.is_some());
-            Linked::new(first, options.draws == Draws::Recorded, start)
-        });
-        Added { protocol, ..added }
-    }
-
-    /// How many functions there are.
-    pub(crate) fn functions(&self, survey: &Survey<'_>) -> u32 {
-        self.plain_functions()
-            + self.recorders.map_or(0, |_| Recorders::COUNT)
-            + self.annex.map_or(0, |annex| annex.functions(survey))
-            + self.protocol.map_or(0, |protocol| protocol.count(&survey.protocol))
+            let linked = Linked::new(first + added.functions, options.draws == Draws::Recorded, start);
+            added.functions += linked.count(&survey.protocol);
+            added.protocol = Some(linked);
+        }
+        added
     }
 
     /// How many of them have no parameters and results: the first.
@@ -108,7 +105,7 @@ impl Added {
     /// The types that the functions have, no two alike: the first types to add to the module's.
     pub(crate) fn types(&self, survey: &Survey<'_>) -> Vec<Types> {
         let mut types: Vec<Types> = Vec::new();
-        if self.functions(survey) > 0 {
+        if self.functions > 0 {
             types.push((&[], &[]));
         }
         let host = self.annex.map(|_| Annex::host_type());

@@ -99,6 +99,11 @@ impl FlowKind {
         }
     }
 
+    /// Whether there is a place for a counter on it. The others have none, or one that is passed before they can fail.
+    pub(crate) fn has_place(self) -> bool {
+        !matches!(self, FlowKind::Trap | FlowKind::Throw | FlowKind::Uncaught | FlowKind::ReturnCall)
+    }
+
     /// What the edge map calls it, if it is there.
     pub(crate) fn counted(self) -> Option<EdgeKind> {
         match self {

@@ -133,11 +133,15 @@ fn ways(function: &FunctionPlan, options: &Options) -> Vec<Way> {
     let way = |flow: &PackedFlow| match flow.kind() {
         // The frames that are left tell how often.
         FlowKind::Trap => Way::Absent,
-        // These have no place for a counter, or one that is passed before they can fail.
-        FlowKind::Throw | FlowKind::Uncaught | FlowKind::ReturnCall => Way::Uncounted,
+        kind if !kind.has_place() => Way::Uncounted,
         // One stands for both.
-        FlowKind::Counted(EdgeKind::SelectFirst) if !options.selects => Way::Uncounted,
-        FlowKind::Counted(EdgeKind::SelectSecond) if !options.selects => Way::Absent,
+        FlowKind::Counted(kind) if kind.is_select() && !options.selects => {
+            if kind.is_second() {
+                Way::Absent
+            } else {
+                Way::Uncounted
+            }
+        }
         _ => Way::Free,
     };
     let mut ways: Vec<Way> = function.graph.flows.iter().map(way).collect();
@@ -154,7 +158,7 @@ fn ways(function: &FunctionPlan, options: &Options) -> Vec<Way> {
 fn split(graph: &Parts, ways: &[Way]) -> Vec<u32> {
     let mut flows = vec![0; graph.blocks.len()];
     for (flow, way) in graph.flows.iter().zip(ways) {
-        let absent = *way == Way::Absent || flow.kind() == FlowKind::Counted(EdgeKind::SelectSecond);
+        let absent = *way == Way::Absent || flow.counted().is_some_and(EdgeKind::is_second);
         flows[flow.to as usize] += u32::from(!absent);
     }
     let blocks = (0..).zip(&graph.blocks).zip(flows);
@@ -202,11 +206,8 @@ impl Used {
             }
         }
         let flows = graph.flows.iter().zip(&taken);
-        let flows = flows.map(|(flow, &taken)| match flow.kind() {
-            // A condition is added, which may be 0.
-            FlowKind::Counted(EdgeKind::SelectFirst | EdgeKind::SelectSecond | EdgeKind::BrOnTaken) => {
-                blocks[flow.from as usize]
-            }
+        let flows = flows.map(|(flow, &taken)| match flow.counted() {
+            Some(kind) if kind.is_conditional_count() => blocks[flow.from as usize],
             _ => is_used(flow, taken, &blocks),
         });
         let mut flows: Vec<bool> = flows.collect();

@@ -113,7 +113,7 @@ fn work(flow: &PackedFlow, frequency: f32, block: f32) -> f32 {
     match flow.kind() {
         FlowKind::Counted(EdgeKind::BrIfTaken) => frequency * BRANCH,
         FlowKind::Counted(EdgeKind::BrTable { .. }) => frequency * ARM,
-        FlowKind::Counted(EdgeKind::SelectFirst | EdgeKind::SelectSecond | EdgeKind::BrOnTaken) => block * CONDITION,
+        FlowKind::Counted(kind) if kind.is_conditional_count() => block * CONDITION,
         FlowKind::Return => frequency * RETURN,
         _ => frequency,
     }

@@ -89,7 +89,7 @@ impl Injected {
             stop: added.stop,
             annex: added.annex.map(|annex| AnnexPlace {
                 memory: annex.memory,
-                maximum: annex.maximum(survey),
+                maximum: annex.maximum,
                 table_export: name("growth"),
                 bounds: annex.bounds,
             }),

@@ -4,7 +4,7 @@ use std::ops::{Deref, DerefMut};
 
 use wasm_encoder::{BlockType, InstructionSink, MemArg, MemArgTarget};
 
-use crate::layout;
+use crate::layout::{self, Flag};
 
 /// Writes instructions, and knows the injected memory.
 pub(crate) struct Code<'b> {
@@ -44,7 +44,7 @@ impl<'b> Code<'b> {
         let fuel = self.cell(layout::FUEL.into(), 3);
         self.i64_sub().i64_store(fuel);
         self.i32_const(0).i64_load(fuel).i64_const(start.wrapping_neg()).i64_lt_s();
-        self.stop_if(layout::FLAG_OUT_OF_FUEL);
+        self.stop_if(Flag::OutOfFuel);
     }
 
     /// Opens a block whose type is filled in later with [`patch`], one byte behind where this starts.
@@ -53,8 +53,8 @@ impl<'b> Code<'b> {
     }
 
     /// Sets a flag.
-    pub(crate) fn flag(&mut self, flag: u32) {
-        let flag = self.cell(flag.into(), 0);
+    pub(crate) fn flag(&mut self, flag: Flag) {
+        let flag = self.cell(flag.offset().into(), 0);
         self.i32_const(0).i32_const(1).i32_store8(flag);
     }
 
@@ -64,7 +64,7 @@ impl<'b> Code<'b> {
         let calls = self.cell(layout::CALLS.into(), 2);
         self.i32_const(0).i32_const(0).i32_load(calls).i32_const(1).i32_add().i32_store(calls);
         self.i32_const(0).i32_load(calls).i32_const(limit.cast_signed()).i32_gt_u();
-        self.stop_if(layout::FLAG_STACK_OVERFLOW);
+        self.stop_if(Flag::StackOverflow);
     }
 
     /// Takes a call away from those that are live.
@@ -86,7 +86,7 @@ impl<'b> Code<'b> {
     }
 
     /// Sets a flag and traps if the condition on the stack holds.
-    pub(crate) fn stop_if(&mut self, flag: u32) {
+    pub(crate) fn stop_if(&mut self, flag: Flag) {
         self.if_(BlockType::Empty);
         self.flag(flag);
         self.unreachable().end();

@@ -15,7 +15,10 @@
 //! The page of the machine that starts at [`POLL`] can be taken away by a watchdog.
 
 pub(crate) mod code;
+mod flags;
 pub mod stream;
+
+pub use flags::*;
 
 use std::ops::Range;
 
@@ -26,34 +29,6 @@ pub const FUEL: u32 = 0;
 
 /// Bytes, as a power of two, that bulk memory operators handle for a unit of fuel.
 pub const FUEL_BYTES_LOG2: u32 = 3;
-
-/// The first of the flags. A flag is one byte which the guest sets to 1 when the event happens; the host clears it.
-pub const FLAGS: u32 = 8;
-
-/// How many flags there are, one byte each from [`FLAGS`].
-pub const FLAG_COUNT: u32 = 7;
-
-/// The execution ran out of fuel (and trapped with `unreachable`).
-pub const FLAG_OUT_OF_FUEL: u32 = 8;
-
-/// A table's content may have changed: `table.set`, `table.fill`, `table.copy` or `table.init` was reached.
-pub const FLAG_TABLE_WRITE: u32 = 9;
-
-/// A `table.grow` was reached.
-pub const FLAG_TABLE_GROW: u32 = 10;
-
-/// A segment was dropped: `data.drop` or `elem.drop` was reached.
-pub const FLAG_SEGMENT_DROP: u32 = 11;
-
-/// A `memory.grow` was reached, whether it succeeded or not.
-pub const FLAG_MEMORY_GROW: u32 = 12;
-
-/// More calls were live than [`Options::calls`](crate::Options::calls) allows (and it trapped with `unreachable`).
-pub const FLAG_STACK_OVERFLOW: u32 = 13;
-
-/// The guest was about to write below address 1024, where nothing of it lies (and trapped with `unreachable`); see
-/// [`Options::low_stores`](crate::Options::low_stores).
-pub const FLAG_LOW_STORE: u32 = 14;
 
 /// What says how far the trace is, in bytes; 0 before each execution.
 pub const TRACE_CELLS: Range<u32> = 16..32;

@@ -10,6 +10,7 @@ use wasmparser::{ExternalKind, FunctionBody, Parser, Payload, TypeRef};
 use super::assembly::Assembly;
 use super::scope::{Core, CoreItem};
 use crate::module::claims::check_counts;
+use crate::module::sections::sections;
 
 /// What a merged module is made of.
 #[derive(Default)]
@@ -150,7 +151,7 @@ impl<'a> Merger<'a> {
         let mut merger = Self::default();
         for (instance, core) in assembly.cores.iter().enumerate() {
             if let Core::Module { wasm, args } = core {
-                check_counts(wasm)?;
+                sections(wasm).and_then(check_counts)?;
                 merger.part_of.insert(instance, merger.parts.len());
                 let part = merger.part(assembly, wasm, args)?;
                 merger.parts.push(part);

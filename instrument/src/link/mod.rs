@@ -32,9 +32,10 @@ use wasmparser::Validator;
 use wasmparser::component_types::{ComponentEntityType, ComponentFuncTypeId, ResourceId};
 use wasmparser::types::Types;
 
+use crate::module::claims::check_counts;
 use crate::module::features::{INVALID, component_features};
 use crate::module::limits::{DEPTH_MAX, MODULE_BYTES_MAX};
-use crate::module::sections::component_sections;
+use crate::module::sections::{component_sections, sections};
 use assembly::Assembly;
 use merge::Merger;
 use scope::{CoreItem, Exports, Func, Instance, Item};
@@ -174,7 +175,7 @@ fn check(wasm: &[u8], depth: usize) -> Result<()> {
     for section in component_sections(wasm)? {
         let section = section?;
         match section.id {
-            1 => crate::module::claims::check_counts(section.bytes).context("has a core module that can't be read")?,
+            1 => sections(section.bytes).and_then(check_counts).context("has a core module that can't be read")?,
             4 => check(section.bytes, depth + 1)?,
             _ => {}
         }

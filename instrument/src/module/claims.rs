@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use wasmparser::{BinaryReader, SubType};
 
 use crate::module::features::{INVALID, features};
-use crate::module::sections::{Section, sections};
+use crate::module::sections::{Section, Sections};
 
 /// A group of recursive types.
 const GROUP: u8 = 0x4e;
@@ -21,8 +21,8 @@ const TYPE_BYTES_MIN: usize = 2;
 /// Whoever reads a list sets memory aside for as many entries as it claims to have. The validator does so before it
 /// reads the first one, up to its limit of a million: that is a hundred megabytes for a module of a few bytes. After
 /// this check, it is a small multiple of the module's size.
-pub(crate) fn check_counts(wasm: &[u8]) -> Result<()> {
-    for section in sections(wasm)? {
+pub(crate) fn check_counts(sections: Sections<'_>) -> Result<()> {
+    for section in sections {
         // What is broken otherwise has an error of the validator, which is told from it by its offset.
         let Ok(section) = section else { return Ok(()) };
         let Some(bytes_min) = entry_bytes_min(section.id) else { continue };
@@ -86,11 +86,12 @@ fn entry_bytes_min(section: u8) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::module::sections::sections;
 
     #[test]
     fn counts_without_room_are_refused_and_others_are_not() {
         let module = |bytes: &[u8]| [b"\0asm\x01\0\0\0", bytes].concat();
-        let error = |bytes: &[u8]| check_counts(&module(bytes)).err().map(|error| error.to_string());
+        let error = |bytes: &[u8]| check_counts(sections(&module(bytes)).unwrap()).err().map(|error| error.to_string());
         assert_eq!(
             error(b"\x01\x06\x01\x4e\xc0\x84\x3d\x00").unwrap(),
             "is not valid wasm: section 1 claims 1000000 entries where 1 bytes are left (at offset 0xf)"

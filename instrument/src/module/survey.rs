@@ -16,8 +16,12 @@ use crate::module::features::{INVALID, features};
 use crate::module::limits::MODULE_BYTES_MAX;
 use crate::module::low::LowAddresses;
 use crate::module::names::Names;
+use crate::module::sections::sections;
 use crate::module::types::Values;
 use crate::protocol::Imports;
+
+/// How many ids sections have, that of custom sections included.
+const SECTIONS: usize = 14;
 
 /// How exports that the rewriter adds start; a number is put before the colon if the module has such names itself.
 const PREFIX: &str = "fuzzbox";
@@ -26,6 +30,8 @@ const PREFIX: &str = "fuzzbox";
 pub(crate) struct Survey<'a> {
     /// The module as it was given.
     pub(crate) wasm: &'a [u8],
+    /// The contents of its sections, by their ids.
+    pub(crate) sections: [Option<&'a [u8]>; SECTIONS],
     /// Per type index: the function type as it was written, or `None` for structs and arrays.
     pub(crate) types: Vec<Option<FuncType>>,
     /// A type index for each type that the validator knows.
@@ -154,13 +160,18 @@ impl Objects {
 /// Validates a module up to its function bodies.
 pub(crate) fn survey(wasm: &[u8]) -> Result<(Survey<'_>, Bodies<'_>)> {
     ensure!(wasm.len() <= MODULE_BYTES_MAX, "has {} bytes, more than the {MODULE_BYTES_MAX} allowed", wasm.len());
-    check_counts(wasm)?; // says in our words what is no core module, too
+    sections(wasm).and_then(check_counts)?; // says in our words what is no core module, too
     let mut reader = Reader::default();
     let mut validator = Validator::new_with_features(features());
     let mut parser = Parser::new(0);
     parser.set_features(features());
     for payload in parser.parse_all(wasm) {
         let payload = payload.context(INVALID)?;
+        if let Some((id, range)) = payload.as_section()
+            && let Some(section) = reader.sections.get_mut(usize::from(id))
+        {
+            *section = wasm.get(range.start as usize..range.end as usize);
+        }
         reader.read(&payload).context(INVALID)?;
         match validator.payload(&payload).context(INVALID)? {
             ValidPayload::Ok => {}
@@ -175,6 +186,7 @@ pub(crate) fn survey(wasm: &[u8]) -> Result<(Survey<'_>, Bodies<'_>)> {
 /// What is collected on the way, section by section.
 #[derive(Default)]
 struct Reader<'a> {
+    sections: [Option<&'a [u8]>; SECTIONS],
     bodies: Bodies<'a>,
     types: Vec<Option<FuncType>>,
     /// Module, name, and index of the type.
@@ -282,6 +294,7 @@ impl<'a> Reader<'a> {
         let mutable_globals: Vec<_> = mutable.map(|index| (index, types.global_at(index).content_type)).collect();
         let mut survey = Survey {
             wasm,
+            sections: self.sections,
             types: self.types,
             tags: (0..types.tag_count()).map(|index| type_indices[&types.tag_at(index)]).collect(),
             type_indices,

@@ -21,7 +21,7 @@ use anyhow::Result;
 use wasmparser::{MemArg, MemArgTarget, Operator, ValType};
 
 use super::probe::{Probe, Site};
-use crate::layout;
+use crate::layout::Flag;
 use crate::module::access::store;
 use crate::module::low::DATA_START;
 
@@ -65,7 +65,7 @@ fn check(offset: u32, above: &[ValType], bulk: bool, site: &mut Site<'_, '_>) ->
     if let (true, Some(&length)) = (bulk, above.last()) {
         code.local_get(length).i32_const(0).i32_ne().i32_and();
     }
-    code.stop_if(layout::FLAG_LOW_STORE);
+    code.stop_if(Flag::LowStore);
     code.local_get(address);
     for &local in above {
         code.local_get(local);

@@ -4,7 +4,7 @@ use anyhow::Result;
 use wasmparser::Operator;
 
 use super::probe::{Probe, Site};
-use crate::layout;
+use crate::layout::Flag;
 
 pub(super) struct State;
 
@@ -13,12 +13,10 @@ impl Probe for State {
         use Operator as O;
         let flag = match operator {
             _ if !site.live => return Ok(()),
-            O::TableSet { .. } | O::TableFill { .. } | O::TableCopy { .. } | O::TableInit { .. } => {
-                layout::FLAG_TABLE_WRITE
-            }
-            O::TableGrow { .. } => layout::FLAG_TABLE_GROW,
-            O::DataDrop { .. } | O::ElemDrop { .. } => layout::FLAG_SEGMENT_DROP,
-            O::MemoryGrow { .. } => layout::FLAG_MEMORY_GROW,
+            O::TableSet { .. } | O::TableFill { .. } | O::TableCopy { .. } | O::TableInit { .. } => Flag::TableWrite,
+            O::TableGrow { .. } => Flag::TableGrow,
+            O::DataDrop { .. } | O::ElemDrop { .. } => Flag::SegmentDrop,
+            O::MemoryGrow { .. } => Flag::MemoryGrow,
             _ => return Ok(()),
         };
         site.code().flag(flag);

@@ -109,7 +109,7 @@ impl Body<'_, '_> {
         self.extended(0, wide);
         self.code().local_set(delta);
         self.pages();
-        let maximum = self.annex.maximum(self.survey);
+        let maximum = self.annex.maximum;
         let mut code = self.code();
         code.local_set(old);
         if let Some(maximum) = maximum {

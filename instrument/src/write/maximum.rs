@@ -17,7 +17,7 @@ pub(super) fn lifted(
     imports: Option<&[u8]>,
     memories: Option<&[u8]>,
 ) -> Result<Sections> {
-    if annex.maximum(survey).is_none() {
+    if annex.maximum.is_none() {
         return Ok((None, None));
     }
     let imported = survey.memory_imports.len() as u32;

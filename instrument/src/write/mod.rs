@@ -20,7 +20,6 @@ use wasm_encoder::{Module, RawSection, Section as _, SectionId};
 use crate::added::Added;
 use crate::added::types::AddedTypes;
 use crate::instrumented::{Injected, StateExports};
-use crate::module::sections::sections;
 use crate::module::survey::Survey;
 use crate::offsets::OffsetMap;
 use code::TOO_LARGE;
@@ -55,23 +54,18 @@ pub(crate) fn assemble(
     state: &StateExports,
 ) -> Result<(Vec<u8>, OffsetMap)> {
     code.add(added::bodies(added, survey, injected)?.concat());
-    let mut old = [const { None }; ORDER.len()];
-    for section in sections(survey.wasm)? {
-        let section = section?;
-        if let Some(place) = ORDER.iter().position(|&id| u8::from(id) == section.id) {
-            old[place] = Some(section.bytes);
-        }
-    }
-    let rest: usize = old.iter().flatten().map(|bytes| bytes.len()).sum();
+    let old = |id: SectionId| survey.sections[usize::from(u8::from(id))];
+    let rest: usize = ORDER.iter().filter_map(|&id| old(id)).map(|bytes| bytes.len()).sum();
     let mut wasm = Vec::with_capacity(code.len + rest);
     wasm.extend_from_slice(&Module::HEADER);
     let mut offsets = OffsetMap::default();
     let mut code = Some(code).filter(|code| code.functions > 0);
     let (imports, memories) = match added.annex {
-        Some(annex) => maximum::lifted(survey, annex, old[1], old[4])?,
+        Some(annex) => maximum::lifted(survey, annex, old(SectionId::Import), old(SectionId::Memory))?,
         None => (None, None),
     };
-    for (id, old) in ORDER.into_iter().zip(old) {
+    for id in ORDER {
+        let old = old(id);
         if id == SectionId::Code
             && let Some(code) = code.take()
         {

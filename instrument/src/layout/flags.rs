@@ -1,0 +1,123 @@
+//! Flags: what code tells of an execution, a byte each.
+//!
+//! ```text
+//! 8             9             10           11             12            13               14
+//! | out-of-fuel | table-write | table-grow | segment-drop | memory-grow | stack-overflow | null-write |
+//! ```
+//!
+//! This is the one table of them: the rewriter's code sets a byte to 1 when the event happens, the host reads all together as [`Flags`], and
+//! clears them. So a check that the rewriter makes is a line here, a probe that ends with it, and the host's word for the failure.
+
+/// The first of the flags' bytes.
+pub const FLAGS: u32 = 8;
+
+/// What code tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Flag {
+    /// The execution ran out of fuel (and trapped with `unreachable`).
+    OutOfFuel,
+    /// A table's content may have changed: `table.set`, `table.fill`, `table.copy` or `table.init` was reached.
+    TableWrite,
+    /// A `table.grow` was reached.
+    TableGrow,
+    /// A segment was dropped: `data.drop` or `elem.drop` was reached.
+    SegmentDrop,
+    /// A `memory.grow` was reached, whether it succeeded or not.
+    MemoryGrow,
+    /// More calls were live than [`Options::calls`](crate::Options::calls) allows (and it trapped with `unreachable`).
+    StackOverflow,
+    /// The guest was about to write below address 1024, where nothing of it lies (and trapped with `unreachable`); see
+    /// [`Options::low_stores`](crate::Options::low_stores).
+    LowStore,
+}
+
+impl Flag {
+    /// All of them, in the order of their bytes; each with its name, and whether code traps when it has set it.
+    const TABLE: [(Flag, &'static str, bool); 7] = [
+        (Flag::OutOfFuel, "out-of-fuel", true),
+        (Flag::TableWrite, "table-write", false),
+        (Flag::TableGrow, "table-grow", false),
+        (Flag::SegmentDrop, "segment-drop", false),
+        (Flag::MemoryGrow, "memory-grow", false),
+        (Flag::StackOverflow, "stack-overflow", true),
+        (Flag::LowStore, "null-write", true),
+    ];
+
+    /// All of them, in the order of their bytes.
+    pub fn all() -> impl Iterator<Item = Flag> {
+        Flag::TABLE.into_iter().map(|(flag, ..)| flag)
+    }
+
+    /// Where its byte is.
+    pub const fn offset(self) -> u32 {
+        FLAGS + self as u32
+    }
+
+    /// Its name; of those that are failures, that of the failure.
+    pub fn name(self) -> &'static str {
+        Flag::TABLE[self as usize].1
+    }
+
+    /// Whether it is a failure: code sets it, and traps with `unreachable`.
+    pub fn is_failure(self) -> bool {
+        Flag::TABLE[self as usize].2
+    }
+}
+
+/// Offset of [`Flag::OutOfFuel`].
+pub const FLAG_OUT_OF_FUEL: u32 = Flag::OutOfFuel.offset();
+/// Offset of [`Flag::TableWrite`].
+pub const FLAG_TABLE_WRITE: u32 = Flag::TableWrite.offset();
+/// Offset of [`Flag::TableGrow`].
+pub const FLAG_TABLE_GROW: u32 = Flag::TableGrow.offset();
+/// Offset of [`Flag::SegmentDrop`].
+pub const FLAG_SEGMENT_DROP: u32 = Flag::SegmentDrop.offset();
+/// Offset of [`Flag::MemoryGrow`].
+pub const FLAG_MEMORY_GROW: u32 = Flag::MemoryGrow.offset();
+/// Offset of [`Flag::StackOverflow`].
+pub const FLAG_STACK_OVERFLOW: u32 = Flag::StackOverflow.offset();
+/// Offset of [`Flag::LowStore`].
+pub const FLAG_LOW_STORE: u32 = Flag::LowStore.offset();
+
+/// All flags, as they were read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags([u8; Flag::TABLE.len()]);
+
+impl Flags {
+    /// Reads them from the content of the injected memory.
+    pub fn read(injected: &[u8]) -> Flags {
+        Flags(injected.get(FLAGS as usize..).and_then(|bytes| bytes.first_chunk()).copied().unwrap_or_default())
+    }
+
+    /// Whether a flag is set.
+    pub fn has(self, flag: Flag) -> bool {
+        self.0[flag as usize] != 0
+    }
+
+    /// The failure that code found, if it found one: it finds one at most.
+    pub fn failure(self) -> Option<Flag> {
+        Flag::all().find(|&flag| flag.is_failure() && self.has(flag))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_read_where_they_are_set() {
+        assert!(
+            Flag::all().zip(0..).all(|(flag, place)| flag as u8 == place),
+            "the table is in the order of the bytes"
+        );
+        assert_eq!(Flags::read(&[1; 3]), Flags::default(), "a memory that is too short has none");
+        for set in Flag::all() {
+            let mut memory = vec![0; 64];
+            memory[set.offset() as usize] = 1;
+            let flags = Flags::read(&memory);
+            assert!(Flag::all().all(|flag| flags.has(flag) == (flag == set)));
+            assert_eq!(flags.failure(), Some(set).filter(|set| set.is_failure()));
+        }
+    }
+}
