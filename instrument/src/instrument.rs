@@ -9,6 +9,7 @@ use crate::calls::CallFacts;
 use crate::counters::{CounterMap, Placement, place};
 use crate::edges::EdgeMap;
 use crate::instrumented::{Injected, Instrumented, StateExports};
+use crate::layout::Flag;
 use crate::legacy::translate_legacy_exceptions;
 use crate::module::operators::UsesLegacy;
 use crate::module::survey::survey;
@@ -138,7 +139,7 @@ fn instrument_current(wasm: &[u8], options: &Options) -> Result<Instrumented> {
     let (wasm, offsets) = assemble(&survey, &added, &types, code, &injected, &state)?;
     // Everything was in order before, so what fails here is a limit: the validator knows them all, and names them.
     validate(&wasm).context("is beyond what engines accept when it is rewritten")?;
-    let finds_low_stores = options.low_stores && survey.low_is_free;
+    let finds_low_stores = options.checks.has(Flag::LowStore) && survey.low_is_free;
     let edges = EdgeMap { edges, functions: survey.names };
     let (planned, translated) = (None, None);
     let sites = calls.drawing.map(|drawing| drawing.sites).unwrap_or_default();

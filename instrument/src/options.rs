@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use crate::edges::EdgeSet;
-use crate::layout::EDGES_MAX;
+use crate::layout::{EDGES_MAX, Flags};
 
 /// How a module is rewritten: what is put into it.
 ///
-/// [`Options::full`], [`Options::fast`] and [`Options::traced`] are the three variants of a module that belong together:
+/// [`Options::metered`], [`Options::traced`], [`Options::full`] and [`Options::fast`] are the variants of a module that belong together:
 /// the same edges have the same numbers in all, and the same input does the same. [`Options::default`] is the plain
 /// one: a counter on every edge, and fuel.
 #[derive(Clone, Debug)]
@@ -28,10 +28,8 @@ pub struct Options {
     /// more sets [`Flag::StackOverflow`](crate::layout::Flag::StackOverflow) and traps, where it is, whatever machine and
     /// compiler make of frames: no compiler can do without a frame for each of them, unless it looks through references.
     pub calls: Option<u32>,
-    /// Whether writes below address 1024 set [`Flag::LowStore`](crate::layout::Flag::LowStore) and trap, each before it
-    /// happens, in modules in which nothing lies there: linkers of C leave these addresses free, so that nothing has the
-    /// address 0. [`Instrumented::finds_low_stores`] says if the module is one.
-    pub low_stores: bool,
+    /// What is checked besides: code that is about to do one of these sets the flag, and traps before it happens.
+    pub checks: Flags,
     /// Whether the host can end an execution from another thread: see [`Injected::stop`].
     pub interrupts: bool,
     /// Whether a function that the host may put into a table is called before `unreachable`.
@@ -95,7 +93,7 @@ pub enum Draws {
 const START_FUEL: i64 = 10_000_000_000;
 
 /// What fits a stack of 1 MiB if each frame has only a return address and a frame pointer.
-const TRACED_CALLS: u32 = 1 << 16;
+const CALLS: u32 = 1 << 16;
 
 /// Room for 32,768 records.
 const TRACE_BYTES: u32 = 1 << 20;
@@ -107,6 +105,8 @@ enum Variant {
     Counting,
     /// [`Options::default`].
     Plain,
+    /// [`Options::metered`].
+    Metered,
     /// [`Options::full`].
     Full,
     /// [`Options::fast`].
@@ -127,8 +127,14 @@ impl Options {
         Options { counters: Counters::Only(interesting), ..Options::of(Variant::Fast) }
     }
 
-    /// Everything that is known to be asked about an execution: also what was compared, which functions were called, whether
-    /// the stack overflowed by what is measured in calls, 65,536 of them, and writes to where nothing is.
+    /// All that decides how an execution ends, whatever machine and compiler are: as [`Options::default`], also whether the stack overflowed
+    /// by what is measured in calls, 65,536 of them, and all checks.
+    pub fn metered() -> Options {
+        Options::of(Variant::Metered)
+    }
+
+    /// Everything that is known to be asked about an execution: as [`Options::metered`], also what was compared, and which
+    /// functions were called.
     pub fn traced() -> Options {
         Options::of(Variant::Traced)
     }
@@ -140,23 +146,23 @@ impl Options {
 
     /// What is on in which: all that differs is in this table. Whoever asks adds what depends on the host.
     fn of(variant: Variant) -> Options {
-        use Variant::{Counting, Fast, Full, Plain, Traced};
+        use Variant::{Counting, Fast, Full, Metered, Plain, Traced};
         let on = |variants: &[Variant]| variants.contains(&variant);
         Options {
             counters: if on(&[Full]) { Counters::Enough } else { Counters::Every },
-            selects: on(&[Plain, Full, Fast, Traced]),
-            fuel: on(&[Plain, Traced]).then_some(START_FUEL),
-            calls: on(&[Traced]).then_some(TRACED_CALLS),
-            low_stores: on(&[Traced]),
+            selects: on(&[Plain, Metered, Traced, Full, Fast]),
+            fuel: on(&[Plain, Metered, Traced]).then_some(START_FUEL),
+            calls: on(&[Metered, Traced]).then_some(CALLS),
+            checks: if on(&[Metered, Traced]) { Flags::checks() } else { Flags::default() },
             interrupts: on(&[Full, Fast]),
             traps: on(&[Full]),
             compares: on(&[Traced]),
             spans: on(&[Traced]),
-            canonical_nans: on(&[Plain, Full, Fast, Traced]),
+            canonical_nans: on(&[Plain, Metered, Traced, Full, Fast]),
             draws: match variant {
                 Counting => Draws::Imported,
                 Full | Fast => Draws::Read,
-                Plain | Traced => Draws::Recorded,
+                Plain | Metered | Traced => Draws::Recorded,
             },
             trace_bytes: TRACE_BYTES,
             // By the host.

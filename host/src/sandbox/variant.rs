@@ -46,10 +46,9 @@ impl Variant {
     pub(super) fn options(&self, past: &Past) -> Options {
         let mut options = match self {
             Self::Metered | Self::Traced => {
-                let mut options = if *self == Self::Traced { Options::traced() } else { Options::default() };
+                let mut options = if *self == Self::Traced { Options::traced() } else { Options::metered() };
                 options.fuel = Some(INIT_FUEL_MAX.cast_signed());
                 options.calls = Some(CALLS_MAX as u32);
-                options.low_stores = true;
                 options.arguments = Some(words::takes_message);
                 options.callable = Some(words::formats);
                 options

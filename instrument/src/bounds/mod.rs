@@ -21,29 +21,13 @@
 //! [`values`] tells values of a function apart, without memory of how they come to be; [`facts`] keeps what was compared on the way to
 //! a place; [`walk`] goes through the operators.
 
+mod check;
 mod facts;
 mod values;
 mod walk;
 
+pub(crate) use check::{Check, Reach};
 pub(crate) use walk::checks;
-
-/// An access.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Check {
-    /// Where the operator is, an offset in the module.
-    pub(crate) at: u32,
-    /// What is compared before it, if anything.
-    pub(crate) reach: Option<Reach>,
-}
-
-/// Bytes that have to be inside, by their distance from an address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Reach {
-    /// Where the first one lies.
-    pub(crate) start: i64,
-    /// Where the last one ends.
-    pub(crate) end: i64,
-}
 
 #[cfg(test)]
 mod tests {

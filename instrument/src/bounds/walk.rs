@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use wasmparser::{Catch, FunctionBody, Operator};
 
+use super::check::{Check, Reach};
 use super::facts::{Fact, Facts};
 use super::values::{NoModule, Value, Values};
-use super::{Check, Reach};
 use crate::module::access::Access;
 
 /// What is compared before accesses to memories that are `ours`, in the order of the function, as far as they can be reached. There are

@@ -1,7 +1,7 @@
 //! Call sites of the guest protocol, and which functions reach a draw.
 
 use super::bodies::BodyCalls;
-use super::{callers, callers_of};
+use super::callers::Callers;
 use crate::module::survey::Survey;
 use crate::protocol::{Assembled, Site};
 
@@ -28,11 +28,11 @@ impl Drawing {
         let mut referenced = vec![false; survey.names.len()];
         let all = calls.iter().flat_map(|calls| &calls.referenced).chain(&survey.referenced);
         all.for_each(|&function| _ = referenced.get_mut(function as usize).map(|referenced| *referenced = true));
-        let callers = callers(survey, calls);
+        let callers = Callers::new(survey, calls);
         let mut todo: Vec<u32> = (0..).zip(&functions).filter(|(_, draws)| **draws).map(|(index, _)| index).collect();
         let mut by_reference = false;
         while let Some(callee) = todo.pop() {
-            let mut all: Vec<u32> = callers_of(&callers, callee).collect();
+            let mut all: Vec<u32> = callers.of(callee).collect();
             if referenced[callee as usize] && !std::mem::replace(&mut by_reference, true) {
                 all.extend((imported..).zip(calls).filter(|(_, calls)| calls.by_reference).map(|(index, _)| index));
             }

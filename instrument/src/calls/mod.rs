@@ -3,6 +3,7 @@
 //! `bodies` reads each body once; `throws`, `draws` and `recursion` follow calls from there.
 
 mod bodies;
+mod callers;
 mod draws;
 mod recursion;
 mod throws;
@@ -44,20 +45,4 @@ impl CallFacts {
             recursion: recurs.then(|| Recursion::new(survey, &calls)),
         }
     }
-}
-
-/// Who calls whom, as pairs (callee, caller) in order.
-fn callers(survey: &Survey<'_>, calls: &[BodyCalls]) -> Vec<(u32, u32)> {
-    let mut callers = Vec::new();
-    for (function, calls) in (survey.imported..).zip(calls) {
-        callers.extend(calls.callees.iter().map(|&callee| (callee, function)));
-    }
-    callers.sort_unstable();
-    callers
-}
-
-/// Those who call a function, of such pairs.
-fn callers_of(callers: &[(u32, u32)], callee: u32) -> impl Iterator<Item = u32> {
-    let first = callers.partition_point(|&(other, _)| other < callee);
-    callers[first..].iter().take_while(move |&&(other, _)| other == callee).map(|&(_, caller)| caller)
 }

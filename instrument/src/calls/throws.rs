@@ -4,7 +4,7 @@
 //! may throw end a block and have an edge for it; all others don't, so that they cost no counters.
 
 use super::bodies::BodyCalls;
-use super::{callers, callers_of};
+use super::callers::Callers;
 use crate::module::survey::Survey;
 
 /// Which functions may throw.
@@ -28,11 +28,11 @@ impl Throwing {
             *function = calls.throws || any && calls.by_reference;
         }
         functions[..imported].fill(true);
-        let callers = callers(survey, calls);
+        let callers = Callers::new(survey, calls);
         let mut todo: Vec<u32> = (0..).zip(&functions).filter(|(_, throws)| **throws).map(|(index, _)| index).collect();
         while let Some(callee) = todo.pop() {
             let new = |&caller: &u32| !std::mem::replace(&mut functions[caller as usize], true);
-            todo.extend(callers_of(&callers, callee).filter(new));
+            todo.extend(callers.of(callee).filter(new));
         }
         Throwing { functions, any }
     }

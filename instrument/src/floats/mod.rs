@@ -28,7 +28,9 @@ mod class;
 mod flow;
 mod places;
 mod shape;
+mod values;
 
-pub(crate) use flow::{Flow, Taken};
+pub(crate) use flow::Flow;
 pub(crate) use places::places;
 pub(crate) use shape::Shape;
+pub(crate) use values::Taken;

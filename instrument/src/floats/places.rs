@@ -3,8 +3,9 @@
 //! A value that is shown is tested where it is pushed, if all that it can be was made by arithmetic of one shape. Else it may be an exact
 //! value, whose bits are to be kept, and the test is put behind the arithmetic instead, of all that it can be.
 
-use super::flow::{EXACT, Flow, NUMBER, Origin, Slot, Taken, Value};
+use super::flow::Flow;
 use super::shape::Shape;
+use super::values::{EXACT, NUMBER, Origin, Slot, Taken, Value};
 
 /// Among what a value may be, beside the bits of shapes: exact.
 const EXACT_BIT: u8 = 1 << 4;

@@ -1,9 +1,9 @@
 //! What changed between two builds, function by function.
 
 use super::body::Slot;
+use super::functions::{FunctionIdentity, Identity};
 use super::moved::Moved;
 use super::pairs::{Build, Pairs};
-use super::{FunctionIdentity, Identity};
 
 /// How often guesses are checked against each other before those that fail are all given up.
 const ROUNDS_MAX: usize = 16;

@@ -27,21 +27,33 @@ pub enum Flag {
     MemoryGrow,
     /// More calls were live than [`Options::calls`](crate::Options::calls) allows (and it trapped with `unreachable`).
     StackOverflow,
-    /// The guest was about to write below address 1024, where nothing of it lies (and trapped with `unreachable`); see
-    /// [`Options::low_stores`](crate::Options::low_stores).
+    /// The guest was about to write below address 1024 (and trapped with `unreachable`), in a module in which nothing lies there: linkers of C
+    /// leave these addresses free, so that nothing has the address 0.
+    /// [`Instrumented::finds_low_stores`](crate::Instrumented::finds_low_stores) says if the module is one.
     LowStore,
 }
 
+/// What it means that a flag is set.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Meaning {
+    /// The state changed.
+    Change,
+    /// A limit was reached, and code trapped.
+    Limit,
+    /// A check that [`Options::checks`](crate::Options::checks) asked for failed, and code trapped.
+    Check,
+}
+
 impl Flag {
-    /// All of them, in the order of their bytes; each with its name, and whether code traps when it has set it.
-    const TABLE: [(Flag, &'static str, bool); 7] = [
-        (Flag::OutOfFuel, "out-of-fuel", true),
-        (Flag::TableWrite, "table-write", false),
-        (Flag::TableGrow, "table-grow", false),
-        (Flag::SegmentDrop, "segment-drop", false),
-        (Flag::MemoryGrow, "memory-grow", false),
-        (Flag::StackOverflow, "stack-overflow", true),
-        (Flag::LowStore, "null-write", true),
+    /// All of them, in the order of their bytes; each with its name, and what it means that it is set.
+    const TABLE: [(Flag, &'static str, Meaning); 7] = [
+        (Flag::OutOfFuel, "out-of-fuel", Meaning::Limit),
+        (Flag::TableWrite, "table-write", Meaning::Change),
+        (Flag::TableGrow, "table-grow", Meaning::Change),
+        (Flag::SegmentDrop, "segment-drop", Meaning::Change),
+        (Flag::MemoryGrow, "memory-grow", Meaning::Change),
+        (Flag::StackOverflow, "stack-overflow", Meaning::Limit),
+        (Flag::LowStore, "null-write", Meaning::Check),
     ];
 
     /// All of them, in the order of their bytes.
@@ -61,7 +73,7 @@ impl Flag {
 
     /// Whether it is a failure: code sets it, and traps with `unreachable`.
     pub fn is_failure(self) -> bool {
-        Flag::TABLE[self as usize].2
+        Flag::TABLE[self as usize].2 != Meaning::Change
     }
 }
 
@@ -80,11 +92,16 @@ pub const FLAG_STACK_OVERFLOW: u32 = Flag::StackOverflow.offset();
 /// Offset of [`Flag::LowStore`].
 pub const FLAG_LOW_STORE: u32 = Flag::LowStore.offset();
 
-/// All flags, as they were read.
+/// A set of flags: as they were read, or those of checks that are asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags([u8; Flag::TABLE.len()]);
 
 impl Flags {
+    /// Those of all checks that there are.
+    pub fn checks() -> Flags {
+        Flags(Flag::TABLE.map(|(.., meaning)| u8::from(meaning == Meaning::Check)))
+    }
+
     /// Reads them from the content of the injected memory.
     pub fn read(injected: &[u8]) -> Flags {
         Flags(injected.get(FLAGS as usize..).and_then(|bytes| bytes.first_chunk()).copied().unwrap_or_default())
@@ -117,6 +134,7 @@ mod tests {
             memory[set.offset() as usize] = 1;
             let flags = Flags::read(&memory);
             assert!(Flag::all().all(|flag| flags.has(flag) == (flag == set)));
+            assert!(!Flags::checks().has(set) || set.is_failure());
             assert_eq!(flags.failure(), Some(set).filter(|set| set.is_failure()));
         }
     }

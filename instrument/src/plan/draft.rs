@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Result, ensure};
 use wasmparser::ValType;
 
-use super::FunctionPlan;
+use super::function::FunctionPlan;
 use crate::module::limits::LOCALS_MAX;
 use crate::module::types::Signature;
 

@@ -2,7 +2,8 @@
 //!
 //! A probe sees each operator of a function, before it and after it, and writes what it wants there. What it writes
 //! leaves the operands on the stack as they are, so probes don't know of each other. Adding an instrumentation is adding
-//! a file here, a line in [`Probes::new`] and a switch in [`Options`].
+//! a file here, a line in [`Probes::new`] and a switch in [`Options`](crate::Options); a check, which stops an execution, has a
+//! [`Flag`] in the place of the switch.
 
 mod annex;
 mod arguments;
@@ -25,6 +26,7 @@ mod waits;
 use anyhow::Result;
 use wasmparser::Operator;
 
+use crate::layout::Flag;
 use crate::plan::ModuleContext;
 use crate::probes::probe::{Function, Probe, Site};
 
@@ -69,7 +71,7 @@ impl<'p> Probes<'p> {
             probes.extend(quads.map(|quads| Box::new(quads) as Box<dyn Probe + 'p>));
         }
         // What is recorded of a write that is stopped here was recorded.
-        if options.low_stores && survey.low_is_free {
+        if options.checks.has(Flag::LowStore) && survey.low_is_free {
             probes.push(Box::new(low_stores::LowStores));
         }
         // Wherever an operator stops, it has been charged and recorded.

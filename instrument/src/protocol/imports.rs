@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use wasmparser::FuncType;
 
 use super::assembled::{Assembled, OWN};
-use super::{MODULE, is_function, own_params, signature};
+use super::functions::{MODULE, is_function, own_params, signature};
 
 /// The protocol's functions that a module imports.
 #[derive(Default)]
