@@ -1,28 +1,32 @@
 //! Rounds: the same seed finds the same corpus, however many workers there are.
 
+mod apart;
 mod comparing;
-mod drawing;
 mod rounds;
 
-use super::closing::{Closings, Witness};
-use super::compares::Compares;
-use super::corpus::{Admitted, Corpus, Testcase};
+use super::corpus::{Admitted, Corpus};
 use super::mutate::Mutator;
-use super::report::{Known, KnownFailures, NewFailure, Report};
+use super::progress::Progress;
 use super::round::{Failure, Found, Round, Totals};
+use super::strategy::havoc;
+use super::strategy::tasks::{Sorted, Tasks};
+use super::strategy::{Strategies, View};
 use super::suspects::{self, Hangs, Suspect};
-use super::tasks::{Sorted, Tasks};
-use super::variants::Progress;
-use super::worker::{Variants, Workers};
+use super::testcase::Testcase;
+use super::workers::pool::Workers;
+use super::workers::report::{Known, KnownFailures, NewFailure, Report, Witness};
+use super::workers::variants::Variants;
 use crate::outcome::Outcome;
 use crate::sandbox::Target;
 use crate::stream::Rule;
 use anyhow::Result;
+use apart::Apart;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Fuel that a round should take at most, all tasks together: slow targets get short rounds, of a few seconds on one worker. (Fuel that pays for bulk
-/// operators is used up a hundred times as fast. With half as much, SQLite's rounds are so short that their ends cost two workers 8 % of the time.)
+/// Fuel that a round should take at most, all tasks together: slow targets get short rounds, of a few seconds on one
+/// worker. (Fuel that pays for bulk operators is used up a hundred times as fast. With half as much, SQLite's rounds
+/// are so short that their ends cost two workers 8 % of the time.)
 const ROUND_FUEL: u64 = 4_000_000_000;
 /// How many times as many seeds are executed together as before.
 const SEEDS_GROWTH: usize = 16;
@@ -40,8 +44,6 @@ pub struct Campaign {
     seed: u64,
     mutator: Mutator,
     corpus: Corpus,
-    /// New testcases that the next round makes shorter; they count from then on. Ascending.
-    untrimmed: Vec<Admitted>,
     known: KnownFailures,
     hangs: Hangs,
     /// Edges that failing executions reached.
@@ -57,12 +59,9 @@ pub struct Campaign {
     len_max: usize,
     /// Executions when it was set.
     execs_at_len_max: u64,
-    /// Executions that were spent on scores.
-    climbing_execs: u64,
-    /// How mutants of streams end.
-    closings: Closings,
-    /// What is known of comparisons, and who makes the variant that says it.
-    compares: Compares,
+    /// What executions are spent on.
+    strategies: Strategies,
+    /// Who makes the variant that says what is compared.
     tracing: comparing::Tracing,
 }
 
@@ -88,14 +87,13 @@ impl Campaign {
     /// A campaign against `target` that has not executed anything.
     pub fn new(target: Arc<Target>, seed: u64, mutator: Mutator) -> Self {
         let corpus = Corpus::new(target.edges.edges.len());
-        let compares = Compares::new(!target.takes_choices());
+        let strategies = Strategies::new(!target.takes_choices());
         Self {
             variants: Variants::of(target.clone()),
             progress: Progress::new(target),
             seed,
             mutator,
             corpus,
-            untrimmed: Vec::new(),
             known: KnownFailures::default(),
             hangs: Hangs::default(),
             failing_edges: BTreeSet::new(),
@@ -105,18 +103,17 @@ impl Campaign {
             rounds_without_news: 0,
             len_max: 0,
             execs_at_len_max: 0,
-            climbing_execs: 0,
-            closings: Closings::default(),
-            compares,
+            strategies,
             tracing: comparing::Tracing::default(),
         }
     }
 
-    /// Begins to execute the given inputs once each, in order, and keeps those that show something new. This is round 0, of which there may be
-    /// several parts: the others are steps, as long as there [are](Campaign::has_seeds) some left.
+    /// Begins to execute the given inputs once each, in order, and keeps those that show something new. This is round
+    /// 0, of which there may be several parts: the others are steps, as long as there [are](Campaign::has_seeds) some
+    /// left.
     ///
-    /// The empty input is executed first, and the corpus holds it even if it shows nothing (when it is rejected, say), so that there is
-    /// always something to mutate. At most `execs_max` inputs are executed.
+    /// The empty input is executed first, and the corpus holds it even if it shows nothing (when it is rejected, say),
+    /// so that there is always something to mutate. At most `execs_max` inputs are executed.
     ///
     /// # Errors
     ///
@@ -187,9 +184,9 @@ impl Campaign {
             self.corpus.keep_empty();
             round.found.push(Found { index: 0, new_edges: Vec::new(), edges: 0 });
         }
-        let witnesses = std::mem::take(&mut self.seeds.witnesses);
-        let left = execs_max.saturating_sub(executed as u64);
-        self.learn_to_close(workers, &witnesses, left, signature, &mut round)?;
+        self.strategies.closing.witnesses = std::mem::take(&mut self.seeds.witnesses);
+        let execs_max = self.totals.execs + execs_max.saturating_sub(executed as u64);
+        Strategies::after_overruns(&mut Apart { campaign: self, workers, execs_max, signature, round: &mut round })?;
         Ok(Some(round))
     }
 
@@ -214,39 +211,43 @@ impl Campaign {
         let before = self.totals.execs;
         let execs = self.round_execs().min(execs_max);
         self.grow_inputs();
-        let tasks = self.tasks(execs, execs_max);
-        let reports = workers.run(&self.variants, tasks.count(), |task, worker| tasks.run(task, worker))?;
-        let Some(reports) = reports.filter(|_| !workers.aborted()) else { return Ok(None) };
-        let Sorted { mut compared, trimmed, mutated: mut reports } = tasks.sorted(reports);
-        let executed = compared.iter_mut().chain(&mut reports);
+        let tasks = Tasks::plan(&self.strategies, self.view(), execs, execs_max);
+        let results = workers.run(&self.variants, tasks.count(), |task, worker| tasks.run(task, worker))?;
+        let Some(results) = results.filter(|_| !workers.aborted()) else { return Ok(None) };
+        let view = *tasks.view();
+        let Sorted { mut compared, trimmed, mutated: mut reports } = tasks.sorted(results);
+        let executed = compared.iter_mut().map(|(_, report, _)| report).chain(&mut reports);
         let met: Vec<_> = executed.flat_map(|report| std::mem::take(&mut report.suspects)).collect();
-        let Some((confirmed, hangs)) = self.confirm(workers, &tasks, met, signature)? else { return Ok(None) };
-        let comparing = tasks.comparing;
+        let Some((confirmed, hangs)) = self.confirm(workers, &view, met, signature)? else { return Ok(None) };
         reports.extend(confirmed);
         self.hangs = hangs;
-        let witnesses = witnesses(&mut reports);
+        self.strategies.closing.witnesses = witnesses(&mut reports);
         let mut round = Round::default();
         self.totals.rounds += 1;
         self.trimmed(trimmed, signature, &mut round);
-        self.compared(&comparing, &mut compared);
+        let compared = self.compared(compared);
         let mut admitted = self.merge(compared, signature, &mut round);
         let before_mutants = (self.totals.execs, admitted.len());
         admitted.append(&mut self.merge(reports, signature, &mut round));
         self.brought(&admitted, before_mutants);
         self.rounds_without_news = if admitted.is_empty() { self.rounds_without_news + 1 } else { 0 };
         for admitted in admitted {
-            if self.is_trimmed(&admitted) { self.untrimmed.push(admitted) } else { self.settle(admitted, &mut round) }
+            if self.is_trimmed(&admitted) {
+                self.strategies.trim.untrimmed.push(admitted);
+            } else {
+                self.settle(admitted, &mut round);
+            }
         }
-        self.climb(workers, execs_max.saturating_sub(self.totals.execs - before), signature, &mut round)?;
-        let left = execs_max.saturating_sub(self.totals.execs - before);
-        self.learn_to_close(workers, &witnesses, left, signature, &mut round)?;
+        let execs_max = before.saturating_add(execs_max);
+        Strategies::after_round(&mut Apart { campaign: self, workers, execs_max, signature, round: &mut round })?;
         for edge in self.progress.retire(&self.corpus, self.totals.execs) {
             self.corpus.retire(edge);
         }
         Ok(Some(round))
     }
 
-    /// Lets the testcases count that the next round would have made shorter. For when there is none: without this they would be told to nobody.
+    /// Lets the testcases count that the next round would have made shorter. For when there is none: without this they
+    /// would be told to nobody.
     pub fn finish(&mut self) -> Round {
         let mut round = Round::default();
         self.trimmed(Vec::new(), &|_| String::new(), &mut round);
@@ -255,7 +256,7 @@ impl Campaign {
 
     /// Takes what was made shorter, by testcase, and lets these testcases count from now on.
     fn trimmed(&mut self, reports: Vec<Report>, signature: &dyn Fn(&Outcome) -> String, round: &mut Round) {
-        let untrimmed = std::mem::take(&mut self.untrimmed);
+        let untrimmed = std::mem::take(&mut self.strategies.trim.untrimmed);
         let mut reports = reports.into_iter();
         for mut new in untrimmed {
             if let Some(mut report) = reports.next() {
@@ -271,7 +272,8 @@ impl Campaign {
 
     /// Whether a testcase is worth being made shorter, and has nothing that might be lost then.
     fn is_trimmed(&self, admitted: &Admitted) -> bool {
-        // Fewer bytes are no simpler in choice streams, nor in records of numbers, whose missing bytes are 0 and hard to put back.
+        // Fewer bytes are no simpler in choice streams, nor in records of numbers, whose missing bytes are 0 and hard
+        // to put back.
         let is_text = !self.target().takes_choices() && !self.target().entry.takes_numbers();
         is_text && !admitted.new_edges.is_empty() && !self.corpus.targets().is_best(admitted.index)
     }
@@ -280,19 +282,39 @@ impl Campaign {
     fn settle(&mut self, admitted: Admitted, round: &mut Round) {
         let Admitted { index, new_edges, .. } = admitted;
         self.corpus.settle(index);
-        self.compares.offer(index, !new_edges.is_empty());
+        self.strategies.compares.offer(index, !new_edges.is_empty());
         round.found.push(Found { index, new_edges, edges: self.corpus.seen().edges() });
     }
 
     /// What tasks have to know.
     fn all_known(&self) -> Known<'_> {
         let (seen, targets) = (self.corpus.seen(), self.corpus.targets());
-        let (closing, fuel_max) = (self.closings.table(), self.fuel_limit());
+        let (closing, fuel_max) = (self.strategies.closing.closings.table(), self.fuel_limit());
         Known { seen, targets, failures: &self.known, closing, fuel_max, hangs: &self.hangs }
     }
 
-    /// Fuel that an execution may take before it is suspected to hang, in units. Seeds may take all, and so may what draws: it ends by an overrun, which is
-    /// what closing is learned from.
+    /// What strategies are shown now.
+    fn view(&self) -> View<'_> {
+        let target = &self.variants.metered;
+        View {
+            corpus: &self.corpus,
+            mutator: &self.mutator,
+            variants: &self.variants,
+            known: self.all_known(),
+            seed: self.seed,
+            round: self.totals.rounds,
+            execs: self.totals.execs,
+            overruns: self.totals.overruns,
+            fuel: self.fuel(),
+            fuel_mean: self.fuel_mean(),
+            // Of inputs that are numbers, bytes that aren't there are 0, but what is not there can't be changed.
+            len_min: target.entry.numbers_bytes().min(target.settings.input_bytes_max as usize),
+            len_max: self.len_max,
+        }
+    }
+
+    /// Fuel that an execution may take before it is suspected to hang, in units. Seeds may take all, and so may what
+    /// draws: it ends by an overrun, which is what closing is learned from.
     pub fn fuel_limit(&self) -> u64 {
         let fuel_max = self.target().settings.fuel_max;
         if self.totals.rounds == 0 || self.target().takes_choices() {
@@ -306,12 +328,12 @@ impl Campaign {
         (self.totals.sampled_fuel / self.totals.sampled.max(1)).max(1)
     }
 
-    /// Finds out whether suspects hang, as far as that can matter. Returns what that brought, and what is known of hangs then; `None` if
-    /// it was aborted.
+    /// Finds out whether suspects hang, as far as that can matter. Returns what that brought, and what is known of
+    /// hangs then; `None` if it was aborted.
     fn confirm(
         &self,
         workers: &Workers,
-        tasks: &Tasks<'_>,
+        view: &View<'_>,
         met: Vec<Suspect>,
         signature: &dyn Fn(&Outcome) -> String,
     ) -> Result<Option<(Vec<Report>, Hangs)>> {
@@ -328,7 +350,7 @@ impl Campaign {
             if !hangs.wants(suspect, suspected) {
                 continue;
             }
-            let input = tasks.again(origin);
+            let input = havoc::again(view, origin);
             let results = workers.run(variants, 1, |_, worker| worker.confirm(variants, known, &input))?;
             let Some((report, hang)) = results.and_then(|mut results| results.pop()) else { return Ok(None) };
             reports.push(report);

@@ -1,34 +1,14 @@
 //! The inputs that are worth keeping.
 
-use super::mutate::choices::Pool;
-use super::report::NewTestcase;
+use super::pool::Pool;
 use super::rng::Rng;
-use super::targets::{Scores, Targets};
+use super::scores::Targets;
+use super::testcase::{FEATURE_WEIGHT, NewTestcase, Scores, Testcase};
 use crate::coverage::{Profile, Seen};
 use crate::id::InputId;
-use crate::stream::Node;
 use fuzzbox_instrument::EdgeSet;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-
-/// An input that showed something new when it was added.
-#[derive(Clone, Debug)]
-pub struct Testcase {
-    /// blake3 of `bytes`.
-    pub id: InputId,
-    /// The input.
-    pub bytes: Arc<[u8]>,
-    /// What its execution showed.
-    pub profile: Profile,
-    /// Fuel that its execution took.
-    pub fuel: u64,
-    /// How often it was chosen to be mutated.
-    pub picks: u64,
-    /// What its execution drew, if the guest draws.
-    pub sample: Option<Node>,
-    /// The scores that it told.
-    pub scores: Scores,
-}
 
 /// The testcases of a campaign in the order in which they were added, and what all of them showed.
 #[derive(Clone, Debug)]
@@ -54,13 +34,11 @@ pub struct Corpus {
 const TOKENS_MAX: usize = 512;
 /// Buckets of hit counts that an edge can show.
 const BUCKETS: usize = u8::BITS as usize;
-/// What a feature weighs that a single testcase shows; one that n show weighs an nth. Divides well.
-pub(super) const FEATURE_WEIGHT: u64 = 1 << 20;
-
 /// Who shows a feature.
 #[derive(Clone, Copy, Debug, Default)]
 struct Feature {
-    /// The testcase that shows it at the least cost, by index: the shortest, then the one that takes the least fuel, then the first.
+    /// The testcase that shows it at the least cost, by index: the shortest, then the one that takes the least fuel,
+    /// then the first.
     owner: u32,
     /// How many testcases show it.
     testcases: u32,
@@ -94,7 +72,8 @@ impl Corpus {
         }
     }
 
-    /// Takes an input if its profile shows something new, or it has a better score. It counts for the scheduler once it is [settled](Corpus::settle).
+    /// Takes an input if its profile shows something new, or it has a better score. It counts for the scheduler once it
+    /// is [settled](Corpus::settle).
     pub(super) fn admit(&mut self, new: NewTestcase) -> Option<Admitted> {
         let NewTestcase { input, profile, unseen, fuel, sample, scores } = new;
         let id = InputId::of(&input);
@@ -109,8 +88,8 @@ impl Corpus {
         Some(Admitted { index, new_edges, news })
     }
 
-    /// Puts an input that shows the same news at less cost in the place of a testcase that is not settled. Returns the edges that nobody
-    /// reached before it. If it is a testcase already nothing changes.
+    /// Puts an input that shows the same news at less cost in the place of a testcase that is not settled. Returns the
+    /// edges that nobody reached before it. If it is a testcase already nothing changes.
     pub(super) fn shorten(&mut self, index: usize, shorter: NewTestcase) -> Vec<u32> {
         let NewTestcase { input, profile, unseen, fuel, sample, scores } = shorter;
         let id = InputId::of(&input);
@@ -190,7 +169,8 @@ impl Corpus {
         self.targets.climbed(label, cut);
     }
 
-    /// By testcase: the sum over the features that it owns of [`FEATURE_WEIGHT`] divided by the number of testcases that show it.
+    /// By testcase: the sum over the features that it owns of [`FEATURE_WEIGHT`] divided by the number of testcases
+    /// that show it.
     pub(super) fn weights(&self) -> &[u64] {
         &self.weights
     }

@@ -1,34 +1,41 @@
 //! The campaign: rounds of tasks, a corpus, a scheduler, mutators.
 //!
-//! A round is a pure function of (corpus, seed, round number). Its tasks run on all workers, and their results are merged in task order:
-//! the same seed finds the same corpus after the same number of executions, however many workers there are. Nothing in
-//! this room reads a clock, a thread's identity or a hash map's order; whoever drives the campaign decides after which round to stop.
+//! A round is a pure function of (corpus, seed, round number). Its tasks run on all workers, and their results are
+//! merged in task order: the same seed finds the same corpus after the same number of executions, however many workers
+//! there are. Nothing in this room reads a clock, a thread's identity or a hash map's order; whoever drives the
+//! campaign decides after which round to stop.
+//!
+//! # Files
+//!
+//! `campaign` (rounds), `strategy/` (what executions are spent on, a file or folder each: `havoc`, `trim`,
+//! `compares/`, `climb/`, `closing/`; its module doc says how to write one; `tasks` is what a round executes at
+//! once), `workers/` (threads: `pool`, `worker`, `report`, `ender`, `variants`), `progress` (which variant executes
+//! inputs, which edges retire), `scheduler`, `mutate/` (bytes; `choices/` by spans), `corpus`, `scores` (who has
+//! the best), `testcase`, `suspects` (what may hang), `pool` (spans of testcases), `dictionary/` (and in it the
+//! constants that code compares with), `rng`; `shrink/` (a file per pass, `passes/blob/` for bytes; its module doc
+//! says how to write one).
 
 mod campaign;
-mod climb;
-mod closing;
-mod compares;
 mod corpus;
 mod dictionary;
-mod ender;
 mod mutate;
-mod report;
+mod pool;
+mod progress;
 mod rng;
 mod round;
 mod scheduler;
+mod scores;
 pub mod shrink;
+mod strategy;
 mod suspects;
-mod targets;
-mod tasks;
-mod trim;
-mod variants;
-mod worker;
+mod testcase;
+mod workers;
 
 pub use campaign::Campaign;
-pub use corpus::{Corpus, Testcase};
+pub use corpus::Corpus;
 pub use dictionary::Dictionary;
 pub use mutate::Mutator;
 pub use rng::Rng;
 pub use round::{Failure, Found, Round, Totals};
-pub use targets::Scores;
-pub use worker::Workers;
+pub use testcase::{Scores, Testcase};
+pub use workers::pool::Workers;

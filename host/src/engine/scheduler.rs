@@ -1,13 +1,15 @@
 //! Chooses which testcase is mutated next.
 
-use super::corpus::{Corpus, FEATURE_WEIGHT};
+use super::corpus::Corpus;
 use super::rng::Rng;
+use super::testcase::FEATURE_WEIGHT;
 
 /// Weights over the testcases of a corpus, fixed for one round.
 ///
 /// Each feature is *owned* by the testcase that shows it at the least cost (length, then fuel), as AFL's favoured
-/// entries. What has the best score of a label, or a place on the Pareto front, weighs as much as some features. A testcase weighs more the more features it owns that few others show, and less the more often it was chosen and the longer
-/// its execution takes: the weight is meant for time, and slow testcases take more of it each time.
+/// entries. What has the best score of a label, or a place on the Pareto front, weighs as much as some features. A
+/// testcase weighs more the more features it owns that few others show, and less the more often it was chosen and the
+/// longer its execution takes: the weight is meant for time, and slow testcases take more of it each time.
 #[derive(Clone, Debug)]
 pub(super) struct Scheduler {
     /// Running sums of the weights.

@@ -1,12 +1,23 @@
 //! Executions that may hang: those that take far more than any testcase does.
 //!
-//! To see that an execution takes more than `--fuel-max` costs as much as thousands of others. So executions have a lower limit,
-//! from what the testcases take. What exceeds that is *suspected*, and executed with all of the fuel only where that can matter: where the
-//! guest was somewhere that no hang is known to be, or has reached what nobody has; and a few of the others, whose number costs no more than they do.
+//! To see that an execution takes more than `--fuel-max` costs as much as thousands of others. So executions have a
+//! lower limit, from what the testcases take. What exceeds that is *suspected*, and executed with all of the fuel only
+//! where that can matter: where the guest was somewhere that no hang is known to be, or has reached what nobody has;
+//! and a few of the others, whose number costs no more than they do.
 //!
-//! Which executions are suspected depends on the variant: one without fuel finishes what a clock lets it. So nothing may depend on a suspect but
-//! by way of its confirmation, which says the same of what a quick variant finished: if it is no news it leaves nothing behind. Therefore hangs are known
-//! only by confirmed ones, suspects are confirmed in order until one of them hangs, and what all of that may cost is counted in confirmed hangs.
+//! Which executions are suspected depends on the variant: one without fuel finishes what a clock lets it. So nothing
+//! may depend on a suspect but by way of its confirmation, which says the same of what a quick variant finished: if it
+//! is no news it leaves nothing behind. Therefore hangs are known only by confirmed ones, suspects are confirmed in
+//! order until one of them hangs, and what all of that may cost is counted in confirmed hangs.
+//!
+//! # A hang is suspected first
+//!
+//! In a campaign executions may take 50 times what the slowest testcase takes. What takes more is executed with all
+//! of the fuel at the end of the round only if no hang is known with its signature, or it reached an edge that
+//! neither a testcase nor a hang has; beside these a few that their hash chooses. A quick variant finishes what a
+//! clock lets it, so nothing may depend on a suspect but through its confirmation (`engine/suspects`). What draws
+//! has no such limit: an overrun takes more than testcases do. Of every fourth task one mutant is executed in
+//! `metered`; these say what executions take.
 
 use super::rng::Rng;
 use crate::outcome::Outcome;
@@ -103,7 +114,8 @@ pub(super) fn limit(slowest: u64, fuel_max: u64) -> u64 {
     if limit > fuel_max / 2 { fuel_max } else { limit }
 }
 
-/// Whether an input is among those that are confirmed in any case: of as many as take `fuel_max` at `limit` each, every second one.
+/// Whether an input is among those that are confirmed in any case: of as many as take `fuel_max` at `limit` each, every
+/// second one.
 pub(super) fn is_chosen(input: &[u8], limit: u64, fuel_max: u64) -> bool {
     let hash = blake3::hash(input);
     let number = u64::from_le_bytes(*hash.as_bytes().first_chunk().expect("a hash has 32 bytes"));

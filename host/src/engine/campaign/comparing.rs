@@ -1,10 +1,11 @@
 //! When comparisons are looked at, and what becomes of what is learned.
 
 use super::Campaign;
-use crate::engine::compares::{Compares, Comparing, Spent};
 use crate::engine::corpus::Admitted;
-use crate::engine::report::Report;
-use crate::engine::worker::Workers;
+use crate::engine::strategy::compares::{Compares, Comparing, Learned, Spent};
+use crate::engine::strategy::{self, Strategy};
+use crate::engine::workers::pool::Workers;
+use crate::engine::workers::report::Report;
 use crate::sandbox::{Target, Variant, compiling, received};
 use anyhow::{Context, Result};
 use std::sync::mpsc::Receiver;
@@ -17,22 +18,23 @@ impl Campaign {
     /// Switches off that comparisons are looked at. To be called before anything is executed.
     #[must_use]
     pub fn without_compares(mut self) -> Self {
-        self.compares = Compares::new(false);
+        self.strategies.compares = Compares::new(false);
         self
     }
 
-    /// Makes the variant that records what is compared, when the campaign has executed so much that compiling it is little beside. From which
-    /// round on it is used depends on that alone, so whoever is faster waits for it. `false` if the campaign is to end.
+    /// Makes the variant that records what is compared, when the campaign has executed so much that compiling it is
+    /// little beside. From which round on it is used depends on that alone, so whoever is faster waits for it. `false`
+    /// if the campaign is to end.
     pub(super) fn trace(&mut self, workers: &Workers) -> Result<bool> {
         let (bytes, fuel) = (self.target().bytes.len(), self.fuel());
-        if self.variants.traced.is_some() || !self.compares.is_due(bytes, fuel.saturating_mul(2)) {
+        if self.variants.traced.is_some() || !self.strategies.compares.is_due(bytes, fuel.saturating_mul(2)) {
             return Ok(true);
         }
         if self.tracing.0.is_none() {
             let metered = self.target().clone();
             self.tracing.0 = Some(compiling(move || metered.in_variant(Variant::Traced))?);
         }
-        let Some(receiver) = self.tracing.0.as_ref().filter(|_| self.compares.is_due(bytes, fuel)) else {
+        let Some(receiver) = self.tracing.0.as_ref().filter(|_| self.strategies.compares.is_due(bytes, fuel)) else {
             return Ok(true);
         };
         let Some(made) = received(receiver, || workers.aborted()) else { return Ok(false) };
@@ -40,32 +42,29 @@ impl Campaign {
         Ok(true)
     }
 
-    /// Testcases whose comparisons the next round looks at, in at most `execs_max` executions.
-    pub(super) fn comparing(&self, execs_max: u64) -> Vec<Comparing> {
-        self.compares.plan(self.fuel(), self.fuel_mean(), execs_max)
-    }
-
-    /// Takes what the tasks of a round learned.
-    pub(super) fn compared(&mut self, tasks: &[Comparing], reports: &mut [Report]) {
-        for (task, report) in tasks.iter().zip(reports) {
+    /// Takes what the tasks of a round learned, and returns what they reported.
+    pub(super) fn compared(&mut self, results: Vec<(Comparing, Report, Learned)>) -> Vec<Report> {
+        let mut reports = Vec::with_capacity(results.len());
+        for (task, report, learned) in results {
             self.totals.compared += report.execs;
-            if let Some(learned) = report.learned.take() {
-                let tokens = self.compares.learn(task, learned);
-                self.corpus.add_tokens(tokens);
-            }
+            let spent = strategy::Spent { execs: report.execs, overruns: self.totals.overruns };
+            self.strategies.compares.learn(task, learned, spent, &mut self.corpus);
+            reports.push(report);
         }
+        reports
     }
 
-    /// Takes what a round brought: new testcases, of which the first so many are comparisons', and the executions before mutants.
+    /// Takes what a round brought: new testcases, of which the first so many are comparisons', and the executions
+    /// before mutants.
     pub(super) fn brought(&mut self, admitted: &[Admitted], (execs, compared): (u64, usize)) {
         let edges = |admitted: &[Admitted]| admitted.iter().map(|new| new.new_edges.len() as u64).sum();
         let (compared, mutants) = admitted.split_at(compared);
         let fuel = self.fuel_of(self.totals.execs - execs);
-        self.compares.brought(Spent { fuel, edges: edges(mutants) }, edges(compared));
+        self.strategies.compares.brought(Spent { fuel, edges: edges(mutants) }, edges(compared));
     }
 
     /// Fuel that all executions took, about, with what restoring takes.
-    fn fuel(&self) -> u64 {
+    pub(super) fn fuel(&self) -> u64 {
         self.fuel_of(self.totals.execs)
     }
 

@@ -1,24 +1,21 @@
-//! How long a round is, and what it executes.
+//! How long a round is, and its inputs.
 
 use super::{Campaign, ROUND_FUEL};
-use crate::engine::tasks::{Mutating, TASK_EXECS_MAX, TASKS, Tasks};
+use crate::engine::strategy::havoc::{TASK_EXECS_MAX, TASKS};
 
 /// Executions of a task in the first round; doubles every round while the corpus is young and stale quickly.
 const TASK_EXECS_MIN: u64 = 1;
-/// How often a round doubles while none finds anything: at its end it waits for its slowest execution, and nothing is new to the
-/// next one.
+/// How often a round doubles while none finds anything: at its end it waits for its slowest execution, and nothing is
+/// new to the next one.
 const ROUND_DOUBLINGS_MAX: u32 = 3;
-/// A round has one part in so many of all executions before it at least, so that what is done between rounds, by one thread, takes ever less beside
-/// them, however many workers there are.
+/// A round has one part in so many of all executions before it at least, so that what is done between rounds, by one
+/// thread, takes ever less beside them, however many workers there are.
 const ROUND_PART: u64 = 64;
-/// Executions spent on making one testcase with new edges shorter, at most. (Those that only show other counts are too many: trimming
-/// expat's took a third of all executions, and found no more. What more than these would leave out mutants hardly miss.)
-const TRIM_EXECS_MAX: u64 = 24;
-/// Executions without a new edge after which mutants may be twice as long. Short inputs are executed faster, and what they
-/// can reach should be reached by them.
+/// Executions without a new edge after which mutants may be twice as long. Short inputs are executed faster, and what
+/// they can reach should be reached by them.
 const LEN_PATIENCE: u64 = 20_000;
-/// Mutants become no longer than this by that, in bytes, unless a seed is (libFuzzer's `-max_len` by default): a campaign that finds nothing new
-/// would spend its time on ever longer ones.
+/// Mutants become no longer than this by that, in bytes, unless a seed is (libFuzzer's `-max_len` by default): a
+/// campaign that finds nothing new would spend its time on ever longer ones.
 const LEN_MAX_GROWN: usize = 4096;
 
 impl Campaign {
@@ -36,30 +33,8 @@ impl Campaign {
         }
     }
 
-    /// The next round's: `execs` mutants, and what else may be executed.
-    pub(super) fn tasks(&self, execs: u64, execs_max: u64) -> Tasks<'_> {
-        let left = execs_max - execs;
-        let trim_execs = (left / (self.untrimmed.len() as u64).max(1)).min(TRIM_EXECS_MAX);
-        let left = left - trim_execs * self.untrimmed.len() as u64;
-        let target = &self.variants.metered;
-        Tasks {
-            untrimmed: &self.untrimmed,
-            trim_execs,
-            comparing: if self.variants.traced.is_some() { self.comparing(left) } else { Vec::new() },
-            facts: self.compares.facts(),
-            mutating: Mutating::plan(execs, (self.seed, self.totals.rounds), &self.corpus),
-            corpus: &self.corpus,
-            mutator: &self.mutator,
-            // Of inputs that are numbers, bytes that aren't there are 0, but what is not there can't be changed.
-            len_min: target.entry.numbers_bytes().min(target.settings.input_bytes_max as usize),
-            len_max: self.len_max,
-            variants: &self.variants,
-            known: self.all_known(),
-        }
-    }
-
-    /// Executions of the next round: few while the corpus is young, many when nothing new was found for some rounds or the campaign is old, and
-    /// few if an execution is slow or many hang.
+    /// Executions of the next round: few while the corpus is young, many when nothing new was found for some rounds or
+    /// the campaign is old, and few if an execution is slow or many hang.
     pub(super) fn round_execs(&self) -> u64 {
         let young = TASK_EXECS_MIN << self.totals.rounds.min(16);
         let old = TASK_EXECS_MAX << self.rounds_without_news.min(ROUND_DOUBLINGS_MAX);

@@ -1,12 +1,13 @@
 //! What a module's code compares with, as the bytes that an input would have in its place.
 //!
-//! A constant right before a comparison is an operand of it: compilers put constants last. So most constants, which are addresses,
-//! offsets and masks, are left out, and small numbers need not be. Of an inequality the next numbers are taken as well, since
-//! compilers make `x < 100` of `x <= 99`, and of `x + C < N` also `-C`, which is how they look for a range. A number becomes 2, 4 and
-//! 8 bytes in both orders, as far as its type goes and it fits.
+//! A constant right before a comparison is an operand of it: compilers put constants last. So most constants, which are
+//! addresses, offsets and masks, are left out, and small numbers need not be. Of an inequality the next numbers are
+//! taken as well, since compilers make `x < 100` of `x <= 99`, and of `x + C < N` also `-C`, which is how they look for
+//! a range. A number becomes 2, 4 and 8 bytes in both orders, as far as its type goes and it fits.
 //!
-//! Beside these, literals: where a constant address in the data is followed by a constant length, as in calls of `memcmp`, the bytes
-//! there; else those up to the next zero, if they are no text, which the dictionary has in any case.
+//! Beside these, literals: where a constant address in the data is followed by a constant length, as in calls of
+//! `memcmp`, the bytes there; else those up to the next zero, if they are no text, which the dictionary has in any
+//! case.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -75,8 +76,8 @@ pub(super) fn fields(module: &[u8]) -> BTreeSet<Vec<u8>> {
     found.fields
 }
 
-/// Whether an operator compares numbers, and if so whether for more than equality. What is combined by `xor` is mostly compared: so
-/// compilers compare what is longer than a number.
+/// Whether an operator compares numbers, and if so whether for more than equality. What is combined by `xor` is mostly
+/// compared: so compilers compare what is longer than a number.
 fn comparison(operator: &Operator<'_>) -> Option<bool> {
     use Operator as O;
     match operator {
@@ -89,8 +90,8 @@ fn comparison(operator: &Operator<'_>) -> Option<bool> {
     }
 }
 
-/// The data of a module that has a fixed place in its first memory: address and bytes, in the order of addresses. Some modules have a
-/// hundred thousand segments.
+/// The data of a module that has a fixed place in its first memory: address and bytes, in the order of addresses. Some
+/// modules have a hundred thousand segments.
 fn segments(module: &[u8]) -> Vec<(u64, &[u8])> {
     let mut segments = Vec::new();
     let payloads = wasmparser::Parser::new(0).parse_all(module).map_while(Result::ok);

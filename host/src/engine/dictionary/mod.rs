@@ -1,5 +1,5 @@
-//! What mutators insert: tokens, given by the user and found in the module's own data, numbers that are in its code and data, and
-//! what its code compares with, as bytes.
+//! What mutators insert: tokens, given by the user and found in the module's own data, numbers that are in its code and
+//! data, and what its code compares with, as bytes.
 
 mod constants;
 
@@ -39,7 +39,8 @@ impl Dictionary {
         &self.numbers
     }
 
-    /// Numbers that the module's code compares with, and literals that it points to, as bytes of the width that they have there.
+    /// Numbers that the module's code compares with, and literals that it points to, as bytes of the width that they
+    /// have there.
     pub fn fields(&self) -> &[Vec<u8>] {
         &self.fields
     }
@@ -113,8 +114,8 @@ impl Dictionary {
         self
     }
 
-    /// Adds the zero-terminated printable strings in the data segments of `module`: keywords that a parser compares with
-    /// are among them.
+    /// Adds the zero-terminated printable strings in the data segments of `module`: keywords that a parser compares
+    /// with are among them.
     fn with_strings_of(mut self, module: &[u8]) -> Self {
         let mut tokens: BTreeSet<_> = std::mem::take(&mut self.tokens).into_iter().collect();
         let mut found = 0;

@@ -107,7 +107,8 @@ pub(super) fn overwrite_with_token(context: &mut Context<'_>) -> bool {
     overwrite_with_one_of(context, dictionary.tokens())
 }
 
-/// Puts what the code compares with in the place of something: fields have their place, so this is tried more often than inserting it.
+/// Puts what the code compares with in the place of something: fields have their place, so this is tried more often
+/// than inserting it.
 pub(super) fn overwrite_with_field(context: &mut Context<'_>) -> bool {
     let dictionary = context.dictionary;
     overwrite_with_one_of(context, dictionary.fields())

@@ -13,8 +13,9 @@ use crate::stream::{Node, encode_into};
 #[derive(Clone, Debug)]
 pub struct Mutator {
     dictionary: Dictionary,
-    /// By the bytes that there are, [`BYTES_MAX`] standing for more, then by whether testcases were compared with something: the changes that
-    /// can be made, each as often as it weighs. To choose among all, and again if that can't be made, has the same odds and takes longer.
+    /// By the bytes that there are, [`BYTES_MAX`] standing for more, then by whether testcases were compared with
+    /// something: the changes that can be made, each as often as it weighs. To choose among all, and again if that
+    /// can't be made, has the same odds and takes longer.
     changes: [[Box<[Change]>; 2]; BYTES_MAX + 1],
 }
 
@@ -87,10 +88,11 @@ impl Mutator {
         Self { dictionary, changes }
     }
 
-    /// Changes `input` in place, to at most `len_max` bytes. The result is a function of `input`, `corpus` and `rng`; it may be equal to `input`.
+    /// Changes `input` in place, to at most `len_max` bytes. The result is a function of `input`, `corpus` and `rng`;
+    /// it may be equal to `input`.
     pub fn mutate(&self, input: &mut Vec<u8>, len_max: usize, corpus: &Corpus, rng: &mut Rng) {
-        // Half of all mutants have one change, a quarter has 2, then 4, 8 and 16: small steps reach the next check, large ones leave local
-        // optima, but rarely get as far as their parent.
+        // Half of all mutants have one change, a quarter has 2, then 4, 8 and 16: small steps reach the next check,
+        // large ones leave local optima, but rarely get as far as their parent.
         let changes = 1_usize << rng.word().trailing_zeros().min(4);
         let compared = usize::from(!corpus.tokens().is_empty());
         let mut context = Context { input, rng, corpus, dictionary: &self.dictionary, len_max };
@@ -132,7 +134,7 @@ impl Mutator {
 mod tests {
     use super::*;
     use crate::coverage::Profile;
-    use crate::engine::report::NewTestcase;
+    use crate::engine::testcase::NewTestcase;
 
     #[test]
     fn mutants_stay_in_bounds_differ_and_are_reproducible() {

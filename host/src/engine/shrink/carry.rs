@@ -12,8 +12,9 @@ pub(super) struct Carried {
     pub(super) has_changed: bool,
 }
 
-/// Puts the values of a part of `old` into the draws `new`, in their order. Each takes a value that was drawn at the same place in
-/// the guest, else one of its kind; what it can't give, and where there is none, is the nearest or the simplest.
+/// Puts the values of a part of `old` into the draws `new`, in their order. Each takes a value that was drawn at the
+/// same place in the guest, else one of its kind; what it can't give, and where there is none, is the nearest or the
+/// simplest.
 pub(super) fn carry(old: &Trace, part: Range<usize>, new: &[Draw]) -> Carried {
     let mut values = Values::new(old, part, new);
     let mut carried = Carried { choices: Vec::with_capacity(new.len()), has_changed: false };
@@ -60,8 +61,8 @@ impl Values {
         values
     }
 
-    /// The place of the next draw at the same place in the guest; or, if there are too few of them, that of the next one like it,
-    /// whichever was first.
+    /// The place of the next draw at the same place in the guest; or, if there are too few of them, that of the next
+    /// one like it, whichever was first.
     fn next_for(&mut self, draw: &Draw) -> Option<usize> {
         let site = (draw.site, draw.kind);
         let (mut none, mut no_other) = (VecDeque::new(), VecDeque::new());

@@ -1,8 +1,9 @@
 //! Replaces a span by one inside it, as `descend` does, and changes one number to make up for it.
 //!
 //! In `(0 - x) / 2` the subtraction only makes a negative number of a positive one: `x / 2` fails as well, but for the
-//! opposite x. And `(x - 1) / 2`, where x is 0, fails as `x / 2` does where it is -1: then the stream becomes shorter, though one of
-//! its choices has a larger index. No pass that changes one place, or makes all places simpler, gets there.
+//! opposite x. And `(x - 1) / 2`, where x is 0, fails as `x / 2` does where it is -1: then the stream becomes shorter,
+//! though one of its choices has a larger index. No pass that changes one place, or makes all places simpler, gets
+//! there.
 
 use super::edit::{index_at, replaced, with_index};
 use super::passes::descents;

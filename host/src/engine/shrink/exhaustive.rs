@@ -60,8 +60,8 @@ pub(super) fn finish(s: &mut Shrinker<'_>) -> Step<Option<Certificate>> {
     }
 }
 
-/// As [`finish`], for a stream of one blob of a few bytes: all that is left when some are deleted, any byte in the place
-/// of two neighbours, and all lower values of each byte.
+/// As [`finish`], for a stream of one blob of a few bytes: all that is left when some are deleted, any byte in the
+/// place of two neighbours, and all lower values of each byte.
 fn finish_blob(s: &mut Shrinker<'_>, blob: &[u8]) -> Step<Option<Certificate>> {
     let len = blob.len();
     let with = |blob: Vec<u8>| Some(vec![Choice::Blob(blob)]);

@@ -36,8 +36,8 @@ impl fmt::Debug for Failing<'_> {
 }
 
 impl Failing<'_> {
-    /// Makes `input`, a choice stream if the target draws its input, as simple as it can be while it fails so. `None` if it fails in
-    /// another way or not at all, or if the workers were aborted before it began.
+    /// Makes `input`, a choice stream if the target draws its input, as simple as it can be while it fails so. `None`
+    /// if it fails in another way or not at all, or if the workers were aborted before it began.
     ///
     /// # Errors
     ///

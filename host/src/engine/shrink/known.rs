@@ -1,9 +1,10 @@
 //! Attempts that are known, so that nothing is executed twice.
 //!
-//! An execution that drew exactly `c`, and did not ask how long its stream is, is what any stream that begins with `c` gives. And no canonical stream begins
-//! with another one, because a guest that has drawn the same so far does the same next. So among the canonical
-//! streams in lexical order, the one that a stream begins with, if there is one, is the greatest that is not greater
-//! than the stream. Bytes of streams compare for this as well as the streams: no choice's bytes begin with another's.
+//! An execution that drew exactly `c`, and did not ask how long its stream is, is what any stream that begins with `c`
+//! gives. And no canonical stream begins with another one, because a guest that has drawn the same so far does the same
+//! next. So among the canonical streams in lexical order, the one that a stream begins with, if there is one, is the
+//! greatest that is not greater than the stream. Bytes of streams compare for this as well as the streams: no choice's
+//! bytes begin with another's.
 
 use super::subject::{Attempt, Order, Tail, Verdict};
 use crate::stream::{Choice, Trace, encode};

@@ -30,8 +30,8 @@
 //!   works for those between; where that is wrong, they end at something that works all the same.
 //! - **Repair what you know is broken.** A lower count leaves choices over, which the guest then reads as something
 //!   else. `Shrinker::look` shows what an execution drew. Where that differs as expected, a second try with the
-//!   leftover deleted is worth more than ten blind ones. And where other bounds are drawn, `carry` gives the choices that
-//!   stand for the same values.
+//!   leftover deleted is worth more than ten blind ones. And where other bounds are drawn, `carry` gives the choices
+//!   that stand for the same values.
 //! - **Ask for many in a row with `Shrinker::first`.** It is the loop over `consider`, and executes the next few at
 //!   once where there are threads.
 //! - **Give up for good reasons only.** Passes run in rounds until a whole round changes nothing; a result is a fixed
@@ -56,11 +56,11 @@
 //!
 //! # After the passes
 //!
-//! The exhaustive finish (`exhaustive`) executes every simpler stream if there are few, which gets small results out
-//! of places that no pass knows, and proves that they are the simplest where it gets to its end ([`Certificate`]).
-//! Where it proves nothing, changes in two places at once are tried (`compensate`), and shorter lists in random orders (`shuffle`).
-//! The explanation (`explain`) says which parts don't matter. Failures of another kind that are seen on the way are
-//! *slips*: not followed, but given back, each with what shows it.
+//! The exhaustive finish (`exhaustive`) executes every simpler stream if there are few, which gets small results out of
+//! places that no pass knows, and proves that they are the simplest where it gets to its end ([`Certificate`]). Where
+//! it proves nothing, changes in two places at once are tried (`compensate`), and shorter lists in random orders
+//! (`shuffle`). The explanation (`explain`) says which parts don't matter. Failures of another kind that are seen on
+//! the way are *slips*: not followed, but given back, each with what shows it.
 
 mod carry;
 mod compensate;

@@ -1,8 +1,8 @@
 //! Fewer elements in another order, at random.
 //!
-//! Where a failure needs a list of things in one of few orders (what is done to a balanced tree, say), a failure with one
-//! thing less may have nothing in common with the current one: no element can be deleted, and no two exchanged. But if the
-//! orders that fail are one in thousands, some are soon found. The passes make the simplest of what is found.
+//! Where a failure needs a list of things in one of few orders (what is done to a balanced tree, say), a failure with
+//! one thing less may have nothing in common with the current one: no element can be deleted, and no two exchanged. But
+//! if the orders that fail are one in thousands, some are soon found. The passes make the simplest of what is found.
 
 use super::edit::siblings;
 use super::shrinker::{Shrinker, Step};

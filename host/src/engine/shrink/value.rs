@@ -54,7 +54,8 @@ pub(super) fn lower_index(
     Ok(())
 }
 
-/// Calls `change` with the places of all pairs of numbers that are so many numbers apart, near ones first. It may change the current stream.
+/// Calls `change` with the places of all pairs of numbers that are so many numbers apart, near ones first. It may
+/// change the current stream.
 pub(super) fn for_pairs(
     s: &mut Shrinker<'_>,
     apart_max: usize,

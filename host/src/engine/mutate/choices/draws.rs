@@ -7,8 +7,8 @@ use crate::stream::{Choice, Draw, DrawKind, Node};
 /// The longest blob that is drawn afresh, in bytes, unless the draw wants more.
 const FRESH_BLOB_MAX: usize = 64;
 
-/// Draws a part of the sample afresh: half of the time any span, else what begins at any draw (Crowbar: a position in the
-/// sample, uniform; the generator that starts there is run again).
+/// Draws a part of the sample afresh: half of the time any span, else what begins at any draw (Crowbar: a position in
+/// the sample, uniform; the generator that starts there is run again).
 ///
 /// In a balanced tree with n draws either takes about log2 n of them.
 pub(super) fn regenerate(sample: &Node, context: &mut Context<'_>) -> Option<Node> {
@@ -90,7 +90,8 @@ fn draw_that(sample: &Node, rng: &mut Rng, fits: impl Fn(&Draw) -> bool) -> Opti
     })
 }
 
-/// A value for a draw: any of few; of many mostly small ones, of any width, and now and then a constant, `numbers` among them.
+/// A value for a draw: any of few; of many mostly small ones, of any width, and now and then a constant, `numbers`
+/// among them.
 pub(super) fn fresh(draw: &Draw, numbers: &[i64], rng: &mut Rng) -> Choice {
     if draw.kind.is_blob() {
         let least = usize::try_from(draw.lo.max(0)).unwrap_or(0).min(FRESH_BLOB_MAX);
@@ -109,11 +110,12 @@ pub(super) fn fresh(draw: &Draw, numbers: &[i64], rng: &mut Rng) -> Choice {
     Choice::Index(draw.max.checked_add(1).map_or(index, |count| index % count))
 }
 
-/// The index of a number that programs are likely to treat in a way of its own: a bound, one that is in the module, or one beside a
-/// power of 2 or 10. (As Hypothesis: a twentieth of what is drawn is a constant, from a pool of its own or from the code.)
+/// The index of a number that programs are likely to treat in a way of its own: a bound, one that is in the module, or
+/// one beside a power of 2 or 10. (As Hypothesis: a twentieth of what is drawn is a constant, from a pool of its own or
+/// from the code.)
 ///
-/// The random tail has bounds and powers as well, but none of the module's: it is the same for the guest's own functions and for all
-/// who have to agree with them, and these don't know the module.
+/// The random tail has bounds and powers as well, but none of the module's: it is the same for the guest's own
+/// functions and for all who have to agree with them, and these don't know the module.
 fn constant(draw: &Draw, numbers: &[i64], rng: &mut Rng) -> u64 {
     let bound = *rng.pick(&[draw.max, draw.max - 1]);
     if !matches!(draw.kind, DrawKind::Int | DrawKind::Uint) {

@@ -1,7 +1,8 @@
 //! Mutations of choice streams, on the tree of their spans.
 //!
-//! A mutant of bytes is mostly a stream that means something else from the changed place on. Here a change is one draw, or one span that
-//! is replaced by another of the same label, so what stands behind it keeps its meaning. Nine of them, each a file's function:
+//! A mutant of bytes is mostly a stream that means something else from the changed place on. Here a change is one draw,
+//! or one span that is replaced by another of the same label, so what stands behind it keeps its meaning. Nine of them,
+//! each a file's function:
 //!
 //! | | change | |
 //! |---|---|---|
@@ -15,19 +16,17 @@
 //! | m8 | [`splice::cross_over`] | the beginning of one sample, the end of another, where spans with one label begin |
 //! | m9 | [`draws::change_blob`] | the mutations of plain bytes, in one blob |
 //!
-//! The stream that comes out need not fit: the guest may draw more, or less, or with other bounds behind the change. Executing takes what fits
-//! and makes up the rest.
+//! The stream that comes out need not fit: the guest may draw more, or less, or with other bounds behind the change.
+//! Executing takes what fits and makes up the rest.
 
 mod draws;
-mod pool;
 mod spans;
 mod splice;
 #[cfg(test)]
 mod tests;
 
-pub(in crate::engine) use pool::Pool;
-
 use super::super::rng::Rng;
+use crate::engine::pool::Pool;
 use crate::stream::Node;
 
 /// Changes to one sample: mostly one, each further one half as likely.
@@ -65,7 +64,8 @@ const CHANGES: &[(usize, Change)] = &[
     (4, draws::change_blob),
 ];
 
-/// Makes a mutant of `sample`. It is a function of the sample and the context; where nothing can be changed it is the sample.
+/// Makes a mutant of `sample`. It is a function of the sample and the context; where nothing can be changed it is the
+/// sample.
 pub(super) fn mutate(sample: &Node, context: &mut Context<'_>) -> Node {
     let total = CHANGES.iter().map(|(weight, _)| weight).sum();
     let mut mutant = sample.clone();

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 const NUMBER: u64 = 1;
 const TRUTH: u64 = 2;
 
-/// A guest that draws an expression with numbers and truth values. Each begins with a draw that says which of both it is; where the other is
-/// expected, the guest traps.
+/// A guest that draws an expression with numbers and truth values. Each begins with a draw that says which of both it
+/// is; where the other is expected, the guest traps.
 #[derive(Default)]
 struct Guest<'a> {
     stream: &'a [Choice],
@@ -101,7 +101,8 @@ fn no_blobs(_: &mut Vec<u8>, _: usize, _: &mut Rng) {
     unreachable!("there are no blobs");
 }
 
-/// A binary tree with 2^`depth` leaves: a span for each node, which begins with the draw that says whether it is a leaf.
+/// A binary tree with 2^`depth` leaves: a span for each node, which begins with the draw that says whether it is a
+/// leaf.
 fn complete(depth: u32) -> Node {
     let draw = |index| Node::draw(alternative(0, 1), Choice::Index(index));
     match depth {

@@ -1,8 +1,8 @@
 //! Lowers each draw.
 //!
-//! If the draw says how much comes after it (a length, an alternative), lowering it leaves choices over, which the guest then
-//! reads as something else. So when an execution drew less than it was given, that many choices are deleted too: right behind
-//! the draw, at the end of each span around it, or a later span of just that length.
+//! If the draw says how much comes after it (a length, an alternative), lowering it leaves choices over, which the
+//! guest then reads as something else. So when an execution drew less than it was given, that many choices are deleted
+//! too: right behind the draw, at the end of each span around it, or a later span of just that length.
 
 use crate::engine::shrink::edit::{around, index_at, with_index, without};
 use crate::engine::shrink::shrinker::{Shrinker, Step};

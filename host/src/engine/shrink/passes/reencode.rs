@@ -1,7 +1,7 @@
 //! Lowers a draw and keeps the values behind it.
 //!
-//! Behind a lower alternative, or a lower number that others are drawn from, the same indices mean other values, because other
-//! bounds or other kinds are drawn, and the failure is lost:
+//! Behind a lower alternative, or a lower number that others are drawn from, the same indices mean other values,
+//! because other bounds or other kinds are drawn, and the failure is lost:
 //!
 //! ```text
 //! from 0, or from 500 on?  1   then from 500 on:  41      541
@@ -9,10 +9,12 @@
 //!                          0        from 0 on:   541      541
 //! ```
 //!
-//! Which value an index stood for is known, and so is the index that gives it now ([`Draw::reencode`](crate::stream::Draw::reencode)). (Hypothesis has each
-//! strategy encode a value anew. Here that needs nothing of the guest.)
+//! Which value an index stood for is known, and so is the index that gives it now
+//! ([`Draw::reencode`](crate::stream::Draw::reencode)). (Hypothesis has each strategy encode a value anew. Here that
+//! needs nothing of the guest.)
 //!
-//! What the new draws are an execution shows, the one that `lower` made. Where nothing has other bounds there, nothing is tried.
+//! What the new draws are an execution shows, the one that `lower` made. Where nothing has other bounds there, nothing
+//! is tried.
 
 use crate::engine::shrink::carry::carry;
 use crate::engine::shrink::edit::{around, counterpart, index_at, with_index};
@@ -64,8 +66,8 @@ fn lower(s: &mut Shrinker<'_>, base: &Attempt, at: usize, index: u64) -> Step<bo
     Ok(looked.improved)
 }
 
-/// The choices of `new` up to `at`, and behind that those that give the values of `old`; `None` if all that are kept have the
-/// index that they had.
+/// The choices of `new` up to `at`, and behind that those that give the values of `old`; `None` if all that are kept
+/// have the index that they had.
 fn kept(old: &Trace, at: usize, new: &Trace) -> Option<Vec<Choice>> {
     if new.draws.get(at + 1..)? == &old.draws[at + 1..] {
         return None;
@@ -80,8 +82,8 @@ fn kept(old: &Trace, at: usize, new: &Trace) -> Option<Vec<Choice>> {
     has_changed.then_some(choices)
 }
 
-/// What comes behind the draw at `at`, up to the end of each span around it, innermost first, and up to the end of the stream; in
-/// both traces, which are the same up to there.
+/// What comes behind the draw at `at`, up to the end of each span around it, innermost first, and up to the end of the
+/// stream; in both traces, which are the same up to there.
 fn parts(old: &Trace, at: usize, new: &Trace) -> Vec<(Range<usize>, Range<usize>)> {
     let mut parts = Vec::new();
     let (mut from, mut to) = (at + 1, at + 1);

@@ -1,5 +1,5 @@
-//! Changes brackets and quotes in text: deletes them with and without what is between them, or puts something simpler in
-//! their place.
+//! Changes brackets and quotes in text: deletes them with and without what is between them, or puts something simpler
+//! in their place.
 
 use super::{blob, text, with_blob, without};
 use crate::engine::shrink::shrinker::{Shrinker, Step};

@@ -1,6 +1,7 @@
 //! Lowers a byte that may be a length, and deletes as many bytes behind it.
 //!
-//! The byte is a digit, or a number as it is where there is no text. What it counts begins right behind it or a few bytes later.
+//! The byte is a digit, or a number as it is where there is no text. What it counts begins right behind it or a few
+//! bytes later.
 
 use super::tokens::is_text;
 use super::{blob, text, with_text};

@@ -1,7 +1,7 @@
 //! Exchanges two values everywhere in a blob: what matters is which bytes are equal, not what they are.
 //!
-//! `1 0 1` can't become `0 1 0` one byte at a time if the first and the last have to stay equal, and not by lowering the
-//! ones either, because then all are.
+//! `1 0 1` can't become `0 1 0` one byte at a time if the first and the last have to stay equal, and not by lowering
+//! the ones either, because then all are.
 
 use super::{blob, with_blob};
 use crate::engine::shrink::shrinker::{Shrinker, Step};

@@ -1,0 +1,268 @@
+//! Which variant executes a campaign's inputs, and which edges nobody needs to look at any more.
+//!
+//! ```text
+//! metered in quick code -- compiled? --> metered
+//! metered -- compiled? --> full -- half of the seen edges retired, and compiled? --> fast -- half of the rest --> fast ...
+//! ```
+//!
+//! Each is laid out for what testcases do by then; so `full` is made again when many more edges were seen. A variant is
+//! also made again when it turns out that mutants grow the guest's memory so often that it pays to compare addresses.
+//!
+//! Edges retire by the number of executions. Variants are compiled on a thread beside the campaign and taken when they
+//! are ready, which depends on the machine but changes nothing but speed: what an edge that has retired shows is no
+//! news in any variant.
+//!
+//! # Compiled fast first
+//!
+//! Large modules (256 KiB of code or more) are first compiled without optimisation and with the allocator of
+//! registers that goes through the code once, in less than half of the CPU time. In such quick code `metered` says
+//! what an execution does, but not how it fails: whatever fails, and what overflows the native stack, is executed
+//! again in optimised code: in an *excerpt*, the module without the functions that the execution did not enter,
+//! which is compiled in a second or two (`sandbox/quick`); after a few of these in the whole, for which the worker
+//! waits if it must. So the places of failures don't depend on when a campaign went over. `full` is compiled
+//! meanwhile, then the optimised `metered`, which is taken between two rounds. Cranelift without optimisation alone
+//! is no faster: what it saves, the allocator of registers takes. A lighter instrumentation saves nothing either.
+//! wasmtime does not vouch for that allocator against hostile modules: `--no-quick-code` does without, and so do
+//! `repro` and `shrink`.
+
+use super::corpus::Corpus;
+use crate::coverage::{Profile, Seen};
+use crate::sandbox::{Growths, Past, THREAD_STACK_BYTES, Target, Unsuited, Variant, Watchdog};
+use anyhow::{Context, Result, anyhow};
+use fuzzbox_instrument::EdgeSet;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+
+/// Executions in which a retired edge showed nothing new.
+const RETIRE_EXECS: u64 = 1 << 20;
+/// A retired edge was executed by so many testcases, or by all: else nobody can say that it had its chances.
+const RETIRE_TESTCASES: u32 = 8;
+/// Testcases that are executed to find out what they do.
+const PAST_TESTCASES: usize = 256;
+/// Executions of which it is known whether they grew a memory, before anything follows from it.
+const GROWTH_SAMPLES: u64 = 256;
+/// Executions from one look at all edges to the next.
+const LOOK_EXECS: u64 = 1 << 17;
+
+/// Follows a campaign, and makes variants for it.
+#[derive(Debug)]
+pub(super) struct Progress {
+    metered: Arc<Target>,
+    watchdog: Option<Arc<Watchdog>>,
+    stage: Stage,
+    /// The deciding variant in optimised code, if it is being compiled.
+    optimising: Option<Receiver<Result<Arc<Target>>>>,
+    /// By edge: the number of executions at which it last showed something new.
+    last_news: Vec<u64>,
+    looked: u64,
+    /// Edges that were seen and have retired.
+    retired: usize,
+    /// Of mutants.
+    growths: Growths,
+}
+
+#[derive(Debug)]
+enum Stage {
+    /// Nothing was made so far.
+    Metered,
+    /// Being compiled.
+    Making(Receiver<Result<Target>>, Made),
+    /// In use.
+    Using(Made),
+    /// All that there is.
+    Last,
+}
+
+/// What a variant was made for.
+#[derive(Clone, Copy, Debug)]
+struct Made {
+    /// Edges that were seen and had not retired; all are in the full variant.
+    live: usize,
+    /// Edges that had been seen.
+    seen: usize,
+    /// Its code compares addresses, or would if that were possible.
+    compares: bool,
+}
+
+impl Made {
+    /// Whether all edges are in it.
+    fn is_full(&self) -> bool {
+        self.live == usize::MAX
+    }
+
+    /// Whether addresses are to be compared now, and are not in it.
+    fn lacks(&self, compares: bool) -> bool {
+        compares && !self.compares
+    }
+}
+
+impl Progress {
+    pub(super) fn new(metered: Arc<Target>) -> Self {
+        let last_news = vec![0; metered.edges.edges.len()];
+        Self {
+            metered,
+            watchdog: None,
+            stage: Stage::Metered,
+            optimising: None,
+            last_news,
+            looked: 0,
+            retired: 0,
+            growths: Growths::default(),
+        }
+    }
+
+    /// Takes what mutants did.
+    pub(super) fn sampled(&mut self, growths: &Growths) {
+        self.growths.add(growths);
+    }
+
+    /// A testcase showed `profile`, of which some is in `seen`.
+    pub(super) fn shown(&mut self, profile: &Profile, seen: &Seen, execs: u64) {
+        for &(edge, bucket) in &profile.0 {
+            if seen.is_edge(edge) && !seen.has(edge, bucket) {
+                self.last_news[edge as usize] = execs;
+            }
+        }
+    }
+
+    /// The edges that retire now. Depends on the campaign alone.
+    pub(super) fn retire(&mut self, corpus: &Corpus, execs: u64) -> Vec<u32> {
+        if execs / LOOK_EXECS == self.looked / LOOK_EXECS {
+            return Vec::new();
+        }
+        self.looked = execs;
+        let enough = RETIRE_TESTCASES.min(u32::try_from(corpus.testcases().len()).unwrap_or(u32::MAX));
+        let retires = |&(edge, last): &(u32, u64)| {
+            execs - last >= RETIRE_EXECS && !corpus.is_retired(edge) && corpus.testcases_with(edge) >= enough.max(1)
+        };
+        let edges: Vec<u32> = (0..).zip(self.last_news.iter().copied()).filter(retires).map(|(edge, _)| edge).collect();
+        self.retired += edges.len();
+        edges
+    }
+
+    /// A variant that is faster than the one in use, if one became ready.
+    ///
+    /// # Errors
+    ///
+    /// If the module does something else in another variant, which would be a mistake of ours, or the host fails. One
+    /// that is beyond what engines accept in a faster variant stays in the one that it has.
+    pub(super) fn next_variant(&mut self, corpus: &Corpus) -> Result<Option<Arc<Target>>> {
+        let seen = corpus.seen().edges();
+        let live = seen - self.retired;
+        let compares = self.growths.execs >= GROWTH_SAMPLES && self.growths.pay();
+        match &self.stage {
+            Stage::Metered => {
+                let time = Watchdog::time_for(self.metered.settings.fuel_max);
+                let Some(time) = time.filter(|_| self.metered.can_be_interrupted()) else {
+                    // What can't be watched needs fuel.
+                    self.stage = Stage::Last;
+                    self.optimise()?;
+                    return Ok(None);
+                };
+                self.watchdog = Some(Arc::new(Watchdog::new(time)?));
+                self.make(Variant::Full, Made { live: usize::MAX, seen, compares }, corpus)?;
+                Ok(None)
+            }
+            Stage::Making(made, about) => match made.try_recv() {
+                Ok(Err(error)) if error.is::<Unsuited>() => {
+                    // What there is decides all the same, in more time.
+                    self.stage = Stage::Last;
+                    self.optimise()?;
+                    Ok(None)
+                }
+                Ok(target) => {
+                    let target = target.context("failed to make a faster variant of the module")?;
+                    let compares = about.compares || target.compares_addresses();
+                    self.stage = Stage::Using(Made { compares, ..*about });
+                    Ok(Some(Arc::new(target)))
+                }
+                Err(TryRecvError::Empty) => Ok(None),
+                Err(TryRecvError::Disconnected) => Err(anyhow!("the thread that compiles a variant ended early")),
+            },
+            // Of the full variant all edges are live, retired or not.
+            Stage::Using(made) if live <= made.live.min(seen) / 2 || (!made.is_full() && made.lacks(compares)) => {
+                let edges = 0..u32::try_from(self.last_news.len()).expect("edges have 32-bit indices");
+                let interesting: EdgeSet = edges.filter(|&edge| !corpus.is_retired(edge)).collect();
+                self.make(Variant::Fast(interesting), Made { live, seen, compares }, corpus)?;
+                Ok(None)
+            }
+            Stage::Using(made) if made.is_full() && (self.is_outdated(made, seen) || made.lacks(compares)) => {
+                self.make(Variant::Full, Made { live: usize::MAX, seen, compares }, corpus)?;
+                Ok(None)
+            }
+            Stage::Using(_) | Stage::Last => Ok(None),
+        }
+    }
+
+    /// Whether many more edges were seen since a variant was made.
+    fn is_outdated(&self, made: &Made, seen: usize) -> bool {
+        seen > made.seen + made.seen / 2 && self.looked > 0
+    }
+
+    /// The variant that decides in optimised code, if that became ready.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Progress::next_variant`].
+    pub(super) fn optimised(&mut self) -> Result<Option<Arc<Target>>> {
+        let Some(optimising) = &self.optimising else { return Ok(None) };
+        let target = match (self.metered.optimised_by_now(), optimising.try_recv()) {
+            // A worker that saw a failure may have waited for it.
+            (Some(target), _) => target.clone(),
+            (None, Ok(target)) => target.context("failed to optimise the module's code")?,
+            (None, Err(TryRecvError::Empty)) => return Ok(None),
+            (None, Err(TryRecvError::Disconnected)) => {
+                return Err(anyhow!("the thread that compiles a variant ended early"));
+            }
+        };
+        self.optimising = None;
+        self.metered = target.clone();
+        Ok(Some(target))
+    }
+
+    /// Begins to compile.
+    fn make(&mut self, variant: Variant, about: Made, corpus: &Corpus) -> Result<()> {
+        let (sender, receiver) = channel();
+        let (optimised, optimising) = channel();
+        let metered = self.metered.clone();
+        if metered.is_quick() && self.optimising.is_none() {
+            self.optimising = Some(optimising);
+        }
+        let every = corpus.testcases().len().div_ceil(PAST_TESTCASES).max(1);
+        let inputs: Vec<_> = corpus.testcases().iter().step_by(every).map(|testcase| testcase.bytes.clone()).collect();
+        let thread = std::thread::Builder::new().name("compile".to_owned()).stack_size(THREAD_STACK_BYTES);
+        thread
+            .spawn(move || {
+                // Nobody wants it any more if the campaign has ended.
+                let _ = sender.send(laid_out(&metered, variant, about.compares, &inputs));
+                // Most is executed in the other, so that comes first.
+                let _ = optimised.send(metered.optimised());
+            })
+            .context("failed to start a thread")?;
+        self.stage = Stage::Making(receiver, about);
+        Ok(())
+    }
+
+    /// Begins to optimise the code of the only variant that there will be.
+    fn optimise(&mut self) -> Result<()> {
+        if !self.metered.is_quick() || self.optimising.is_some() {
+            return Ok(());
+        }
+        self.optimising = Some(self.metered.optimise()?);
+        Ok(())
+    }
+
+    /// Ends what takes too long in a variant that this gave.
+    pub(super) fn watchdog(&self) -> &Option<Arc<Watchdog>> {
+        &self.watchdog
+    }
+}
+
+/// Makes a variant for what these inputs do.
+fn laid_out(metered: &Arc<Target>, variant: Variant, compares: bool, inputs: &[Arc<[u8]>]) -> Result<Target> {
+    let past = Past::of(metered, inputs.iter().map(|input| &**input))?;
+    let past = if compares { past.comparing() } else { past };
+    // Of the fast variant no code is kept.
+    let past = if variant == Variant::Full { past.or_cached(metered) } else { past };
+    metered.in_variant_after(variant, &past)
+}

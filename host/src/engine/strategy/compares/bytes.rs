@@ -1,0 +1,111 @@
+//! Lets two texts match: candidates for the places that a side depends on.
+
+use super::observed::{Matching, Observed, Operands};
+use super::places::Dependence;
+use super::probe::{Probe, Solution, Step};
+
+/// Tries what is likely, in a dozen executions.
+pub(super) fn solve(
+    probe: &mut Probe<'_, '_>,
+    input: &[u8],
+    goal: &Observed,
+    dependence: &Dependence,
+) -> Step<Option<Solution>> {
+    let Operands::Bytes { sides, matching } = &goal.operands else { return Ok(None) };
+    for side in 0..2 {
+        let (own, wanted) = (&sides[side], &sides[1 - side]);
+        let text = Text { input, own, wanted, places: &dependence.content[side] };
+        // Of what is searched for, only the text to search in can be changed at will.
+        if *matching == Matching::Within && side == 1 {
+            continue;
+        }
+        if let Some(solution) = probe.first(text.candidates(), goal)? {
+            return Ok(Some(solution));
+        }
+    }
+    Ok(None)
+}
+
+/// A side that comes from the input.
+struct Text<'t> {
+    input: &'t [u8],
+    own: &'t [u8],
+    wanted: &'t [u8],
+    /// By byte of `own`: the places in the input that it depends on.
+    places: &'t [Vec<usize>],
+}
+
+impl Text<'_> {
+    fn candidates(&self) -> Vec<Vec<u8>> {
+        let mut candidates = Vec::new();
+        let Some((start, stride)) = self.start() else { return candidates };
+        let wanted: Vec<u8> = self.wanted.to_vec();
+        let terminated: Vec<u8> = wanted.iter().copied().chain([0]).collect();
+        // As it is, and as the end of a text.
+        for text in [&wanted, &terminated] {
+            candidates.extend(self.written(start, stride, text));
+        }
+        // In the place of what is there, which may be longer or shorter.
+        let end = (start + self.own.len()).min(self.input.len());
+        for (range, text) in [(start..end, &wanted), (start..start, &wanted), (start..end, &terminated)] {
+            let mut candidate = self.input.to_vec();
+            candidate.splice(range, text.iter().copied());
+            candidates.push(candidate);
+        }
+        candidates.extend(self.shifted());
+        candidates.extend(self.in_hex(start));
+        candidates
+    }
+
+    /// Where the text begins in the input, and how far its bytes are from each other.
+    fn start(&self) -> Option<(usize, usize)> {
+        let first = |index: usize| self.places.get(index).and_then(|places| places.first().copied());
+        let (index, place) = (0..self.places.len()).find_map(|index| Some((index, first(index)?)))?;
+        let next = (index + 1..self.places.len()).find_map(|other| Some((other - index, first(other)?)));
+        let stride = next.map_or(1, |(by, other)| (other.saturating_sub(place) / by).clamp(1, 4));
+        Some((place.checked_sub(index * stride)?, stride))
+    }
+
+    fn written(&self, start: usize, stride: usize, text: &[u8]) -> Option<Vec<u8>> {
+        let mut candidate = self.input.to_vec();
+        let end = start + stride * text.len().checked_sub(1)? + 1;
+        // What it lacks at the end it may get.
+        if candidate.len() < end {
+            candidate.resize(end, 0);
+        }
+        for (index, &byte) in text.iter().enumerate() {
+            candidate[start + stride * index] = byte;
+        }
+        Some(candidate)
+    }
+
+    /// Each byte moved as what became of it must be.
+    fn shifted(&self) -> Vec<Vec<u8>> {
+        let changes: [fn(u8, u8, u8) -> u8; 2] =
+            [|byte, own, wanted| byte.wrapping_add(wanted.wrapping_sub(own)), |byte, own, wanted| byte ^ own ^ wanted];
+        let candidate = |change: fn(u8, u8, u8) -> u8| {
+            let mut candidate = self.input.to_vec();
+            for ((&own, &wanted), places) in self.own.iter().zip(self.wanted).zip(self.places) {
+                if let [place] = places[..] {
+                    candidate[place] = change(candidate[place], own, wanted);
+                }
+            }
+            candidate
+        };
+        changes.into_iter().map(candidate).collect()
+    }
+
+    /// The text decoded, if it is hexadecimal, and encoded.
+    fn in_hex(&self, start: usize) -> Vec<Vec<u8>> {
+        let digits: Option<Vec<u8>> =
+            self.wanted.iter().map(|&byte| char::from(byte).to_digit(16).map(|digit| digit as u8)).collect();
+        let mut texts: Vec<Vec<u8>> = Vec::new();
+        if let Some(digits) = digits {
+            texts.push(digits.as_chunks().0.iter().map(|&[high, low]| high << 4 | low).collect());
+        }
+        let encoded: String = self.wanted.iter().map(|byte| format!("{byte:02x}")).collect();
+        texts.push(encoded.to_uppercase().into_bytes());
+        texts.push(encoded.into_bytes());
+        texts.iter().filter_map(|text| self.written(start, 1, text)).collect()
+    }
+}

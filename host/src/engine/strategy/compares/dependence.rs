@@ -1,0 +1,179 @@
+//! Which bytes of an input an operand depends on: those with which it changes.
+//!
+//! Bytes are replaced by others of the same class, so that what reads them goes on as it did (RedQueen calls it
+//! colourising; here one sees which records change as well, so the places of an operand are known and need not look
+//! like it). What a byte of its class does not change may change with another one. Longer inputs are replaced in
+//! blocks, which are halved where something changes.
+
+use super::observed::{Observed, Operands, Place, observe};
+use super::places::Dependence;
+use super::probe::{Probe, Step};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Inputs up to this length are changed byte by byte at once.
+const SINGLE_BYTES_MAX: usize = 16;
+/// Longer ones begin with blocks, so many at most, of so many bytes at least.
+const BLOCKS: usize = 64;
+const BLOCK_BYTES_MIN: usize = 8;
+/// Executions for one input at most.
+const EXECS_MAX: usize = 384;
+
+/// Finds what the operands of `goals`, as they are for `input`, depend on, and repairs inputs that don't get there.
+pub(super) fn dependence(probe: &mut Probe<'_, '_>, input: &[u8], goals: &[Observed]) -> Step<Vec<Dependence>> {
+    let mut found = Found::new(goals);
+    let block = if input.len() <= SINGLE_BYTES_MAX { 1 } else { input.len().div_ceil(BLOCKS).max(BLOCK_BYTES_MIN) };
+    let mut blocks: Vec<_> =
+        (0..input.len()).step_by(block).map(|start| start..(start + block).min(input.len())).collect();
+    // As a stack: what changes something is looked at closer before the next.
+    blocks.reverse();
+    let mut execs = 0;
+    let mut changed = input.to_vec();
+    while let Some(range) = blocks.pop() {
+        let mut depends = false;
+        for replace in [alike, unlike] {
+            if execs == EXECS_MAX {
+                return Ok(found.finish());
+            }
+            execs += 1;
+            changed.copy_from_slice(input);
+            range.clone().for_each(|at| changed[at] = replace(changed[at], at));
+            let shown = probe.show(&changed)?;
+            let mut observed = observe(&shown.trace, |site| found.sites.contains(&site));
+            let mut is_lost = found.misses(&observed);
+            if is_lost && let Some((_, shown)) = probe.repaired(&changed, &shown.trace)? {
+                observed = observe(&shown.trace, |site| found.sites.contains(&site));
+                is_lost = found.misses(&observed);
+            }
+            // Where some of several bytes lead elsewhere the others may still matter.
+            depends = found.compare(&observed, (range.len() == 1).then_some(range.start))
+                || is_lost && (2..=BLOCK_BYTES_MIN).contains(&range.len());
+            if depends {
+                break;
+            }
+        }
+        if depends && range.len() > 1 {
+            if range.len() <= BLOCK_BYTES_MIN {
+                blocks.extend(range.rev().map(|at| at..at + 1));
+                continue;
+            }
+            let middle = range.start + range.len() / 2;
+            blocks.extend([middle..range.end, range.start..middle]);
+        }
+    }
+    if input.len() < probe.len_max {
+        changed.copy_from_slice(input);
+        changed.push(input.last().copied().unwrap_or(LONGER));
+        let shown = probe.show(&changed)?;
+        found.lengthened(&observe(&shown.trace, |site| found.sites.contains(&site)));
+    }
+    Ok(found.finish())
+}
+
+/// What makes an input longer: no text ends with it.
+pub(super) const LONGER: u8 = b'A';
+
+/// Another byte of the same class.
+fn alike(byte: u8, at: usize) -> u8 {
+    match byte {
+        b'0'..=b'8' | b'a'..=b'y' | b'A'..=b'Y' => byte + 1,
+        b'9' | b'z' | b'Z' => byte - 1,
+        b' ' => b'\t',
+        b'\t' | b'\n' | b'\r' => b' ',
+        // Not the same for all, so that it doesn't cancel out.
+        _ => byte ^ (0x11 + 29 * (at % BLOCK_BYTES_MIN) as u8),
+    }
+}
+
+/// A byte of another class.
+fn unlike(byte: u8, _: usize) -> u8 {
+    if byte.is_ascii_digit() { b'A' } else { b'7' }
+}
+
+struct Found<'g> {
+    goals: BTreeMap<Place, (usize, &'g Observed)>,
+    sites: BTreeSet<u32>,
+    sides: Vec<[BTreeSet<usize>; 2]>,
+    content: Vec<[Vec<BTreeSet<usize>>; 2]>,
+    by_length: Vec<[i64; 2]>,
+}
+
+impl<'g> Found<'g> {
+    fn new(goals: &'g [Observed]) -> Self {
+        let content = |goal: &Observed| match &goal.operands {
+            Operands::Numbers { .. } | Operands::Quads { .. } => Default::default(),
+            Operands::Bytes { sides, .. } => sides.each_ref().map(|side| vec![BTreeSet::new(); side.len()]),
+        };
+        Self {
+            goals: goals.iter().enumerate().map(|(index, goal)| (goal.place, (index, goal))).collect(),
+            sites: goals.iter().map(|goal| goal.place.site).collect(),
+            sides: vec![Default::default(); goals.len()],
+            content: goals.iter().map(content).collect(),
+            by_length: vec![[0; 2]; goals.len()],
+        }
+    }
+
+    /// Whether one of the comparisons was not made.
+    fn misses(&self, observed: &[Observed]) -> bool {
+        let made: BTreeSet<_> = observed.iter().map(|observed| observed.place).collect();
+        !self.goals.keys().all(|place| made.contains(place))
+    }
+
+    /// Whether an operand is another one than before. If only the byte `at` is, it depends on that.
+    fn compare(&mut self, observed: &[Observed], at: Option<usize>) -> bool {
+        let mut depends = false;
+        for other in observed {
+            let Some(&(index, goal)) = self.goals.get(&other.place) else { continue };
+            match (&goal.operands, &other.operands) {
+                (Operands::Numbers { sides, .. }, Operands::Numbers { sides: others, .. }) => {
+                    for side in (0..2).filter(|&side| sides[side] != others[side]) {
+                        depends = true;
+                        self.sides[index][side].extend(at);
+                    }
+                }
+                (Operands::Quads { sides, .. }, Operands::Quads { sides: others, .. }) => {
+                    for side in (0..2).filter(|&side| sides[side] != others[side]) {
+                        depends = true;
+                        self.sides[index][side].extend(at);
+                    }
+                }
+                (Operands::Bytes { sides, .. }, Operands::Bytes { sides: others, .. }) => {
+                    for side in (0..2).filter(|&side| sides[side] != others[side]) {
+                        depends = true;
+                        self.sides[index][side].extend(at);
+                        for (number, content) in self.content[index][side].iter_mut().enumerate() {
+                            if sides[side].get(number) != others[side].get(number) {
+                                content.extend(at);
+                            }
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        depends
+    }
+
+    /// Takes how numbers are when the input is a byte longer.
+    fn lengthened(&mut self, observed: &[Observed]) {
+        for other in observed {
+            let Some(&(index, goal)) = self.goals.get(&other.place) else { continue };
+            if let (Operands::Numbers { sides, ty, .. }, Operands::Numbers { sides: others, .. }) =
+                (&goal.operands, &other.operands)
+                && !ty.is_float()
+            {
+                self.by_length[index] = [0, 1].map(|side| ty.signed(others[side].wrapping_sub(sides[side])));
+            }
+        }
+    }
+
+    fn finish(self) -> Vec<Dependence> {
+        let sorted = |set: BTreeSet<usize>| set.into_iter().collect::<Vec<_>>();
+        let all = self.sides.into_iter().zip(self.content).zip(self.by_length);
+        all.map(|((sides, content), by_length)| Dependence {
+            sides: sides.map(sorted),
+            content: content.map(|content| content.into_iter().map(sorted).collect()),
+            by_length,
+        })
+        .collect()
+    }
+}

@@ -1,0 +1,250 @@
+//! What a campaign knows of comparisons: which outcomes were seen, and what was tried in vain.
+
+use super::observed::{Observed, Operands, Place};
+use super::table::{Table, key};
+use std::cmp::Reverse;
+
+/// How hard something is tried: what is certain or cheap first, what enumerates bytes when that has failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Effort {
+    Little,
+    Much,
+}
+
+/// How often a comparison with the same operand is tried in vain, by effort.
+const TRIES_MAX: [u8; 2] = [3, 2];
+/// How often a site is tried in vain, by effort; and how many times more for each success there.
+const FAILED_MAX: [u32; 2] = [48, 12];
+/// Comparisons with different operands at a site that are told apart.
+const SITE_CELLS_MAX: u32 = 256;
+/// All of them together.
+const CELLS_MAX: usize = 1 << 18;
+
+/// What is known.
+#[derive(Clone, Debug, Default)]
+pub(in crate::engine) struct Facts {
+    /// By place (for a `br_table` whatever the occurrence) and one of the operands: a comparison with a constant is the
+    /// same one whatever the other operand is.
+    cells: Table<Cell>,
+    sites: Table<Site>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Cell {
+    site: u32,
+    outcomes: Outcomes,
+    tries: [u8; 2],
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Site {
+    outcomes: Outcomes,
+    cells: u32,
+    failed: [u32; 2],
+    solved: u32,
+    skipped: u32,
+}
+
+/// A bit for each outcome that was seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Outcomes(u8);
+
+impl Outcomes {
+    fn has(self, outcome: bool) -> bool {
+        self.0 & (1 << u8::from(outcome)) != 0
+    }
+
+    fn add(&mut self, outcome: bool) {
+        self.0 |= 1 << u8::from(outcome);
+    }
+}
+
+/// What is tried first: texts, a site where the outcome was never seen, one that was not tried in vain, and what comes
+/// late in an execution.
+pub(super) type Rank = (bool, bool, u32, Reverse<usize>);
+
+/// The keys of a comparison's cells.
+fn cells(observed: &Observed) -> [u64; 2] {
+    let Place { site, occurrence, target } = observed.place;
+    let occurrence = if target == 0 { occurrence } else { 0 };
+    let place = [u64::from(site), u64::from(occurrence) << 32 | u64::from(target)];
+    observed.operands.keys().map(|operand| key([place[0], place[1], operand]))
+}
+
+/// The key of a site.
+fn site_key(site: u32) -> u64 {
+    key([site.into(), 0, 0])
+}
+
+impl Facts {
+    /// Whether it is worth trying to let a comparison turn out the other way: nobody has seen that with one of its
+    /// operands, and it was not tried too often. `at` says where in its execution it is.
+    pub(super) fn rank(&self, observed: &Observed, at: usize, effort: Effort) -> Option<Rank> {
+        let wanted = observed.operands.wanted()?;
+        let level = effort as usize;
+        let mut is_known = false;
+        for cell in cells(observed) {
+            let known = self.cells.get(cell);
+            is_known |= known.is_some();
+            if known.is_some_and(|cell| cell.outcomes.has(wanted) || cell.tries[level] >= TRIES_MAX[level]) {
+                return None;
+            }
+        }
+        let site = self.sites.get(site_key(observed.place.site)).copied().unwrap_or_default();
+        // That what is equal can be unequal is seen at once; and what is unequal is no other thing for being compared
+        // with something else.
+        if observed.operands.are_same() && site.outcomes.has(wanted) {
+            return None;
+        }
+        let tired = site.failed[level] >= FAILED_MAX[level].saturating_mul(1 + site.solved);
+        // What finds no room could not be noted to be tried in vain.
+        let crowded = !is_known && self.is_full(&site);
+        let is_number = matches!(observed.operands, Operands::Numbers { .. });
+        (!tired && !crowded).then_some((
+            is_number,
+            site.outcomes.has(wanted),
+            site.failed[level] + site.skipped,
+            Reverse(at),
+        ))
+    }
+
+    /// Whether it is known, or can't be kept, that a comparison turned out as it did: most turn out as they did before.
+    pub(super) fn knows(&self, observed: &Observed) -> bool {
+        let outcome = observed.operands.outcome();
+        let Some(site) = self.sites.get(site_key(observed.place.site)) else { return false };
+        let is_full = self.is_full(site);
+        let knows = |cell| self.cells.get(cell).map_or(is_full, |cell| cell.outcomes.has(outcome));
+        site.outcomes.has(outcome) && cells(observed).into_iter().all(knows)
+    }
+
+    /// Notes how a comparison turned out.
+    pub(super) fn saw(&mut self, observed: &Observed) {
+        let outcome = observed.operands.outcome();
+        self.site(observed.place.site).outcomes.add(outcome);
+        for cell in cells(observed) {
+            if let Some(cell) = self.cell(observed.place.site, cell) {
+                cell.outcomes.add(outcome);
+            }
+        }
+    }
+
+    /// Notes that it was tried to let a comparison turn out the other way, and whether that succeeded.
+    pub(super) fn tried(&mut self, observed: &Observed, effort: Effort, solved: bool) {
+        let site = self.site(observed.place.site);
+        if solved {
+            site.solved += 1;
+            return;
+        }
+        site.failed[effort as usize] += 1;
+        self.tire(observed, effort);
+    }
+
+    /// Notes that nothing in an input changes the operands of a comparison: others at the site come later.
+    pub(super) fn skip(&mut self, observed: &Observed, effort: Effort) {
+        self.site(observed.place.site).skipped += 1;
+        self.tire(observed, effort);
+    }
+
+    fn tire(&mut self, observed: &Observed, effort: Effort) {
+        for cell in cells(observed) {
+            if let Some(cell) = self.cell(observed.place.site, cell) {
+                cell.tries[effort as usize] = cell.tries[effort as usize].saturating_add(1);
+            }
+        }
+    }
+
+    /// Adds what a task learned.
+    pub(super) fn merge(&mut self, other: Facts) {
+        for (key, site) in other.sites {
+            let own = self.sites.entry(key);
+            own.outcomes.0 |= site.outcomes.0;
+            own.solved += site.solved;
+            own.skipped += site.skipped;
+            own.failed.iter_mut().zip(site.failed).for_each(|(own, failed)| *own += failed);
+        }
+        for (key, cell) in other.cells {
+            if let Some(own) = self.cell(cell.site, key) {
+                own.outcomes.0 |= cell.outcomes.0;
+                own.tries.iter_mut().zip(cell.tries).for_each(|(own, tries)| *own = own.saturating_add(tries));
+            }
+        }
+    }
+
+    fn site(&mut self, site: u32) -> &mut Site {
+        self.sites.entry(site_key(site))
+    }
+
+    /// Whether there is no room for another cell at a site.
+    fn is_full(&self, site: &Site) -> bool {
+        site.cells >= SITE_CELLS_MAX || self.cells.len() >= CELLS_MAX
+    }
+
+    /// A cell of a site, new if there is room for it.
+    fn cell(&mut self, site: u32, key: u64) -> Option<&mut Cell> {
+        if self.cells.get(key).is_none() {
+            let all = self.cells.len();
+            let own = self.site(site);
+            if own.cells >= SITE_CELLS_MAX || all >= CELLS_MAX {
+                return None;
+            }
+            own.cells += 1;
+        }
+        let cell = self.cells.entry(key);
+        cell.site = site;
+        Some(cell)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::observed::Number;
+    use super::*;
+    use fuzzbox_instrument::trace::Comparison;
+
+    fn compare(site: u32, left: u64, right: u64) -> Observed {
+        let operands = Operands::Numbers { comparison: Comparison::Eq, ty: Number::I32, sides: [left, right] };
+        Observed { place: Place { site, occurrence: 0, target: 0 }, operands }
+    }
+
+    #[test]
+    fn a_constant_that_was_met_is_no_goal_whatever_it_is_compared_with() {
+        let mut facts = Facts::default();
+        let goal = |facts: &Facts, left| facts.rank(&compare(1, left, 7), 0, Effort::Little).is_some();
+        assert!(goal(&facts, 3));
+        facts.saw(&compare(1, 3, 7));
+        assert!(goal(&facts, 4));
+        facts.saw(&compare(1, 7, 7));
+        assert!(!goal(&facts, 4));
+        assert!(facts.rank(&compare(1, 4, 8), 0, Effort::Little).is_some(), "another constant at the same site");
+    }
+
+    #[test]
+    fn what_was_seen_is_known_and_so_is_what_finds_no_room() {
+        let mut facts = Facts::default();
+        assert!(!facts.knows(&compare(1, 3, 7)));
+        facts.saw(&compare(1, 3, 7));
+        assert!(facts.knows(&compare(1, 3, 7)));
+        assert!(!facts.knows(&compare(1, 7, 7)), "it turned out otherwise");
+        assert!(!facts.knows(&compare(1, 3, 8)) && !facts.knows(&compare(2, 3, 7)));
+        for operand in 0..u64::from(SITE_CELLS_MAX) {
+            facts.saw(&compare(1, operand << 8, 7));
+        }
+        assert!(facts.knows(&compare(1, 1 << 40, 7)));
+    }
+
+    #[test]
+    fn what_fails_retires_and_much_effort_is_counted_by_itself() {
+        let mut facts = Facts::default();
+        let observed = compare(1, 3, 7);
+        for _ in 0..TRIES_MAX[0] {
+            assert!(facts.rank(&observed, 0, Effort::Little).is_some());
+            facts.tried(&observed, Effort::Little, false);
+        }
+        assert_eq!(facts.rank(&observed, 0, Effort::Little), None);
+        assert!(facts.rank(&observed, 0, Effort::Much).is_some());
+        for constant in 0..u64::from(FAILED_MAX[0]) {
+            facts.tried(&compare(2, 1 << 20 | constant, 1 << 30 | constant), Effort::Little, false);
+        }
+        assert_eq!(facts.rank(&compare(2, 1, 2), 0, Effort::Little), None, "the site has retired");
+    }
+}

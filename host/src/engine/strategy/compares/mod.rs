@@ -1,0 +1,381 @@
+//! Compares: sees what an execution compares, and changes the input where the operands come from.
+//!
+//! A settled testcase is executed once in the traced variant. Comparisons in it that could turn out otherwise, which
+//! nobody has seen with one of their operands ([`facts`]), are goals. For these it is found out on which bytes of the
+//! input their operands depend ([`dependence`]), and candidates for these bytes are executed: the other operand in all
+//! encodings ([`encodings`], [`numbers`], [`bytes`]), later, if that fails, what enumerates ([`search`]). This is
+//! RedQueen's input-to-state replacement (Aschermann et al., "REDQUEEN: Fuzzing with Input-to-State Correspondence",
+//! NDSS 2019) with places that were observed as Eclipser and GREYONE do, in place of those that look like the operand.
+//!
+//! Candidates that no longer get to their goal because of a checksum or a length are repaired ([`repair`]).
+//!
+//! What a candidate shows is judged as any execution; if it reaches its goal the task goes on from it: so one round
+//! gets through many comparisons, and through loops that no feature leads through.
+//!
+//! The cost is bounded, by what it brings: see [`budget`]. Goals that were tried in vain retire. All of it is a
+//! function of the corpus, and of what is known when a round begins: tasks give back what they learned, which is merged
+//! in their order.
+//!
+//! # What is compared is seen, and the input changed where it comes from
+//!
+//! A settled testcase is executed in the traced variant, which records operands. A comparison is a goal if nobody
+//! has seen it turn out otherwise with one of its operands: a constant is met once. Which bytes an operand depends
+//! on is observed, by replacing them, so it need not look like them; then the other operand is written there in all
+//! encodings, and if that fails, in a second task of lower priority, what enumerates: elimination over GF(2), all
+//! values at all places at once, all values place by place. A checksum needs nothing of its own: both operands
+//! depend on the input, and the computed one is written where the other lies. Candidates are judged as any
+//! execution, in the traced variant, which decides as `metered` does. One that reaches its goal and is no news is
+//! gone on from in the same task: so loops are passed that no feature leads through. A task is a function of what
+//! is known when its round begins, and what tasks learned is merged in their order. From which round on depends on
+//! fuel alone: whoever gets there before the variant is compiled waits. All of it takes a twelfth of the fuel that
+//! the campaign does, times four for what recording costs, and a part of a second in the beginning; goals that are
+//! tried in vain retire.
+
+mod budget;
+mod bytes;
+mod dependence;
+mod encodings;
+mod facts;
+mod float128;
+mod numbers;
+mod observed;
+mod places;
+mod probe;
+mod quads;
+mod repair;
+mod search;
+mod sums;
+mod table;
+mod task;
+
+use anyhow::Result;
+use budget::Budget;
+pub(in crate::engine) use budget::Spent;
+use dependence::dependence;
+use facts::Effort;
+use facts::Facts;
+use observed::{Observed, Operands, observe};
+use places::Dependence;
+use probe::{End, Probe, Run, Shown, Solution, Step};
+use repair::Guard;
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Goals of an input of which it is found out together what they depend on: most depend on nothing.
+const GOALS_MAX: usize = 256;
+/// Of these, so many are tried.
+const TRIED_MAX: usize = 24;
+/// How often a task goes on from an input that reached a goal.
+const CHAIN_MAX: usize = 64;
+/// Lengths of tokens, in bytes.
+const TOKEN_BYTES: std::ops::RangeInclusive<usize> = 3..=32;
+
+/// Fuel that one execution in the traced variant takes beside its own: to restore, and to judge all of what it did.
+const EXECUTION_FUEL: u64 = 16_000;
+/// Fuel that each thing takes that it recorded: to write it, read it, and look what it is good for.
+const RECORD_FUEL: u64 = 64;
+/// Executions of a task, at most.
+const TASK_EXECS_MAX: u64 = 8192;
+/// Testcases that a round looks at.
+const TASKS_MAX: usize = 16;
+/// Less fuel than for so many executions is not worth a task; and less than so much, if that is enough for some
+/// hundreds: what an input's goals depend on takes as many.
+const TASK_EXECS_MIN: u64 = 64;
+const TASK_FUEL_MIN: u64 = 1 << 24;
+const TASK_EXECS_ENOUGH: u64 = 512;
+/// Less fuel than for so many is not worth it for an input that needs much effort.
+const HARD_EXECS_MIN: u64 = 6144;
+/// The campaign has spent so much fuel for each byte of code when the traced variant is compiled, which takes about as
+/// long.
+const COMPILE_FUEL: u64 = 2_000;
+
+/// Inputs with goals that were not reached: of a task, and that are kept.
+const LEFT_MAX: usize = 4;
+const HARD_MAX: usize = 256;
+
+/// What a campaign knows of comparisons, and which testcases it has not looked at.
+#[derive(Debug)]
+pub(in crate::engine) struct Compares {
+    facts: Facts,
+    /// Testcases, by index: those that show new edges first, then the youngest.
+    queue: BTreeSet<(bool, Reverse<usize>)>,
+    /// Inputs that need much effort. Most are no testcases: what leads to a goal may show nothing new. The youngest is
+    /// last.
+    hard: Vec<Arc<[u8]>>,
+    budget: Budget,
+    enabled: bool,
+}
+
+/// An input that a round looks at.
+#[derive(Clone, Debug)]
+pub(in crate::engine) struct Comparing {
+    pub(in crate::engine) subject: Subject,
+    /// Fuel that may be spent.
+    pub(in crate::engine) fuel: u64,
+    /// Executions that may be made.
+    pub(in crate::engine) execs: u64,
+}
+
+/// What is looked at.
+#[derive(Clone, Debug)]
+pub(in crate::engine) enum Subject {
+    /// A testcase, by index, and whether it shows new edges.
+    Testcase(usize, bool),
+    /// An input that needs much effort.
+    Hard(Arc<[u8]>),
+}
+
+impl Comparing {
+    fn effort(&self) -> Effort {
+        match self.subject {
+            Subject::Testcase(..) => Effort::Little,
+            Subject::Hard(_) => Effort::Much,
+        }
+    }
+}
+
+/// What a task learned.
+#[derive(Debug, Default)]
+pub(in crate::engine) struct Learned {
+    facts: Facts,
+    tokens: Vec<Vec<u8>>,
+    /// Fuel that was spent.
+    pub(in crate::engine) spent: u64,
+    /// Inputs with goals that were not reached.
+    left: Vec<Vec<u8>>,
+}
+
+impl Compares {
+    pub(in crate::engine) fn new(enabled: bool) -> Self {
+        Self { facts: Facts::default(), queue: BTreeSet::new(), hard: Vec::new(), budget: Budget::default(), enabled }
+    }
+
+    /// A testcase counts from now on.
+    pub(in crate::engine) fn offer(&mut self, index: usize, has_edges: bool) {
+        if self.enabled {
+            self.queue.insert((!has_edges, Reverse(index)));
+        }
+    }
+
+    /// Whether the traced variant is worth being compiled, when the campaign has spent so much fuel: for a module with
+    /// so many bytes.
+    pub(in crate::engine) fn is_due(&self, module_bytes: usize, fuel: u64) -> bool {
+        self.enabled && !self.queue.is_empty() && fuel >= COMPILE_FUEL.saturating_mul(module_bytes as u64)
+    }
+
+    /// What the next round looks at.
+    fn due(&self, fuel: u64, fuel_mean: u64, execs_max: u64) -> Vec<Comparing> {
+        let left = self.budget.left(fuel);
+        // What needs much effort comes when there is nothing else, and leaves half for what comes after.
+        let is_hard = self.queue.is_empty();
+        let left = if is_hard { left / 2 } else { left };
+        let execution = fuel_mean.saturating_add(EXECUTION_FUEL);
+        let least = if is_hard {
+            execution.saturating_mul(HARD_EXECS_MIN)
+        } else {
+            TASK_FUEL_MIN.clamp(execution.saturating_mul(TASK_EXECS_MIN), execution.saturating_mul(TASK_EXECS_ENOUGH))
+        };
+        let waiting = if is_hard { self.hard.len() } else { self.queue.len() };
+        let count = waiting.min(TASKS_MAX).min(usize::try_from(left / least).unwrap_or(TASKS_MAX));
+        // What the next rounds find has its part, if all have enough.
+        let each = (left / (count as u64).max(TASKS_MAX as u64 / 2)).max(least);
+        let execs = (execs_max / (count as u64).max(1)).min(TASK_EXECS_MAX);
+        let testcases = self.queue.iter().map(|&(rest, Reverse(index))| Subject::Testcase(index, !rest));
+        let subjects = testcases.chain(self.hard.iter().rev().filter(|_| is_hard).cloned().map(Subject::Hard));
+        subjects
+            .take(if execs == 0 { 0 } else { count })
+            .map(|subject| Comparing { subject, fuel: each, execs })
+            .collect()
+    }
+
+    /// Takes what a round brought.
+    pub(in crate::engine) fn brought(&mut self, mutants: Spent, compared_edges: u64) {
+        self.budget.brought(mutants, compared_edges);
+    }
+
+    /// What tasks have to know.
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// Takes what a task learned, and returns what something from the input was compared with.
+    fn take(&mut self, task: &Comparing, learned: Learned) -> Vec<Vec<u8>> {
+        self.budget.spend(learned.spent);
+        match &task.subject {
+            Subject::Testcase(index, has_edges) => _ = self.queue.remove(&(!has_edges, Reverse(*index))),
+            Subject::Hard(input) => self.hard.retain(|hard| hard != input),
+        }
+        for input in learned.left.into_iter().map(Arc::from) {
+            if !self.hard.contains(&input) {
+                self.hard.push(input);
+            }
+        }
+        self.hard.drain(..self.hard.len().saturating_sub(HARD_MAX));
+        self.facts.merge(learned.facts);
+        learned.tokens
+    }
+}
+
+/// Looks at what `input` compares and tries to let that turn out otherwise.
+fn explore(run: &mut Run<'_>, (input, len_max): (&[u8], usize), task: &Comparing, facts: &Facts) -> Result<Learned> {
+    let probe = Probe { run, len_max: len_max.max(input.len()), guards: Vec::new() };
+    let mut explorer = Explorer { probe, facts, effort: task.effort(), learned: Learned::default() };
+    match explorer.chain(input) {
+        Ok(()) | Err(End::Spent) => {}
+        Err(End::Failed(error)) => return Err(error),
+    }
+    Ok(explorer.learned)
+}
+
+struct Explorer<'e, 'r, 'a> {
+    probe: Probe<'r, 'a>,
+    facts: &'e Facts,
+    effort: Effort,
+    learned: Learned,
+}
+
+impl Explorer<'_, '_, '_> {
+    /// Reaches goals of an input, and goes on with what reached them.
+    fn chain(&mut self, input: &[u8]) -> Step<()> {
+        let mut open = vec![input.to_vec()];
+        for _ in 0..CHAIN_MAX {
+            let Some(input) = open.pop() else { break };
+            self.step(&input, &mut open)?;
+        }
+        Ok(())
+    }
+
+    /// Tries to reach the goals of an input, and adds what reached them to `open`.
+    fn step(&mut self, input: &[u8], open: &mut Vec<Vec<u8>>) -> Step<()> {
+        let shown = self.probe.show(input)?;
+        let observed = observe(&shown.trace, |_| true);
+        let goals = self.goals(&observed);
+        let equal = repair::candidates(&observed);
+        self.saw(&observed);
+        drop(observed);
+        if goals.is_empty() {
+            return Ok(());
+        }
+        let dependences = self.dependences(input, &goals, &equal)?;
+        let (mut current, mut is_other, mut tried) = (input.to_vec(), false, 0);
+        for (goal, dependence) in goals.into_iter().zip(&dependences) {
+            if dependence.is_none() {
+                self.learned.facts.skip(&goal, self.effort);
+                continue;
+            }
+            tried += 1;
+            if tried > TRIED_MAX {
+                continue;
+            }
+            // Another goal may have been reached by now, or gone.
+            let goal = if is_other {
+                match self.probe.compared(&current, goal.place)?.0.filter(|goal| goal.operands.wanted().is_some()) {
+                    Some(goal) => goal,
+                    None => continue,
+                }
+            } else {
+                goal
+            };
+            self.keep_tokens(&goal, dependence);
+            let solution = self.solve(&current, &goal, dependence)?;
+            self.learned.facts.tried(&goal, self.effort, solution.is_some());
+            let Some(Solution { input: solved, shown }) = solution else {
+                self.leave(&current);
+                continue;
+            };
+            let place = observe(&shown.trace, |site| site == goal.place.site);
+            self.saw(&place);
+            if !shown.ended_well {
+                continue;
+            }
+            // What another length has has other places, and what is kept shows something else.
+            if shown.is_news || solved.len() != current.len() {
+                open.push(solved);
+            } else {
+                (current, is_other) = (solved, true);
+            }
+        }
+        if is_other {
+            open.push(current);
+        }
+        Ok(())
+    }
+
+    /// Notes that a goal of an input was not reached.
+    fn leave(&mut self, input: &[u8]) {
+        let left = &mut self.learned.left;
+        if self.effort == Effort::Little && left.last().is_none_or(|last| last != input) {
+            left.push(input.to_vec());
+            left.drain(..left.len().saturating_sub(LEFT_MAX));
+        }
+    }
+
+    /// What goals depend on, and which comparisons among those that are equal must stay so.
+    fn dependences(&mut self, input: &[u8], goals: &[Observed], equal: &[Observed]) -> Step<Vec<Dependence>> {
+        let is_goal = |place| goals.iter().any(|goal| goal.place == place);
+        let others = equal.iter().filter(|observed| !is_goal(observed.place));
+        let all: Vec<_> = goals.iter().chain(others).cloned().collect();
+        self.probe.guards.clear();
+        let mut dependences = dependence(&mut self.probe, input, &all)?;
+        let guards = all.iter().zip(&dependences);
+        self.probe.guards =
+            guards.filter_map(|(observed, dependence)| Guard::new(observed, dependence, input)).collect();
+        dependences.truncate(goals.len());
+        // What changes nothing may have led elsewhere: now it is repaired.
+        let hidden: Vec<_> = (0..goals.len()).filter(|&goal| dependences[goal].is_none()).collect();
+        if !self.probe.guards.is_empty() && !hidden.is_empty() {
+            let goals: Vec<_> = hidden.iter().map(|&goal| goals[goal].clone()).collect();
+            let again = dependence(&mut self.probe, input, &goals)?;
+            hidden.into_iter().zip(again).for_each(|(goal, found)| dependences[goal] = found);
+        }
+        Ok(dependences)
+    }
+
+    /// Notes how comparisons turned out, if that is not known.
+    fn saw(&mut self, observed: &[Observed]) {
+        observed.iter().filter(|observed| !self.facts.knows(observed)).for_each(|new| self.learned.facts.saw(new));
+    }
+
+    /// The comparisons that are worth being tried, the best first.
+    fn goals(&self, observed: &[Observed]) -> Vec<Observed> {
+        let rank = |at: usize, observed: &Observed| {
+            // Most are none by what all know.
+            let rank = self.facts.rank(observed, at, self.effort)?;
+            self.learned.facts.rank(observed, at, self.effort).map(|_| rank)
+        };
+        let mut goals: Vec<_> =
+            observed.iter().enumerate().filter_map(|(at, observed)| Some((rank(at, observed)?, observed))).collect();
+        goals.sort_by_key(|&(rank, _)| rank);
+        goals.into_iter().take(GOALS_MAX).map(|(_, goal)| goal.clone()).collect()
+    }
+
+    fn solve(&mut self, input: &[u8], goal: &Observed, dependence: &Dependence) -> Step<Option<Solution>> {
+        match (self.effort, &goal.operands) {
+            (Effort::Much, _) => search::solve(&mut self.probe, input, goal, dependence),
+            (Effort::Little, Operands::Numbers { .. }) => {
+                match numbers::solve(&mut self.probe, input, goal, dependence)? {
+                    None => sums::solve(&mut self.probe, input, goal, dependence),
+                    solution => Ok(solution),
+                }
+            }
+            (Effort::Little, Operands::Quads { .. }) => quads::solve(&mut self.probe, input, goal, dependence),
+            (Effort::Little, Operands::Bytes { .. }) => bytes::solve(&mut self.probe, input, goal, dependence),
+        }
+    }
+
+    /// Keeps what something from the input is compared with.
+    fn keep_tokens(&mut self, goal: &Observed, dependence: &Dependence) {
+        let is_constant = |side: usize| dependence.sides[side].is_empty() && !dependence.sides[1 - side].is_empty();
+        for side in (0..2).filter(|&side| is_constant(side)) {
+            let tokens = match &goal.operands {
+                Operands::Bytes { sides, .. } => vec![sides[side].clone()],
+                Operands::Quads { sides, .. } => vec![sides[side].to_le_bytes().to_vec()],
+                Operands::Numbers { ty, sides, .. } => encodings::fields(*ty, sides[side], ty.bits() as usize / 8),
+            };
+            let is_plain = |token: &Vec<u8>| token.iter().filter(|&&byte| !matches!(byte, 0 | u8::MAX)).count() < 2;
+            let tokens = tokens.into_iter().filter(|token| TOKEN_BYTES.contains(&token.len()) && !is_plain(token));
+            self.learned.tokens.extend(tokens);
+        }
+    }
+}

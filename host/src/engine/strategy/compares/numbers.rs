@@ -1,0 +1,316 @@
+//! Lets two numbers compare otherwise: candidates for the places that an operand depends on.
+
+use super::dependence::LONGER;
+use super::encodings::{fields, near, number, texts, write};
+use super::observed::{Number, Observed, Operands};
+use super::places::Dependence;
+use super::probe::{Probe, Solution, Step};
+use std::ops::Range;
+
+/// Places that follow each other and are more than this hold no number.
+const RUN_BYTES_MAX: usize = 24;
+/// So many runs of places are tried.
+const RUNS_MAX: usize = 4;
+/// Digits of a number in text that is moved, at most.
+const DIGITS_MAX: usize = 15;
+
+/// Tries what is likely, in a few dozen executions for each place.
+pub(super) fn solve(
+    probe: &mut Probe<'_, '_>,
+    input: &[u8],
+    goal: &Observed,
+    dependence: &Dependence,
+) -> Step<Option<Solution>> {
+    let Operands::Numbers { ty, sides, .. } = goal.operands else { return Ok(None) };
+    for side in 0..2 {
+        let (own, other) = (sides[side], sides[1 - side]);
+        for run in dependence.runs(side).into_iter().filter(|run| run.len() <= RUN_BYTES_MAX).take(RUNS_MAX) {
+            let place = Place { input, run };
+            let mut candidates = Vec::new();
+            // As wide as the places are at first, which is most often right.
+            let spans = place.spans();
+            let (first, rest) = spans.split_at(spans.len().min(1));
+            for wanted in near(ty, other) {
+                place.replaced(ty, wanted, first, &mut candidates);
+                place.moved((own, wanted), first, &mut candidates);
+            }
+            for wanted in near(ty, other) {
+                place.texts(ty, wanted, &mut candidates);
+                place.moved_text(ty, (own, wanted), &mut candidates);
+            }
+            for wanted in near(ty, other) {
+                place.replaced(ty, wanted, rest, &mut candidates);
+                place.moved((own, wanted), rest, &mut candidates);
+            }
+            if let Some(solution) = probe.first(candidates, goal)? {
+                return Ok(Some(solution));
+            }
+            if let Some(solution) = by_slope(probe, &place, goal, side)? {
+                return Ok(Some(solution));
+            }
+            if let Some(solution) = as_float(probe, &place, goal, side)? {
+                return Ok(Some(solution));
+            }
+        }
+        if let Some(solution) = by_length(probe, input, goal, (side, dependence.by_length[side]))? {
+            return Ok(Some(solution));
+        }
+    }
+    Ok(None)
+}
+
+/// Where an operand may lie in an input.
+struct Place<'i> {
+    input: &'i [u8],
+    run: Range<usize>,
+}
+
+impl Place<'_> {
+    /// Fields around the place: as wide as it is, and as numbers are.
+    fn spans(&self) -> Vec<Range<usize>> {
+        let Range { start, end } = self.run;
+        let mut spans = Vec::new();
+        for width in [self.run.len(), 1, 2, 4, 8] {
+            // A number that is wider than what was seen to change begins there, or ends there.
+            for start in [start, end.saturating_sub(width)] {
+                let span = start..start + width;
+                if width <= 8
+                    && width >= self.run.len().min(8)
+                    && span.end <= self.input.len()
+                    && !spans.contains(&span)
+                {
+                    spans.push(span);
+                }
+            }
+        }
+        spans
+    }
+
+    /// The number written in its place, in all ways in which it keeps its value.
+    fn replaced(&self, ty: Number, wanted: u64, spans: &[Range<usize>], candidates: &mut Vec<Vec<u8>>) {
+        for span in spans {
+            for field in fields(ty, wanted, span.len()) {
+                let mut candidate = self.input.to_vec();
+                candidate[span.clone()].copy_from_slice(&field);
+                push(candidates, candidate);
+            }
+        }
+    }
+
+    /// The number written in its place as text.
+    fn texts(&self, ty: Number, wanted: u64, candidates: &mut Vec<Vec<u8>>) {
+        for text in texts(ty, wanted) {
+            // In the place of what is there, and over what follows.
+            let mut candidate = self.input.to_vec();
+            candidate.splice(self.run.clone(), text.iter().copied());
+            push(candidates, candidate);
+            let mut candidate = self.input.to_vec();
+            let end = (self.run.start + text.len()).min(candidate.len());
+            candidate.splice(self.run.start..end, text);
+            push(candidates, candidate);
+        }
+    }
+
+    /// The number that is there moved as the operand must be: it may be the operand but for a constant that was added,
+    /// taken away, or combined by `xor`.
+    fn moved(&self, (own, wanted): (u64, u64), spans: &[Range<usize>], candidates: &mut Vec<Vec<u8>>) {
+        for span in spans {
+            for big_endian in [false, true] {
+                let old = number(&self.input[span.clone()], big_endian);
+                let by = wanted.wrapping_sub(own);
+                for new in [old.wrapping_add(by), old.wrapping_sub(by), old ^ own ^ wanted] {
+                    let mut candidate = self.input.to_vec();
+                    write(&mut candidate[span.clone()], new, big_endian);
+                    push(candidates, candidate);
+                }
+            }
+        }
+    }
+
+    /// As [`Place::moved`], for a number in text around the place.
+    fn moved_text(&self, ty: Number, (own, wanted): (u64, u64), candidates: &mut Vec<Vec<u8>>) {
+        if ty.is_float() {
+            return;
+        }
+        let by = ty.signed(wanted.wrapping_sub(own));
+        for radix in [10, 16] {
+            let is_digit = |byte: &u8| char::from(*byte).is_digit(radix);
+            let before = self.input[..self.run.start].iter().rev().take_while(|byte| is_digit(byte)).count();
+            let after = self.input[self.run.start..].iter().take_while(|byte| is_digit(byte)).count();
+            let span = self.run.start - before..self.run.start + after;
+            if after == 0 || span.len() > DIGITS_MAX {
+                continue;
+            }
+            let digit = |byte: &u8| char::from(*byte).to_digit(radix).map_or(0, i64::from);
+            let old = self.input[span.clone()].iter().fold(0, |number, byte| number * i64::from(radix) + digit(byte));
+            for new in [old.checked_add(by), old.checked_sub(by)].into_iter().flatten().filter(|&new| new >= 0) {
+                let width = span.len();
+                let text = if radix == 10 { format!("{new:0width$}") } else { format!("{new:0width$x}") };
+                let mut candidate = self.input.to_vec();
+                candidate.splice(span.clone(), text.into_bytes());
+                push(candidates, candidate);
+            }
+        }
+    }
+}
+
+/// A number written over a run of places, in all ways.
+pub(super) fn replaced(input: &[u8], run: Range<usize>, (ty, wanted): (Number, u64), candidates: &mut Vec<Vec<u8>>) {
+    let place = Place { input, run };
+    place.replaced(ty, wanted, &place.spans(), candidates);
+    place.texts(ty, wanted, candidates);
+}
+
+fn push(candidates: &mut Vec<Vec<u8>>, candidate: Vec<u8>) {
+    if !candidates.contains(&candidate) {
+        candidates.push(candidate);
+    }
+}
+
+/// Sees how the operand changes when the number at a place is one more, and goes on in that way (Newton's method; exact
+/// for what is multiplied by a constant, modulo a power of two too).
+fn by_slope(probe: &mut Probe<'_, '_>, place: &Place<'_>, goal: &Observed, side: usize) -> Step<Option<Solution>> {
+    let Operands::Numbers { ty, sides, .. } = goal.operands else { return Ok(None) };
+    for span in place.spans() {
+        for big_endian in [false, true] {
+            let old = number(&place.input[span.clone()], big_endian);
+            let with = |new: u64| {
+                let mut candidate = place.input.to_vec();
+                write(&mut candidate[span.clone()], new, big_endian);
+                candidate
+            };
+            let moved = match probe.attempt(&with(old.wrapping_add(1)), goal)? {
+                Ok(solution) => return Ok(Some(solution)),
+                Err(moved) => moved,
+            };
+            let Some(Operands::Numbers { sides: others, .. }) = moved.map(|moved| moved.operands) else { continue };
+            let steps = steps(ty, (sides[side], others[side]), sides[1 - side]);
+            let candidates: Vec<_> = steps.into_iter().map(|step| with(old.wrapping_add(step))).collect();
+            if let Some(solution) = probe.first(candidates, goal)? {
+                return Ok(Some(solution));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Takes what lies at a place for a float, makes it larger, and writes what the operand would be the other one with if
+/// it were linear.
+fn as_float(probe: &mut Probe<'_, '_>, place: &Place<'_>, goal: &Observed, side: usize) -> Step<Option<Solution>> {
+    let Operands::Numbers { ty, sides, .. } = goal.operands else { return Ok(None) };
+    if !ty.is_float() {
+        return Ok(None);
+    }
+    for span in place.spans().into_iter().filter(|span| matches!(span.len(), 4 | 8)) {
+        for big_endian in [false, true] {
+            let with = |value: f64| {
+                let bits = if span.len() == 4 { u64::from((value as f32).to_bits()) } else { value.to_bits() };
+                let mut candidate = place.input.to_vec();
+                write(&mut candidate[span.clone()], bits, big_endian);
+                candidate
+            };
+            let bits = number(&place.input[span.clone()], big_endian);
+            let old = if span.len() == 4 { f32::from_bits(bits as u32).into() } else { f64::from_bits(bits) };
+            // From what is no plain number nothing follows.
+            let start = if (1e-30..1e30).contains(&old.abs()) { old } else { 0.0 };
+            let step = (start.abs() / 64.0).max(1.0);
+            let mut ends = [ty.float(sides[side]); 2];
+            for (value, end) in [start, start + step].into_iter().zip(&mut ends) {
+                match probe.attempt(&with(value), goal)? {
+                    Ok(solution) => return Ok(Some(solution)),
+                    Err(Some(Observed { operands: Operands::Numbers { sides, .. }, .. })) => {
+                        *end = ty.float(sides[side]);
+                    }
+                    Err(_) => {}
+                }
+            }
+            let candidates: Vec<_> = near(ty, sides[1 - side])
+                .into_iter()
+                .map(|wanted| start + (ty.float(wanted) - ends[0]) * step / (ends[1] - ends[0]))
+                .filter(|value| value.is_finite())
+                .map(with)
+                .collect();
+            if let Some(solution) = probe.first(candidates, goal)? {
+                return Ok(Some(solution));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// How far to go until the operand, which `next` follows in one step, is `other`.
+fn steps(ty: Number, (own, next): (u64, u64), other: u64) -> Vec<u64> {
+    let mut steps = Vec::new();
+    let step = if ty.is_float() {
+        let step = (ty.float(other) - ty.float(own)) / (ty.float(next) - ty.float(own));
+        if !step.is_finite() {
+            return steps;
+        }
+        step as i64
+    } else {
+        let (slope, by) = (next.wrapping_sub(own) & ty.mask(), other.wrapping_sub(own));
+        if slope & 1 == 1 {
+            steps.push(by.wrapping_mul(inverse(slope)));
+        }
+        match ty.signed(by).checked_div(ty.signed(slope)) {
+            Some(step) => step,
+            None => return steps,
+        }
+    };
+    steps.extend([step, step.wrapping_add(1), step.wrapping_sub(1)].map(i64::cast_unsigned));
+    steps
+}
+
+/// The inverse of an odd number modulo 2^64, by Newton's method: each step doubles the bits that are right, of which
+/// there are 3 at first.
+fn inverse(odd: u64) -> u64 {
+    (0..5).fold(odd, |inverse, _| inverse.wrapping_mul(2_u64.wrapping_sub(odd.wrapping_mul(inverse))))
+}
+
+/// Makes the input longer or shorter, if that changes the operand.
+fn by_length(
+    probe: &mut Probe<'_, '_>,
+    input: &[u8],
+    goal: &Observed,
+    (side, slope): (usize, i64),
+) -> Step<Option<Solution>> {
+    let Operands::Numbers { ty, sides, .. } = goal.operands else { return Ok(None) };
+    if slope == 0 {
+        return Ok(None);
+    }
+    for wanted in near(ty, sides[1 - side]) {
+        let by = ty.signed(wanted.wrapping_sub(sides[side])).checked_div(slope).unwrap_or(0);
+        let len = i64::try_from(input.len()).ok().and_then(|len| usize::try_from(len.checked_add(by)?).ok());
+        let Some(len) = len.filter(|&len| len <= probe.len_max) else { continue };
+        let mut candidate = input.to_vec();
+        candidate.resize(len, LONGER);
+        if let Ok(solution) = probe.attempt(&candidate, goal)? {
+            return Ok(Some(solution));
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_lead_to_the_other_operand() {
+        assert!(steps(Number::I32, (100, 103), 400).contains(&100));
+        // 7x = 1 modulo 2^32.
+        let inverse = steps(Number::I32, (0, 7), 1)[0];
+        assert_eq!(inverse.wrapping_mul(7) as u32, 1);
+        let float = |value: f64| value.to_bits();
+        assert!(steps(Number::F64, (float(0.25), float(0.5)), float(100.25)).contains(&400));
+        assert!(steps(Number::F64, (float(0.0), float(0.0)), float(1.0)).is_empty());
+        assert!(steps(Number::I64, (5, 5), 9).is_empty());
+    }
+
+    #[test]
+    fn inverses_are_exact() {
+        for odd in [1_u64, 3, 33, 0x0100_0000_01b3, u64::MAX] {
+            assert_eq!(odd.wrapping_mul(inverse(odd)), 1, "{odd}");
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! What a trace says of comparisons: which numbers or bytes were held against each other, and how that turned out.
+
+use super::float128;
+use fuzzbox_instrument::trace::{Comparer, Comparison, Event, Trace};
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+/// Comparisons at one site are told apart up to this many: those of a loop.
+pub(super) const OCCURRENCES_MAX: u32 = 32;
+/// Targets of a `br_table` that are goals.
+const TARGETS_MAX: u32 = 32;
+/// Bytes of each side that a trace has.
+const CONTENT_BYTES: usize = 32;
+
+/// Which comparison of an execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    /// The operator's offset in the module.
+    pub(super) site: u32,
+    /// How many there were at the site before it.
+    pub(super) occurrence: u32,
+    /// For a `br_table`, one of its targets, from 1 on; for floats of 128 bits which of them is to be less; else 0.
+    pub(super) target: u32,
+}
+
+/// A comparison.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Observed {
+    pub(super) place: Place,
+    pub(super) operands: Operands,
+}
+
+/// What was compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Operands {
+    /// Numbers of a type, as bits.
+    Numbers { comparison: Comparison, ty: Number, sides: [u64; 2] },
+    /// Floats of 128 bits, as bits, the first of which is to be less, or equal, or greater.
+    Quads { wanted: Ordering, sides: [u128; 2] },
+    /// Texts or bytes.
+    Bytes { matching: Matching, sides: [Vec<u8>; 2] },
+}
+
+/// The type of numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Number {
+    I32,
+    I64,
+    F32,
+    F64,
+}
+
+/// When bytes match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Matching {
+    /// They are equal.
+    Equal,
+    /// They are equal, and both end.
+    EqualText,
+    /// They are equal but for the case of letters.
+    IgnoringCase,
+    /// The second is in the first.
+    Within,
+}
+
+impl Number {
+    fn new(float: bool, width: u8) -> Self {
+        match (float, width) {
+            (false, 4) => Self::I32,
+            (false, _) => Self::I64,
+            (true, 4) => Self::F32,
+            (true, _) => Self::F64,
+        }
+    }
+
+    pub(super) fn is_float(self) -> bool {
+        matches!(self, Self::F32 | Self::F64)
+    }
+
+    /// In bits.
+    pub(super) fn bits(self) -> u32 {
+        if matches!(self, Self::I32 | Self::F32) { 32 } else { 64 }
+    }
+
+    /// All bits that it has.
+    pub(super) fn mask(self) -> u64 {
+        u64::MAX >> (64 - self.bits())
+    }
+
+    /// The value of an integer as a signed one.
+    pub(super) fn signed(self, bits: u64) -> i64 {
+        if self.bits() == 32 { i64::from(bits as u32 as i32) } else { bits.cast_signed() }
+    }
+
+    /// The value of a float.
+    pub(super) fn float(self, bits: u64) -> f64 {
+        if self == Self::F32 { f32::from_bits(bits as u32).into() } else { f64::from_bits(bits) }
+    }
+}
+
+impl Operands {
+    /// How the comparison turned out.
+    pub(super) fn outcome(&self) -> bool {
+        match self {
+            Self::Numbers { comparison, ty, sides: [left, right] } => {
+                let order = if ty.is_float() {
+                    ty.float(*left).partial_cmp(&ty.float(*right))
+                } else if is_signed(*comparison) {
+                    Some(ty.signed(*left).cmp(&ty.signed(*right)))
+                } else {
+                    Some((left & ty.mask()).cmp(&(right & ty.mask())))
+                };
+                use Comparison as C;
+                match comparison {
+                    C::Eq => order.is_some_and(|order| order.is_eq()),
+                    C::Ne => order.is_none_or(|order| order.is_ne()),
+                    C::LtS | C::LtU => order.is_some_and(|order| order.is_lt()),
+                    C::GtS | C::GtU => order.is_some_and(|order| order.is_gt()),
+                    C::LeS | C::LeU => order.is_some_and(|order| order.is_le()),
+                    C::GeS | C::GeU => order.is_some_and(|order| order.is_ge()),
+                }
+            }
+            Self::Quads { wanted, sides: [left, right] } => float128::order(*left, *right) == Some(*wanted),
+            Self::Bytes { matching, sides: [left, right] } => match matching {
+                Matching::Equal | Matching::EqualText => left == right,
+                Matching::IgnoringCase => left.eq_ignore_ascii_case(right),
+                Matching::Within => right.is_empty() || left.windows(right.len()).any(|window| window == right),
+            },
+        }
+    }
+
+    /// The outcome to be wanted: the other one. Of texts only that they match, which any other text does not; and of
+    /// floats of 128 bits that they are ordered so, since the other orders are goals by themselves.
+    pub(super) fn wanted(&self) -> Option<bool> {
+        let wanted = !self.outcome();
+        (wanted || matches!(self, Self::Numbers { .. })).then_some(wanted)
+    }
+
+    /// Whether they are numbers that were compared for equality, and are the same, but not 0: what is 0 may be a
+    /// condition.
+    pub(super) fn are_same(&self) -> bool {
+        matches!(self, Self::Numbers { comparison: Comparison::Eq | Comparison::Ne, sides: [left, right], .. } if left == right && *left != 0)
+    }
+
+    /// Two numbers that stand for what the sides are.
+    pub(super) fn keys(&self) -> [u64; 2] {
+        match self {
+            Self::Numbers { sides, .. } => *sides,
+            Self::Quads { sides, .. } => sides.map(|bits| hash(&bits.to_le_bytes())),
+            Self::Bytes { sides, .. } => sides.each_ref().map(|bytes| hash(bytes)),
+        }
+    }
+}
+
+/// FNV-1a (Fowler, Noll, Vo): that two texts share a number costs a goal.
+fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+fn is_signed(comparison: Comparison) -> bool {
+    matches!(comparison, Comparison::LtS | Comparison::GtS | Comparison::LeS | Comparison::GeS)
+}
+
+/// The comparisons of a trace in its order, as far as `keeps` says so of their sites. What functions like `memcmp` do
+/// with bytes that are known is left out, if all of them are.
+pub(super) fn observe(trace: &Trace, keeps: impl Fn(u32) -> bool) -> Vec<Observed> {
+    let mut observed = Vec::new();
+    let mut counts = BTreeMap::new();
+    // The depth of calls, and that of a function of which all is known.
+    let (mut depth, mut known) = (0, None);
+    for record in &trace.records {
+        match record.event {
+            Event::Enter { depth: entered, .. } => {
+                depth = entered;
+                known = known.filter(|&known| entered > known);
+                continue;
+            }
+            Event::Leave { depth: left, .. } => {
+                depth = left.saturating_sub(1);
+                known = known.filter(|&known| left > known);
+                continue;
+            }
+            Event::Caught { depth: caught } => {
+                depth = caught;
+                known = known.filter(|&known| caught >= known);
+                continue;
+            }
+            _ => {}
+        }
+        if known.is_some() {
+            continue;
+        }
+        // What looks like `memcmp` may stop earlier or later than it was told.
+        if let Event::Bytes { comparer, length, ref content, .. } = record.event
+            && !matches!(comparer, Comparer::SomeBytes | Comparer::SomeStrings)
+        {
+            let whole = length.is_some_and(|length| length <= CONTENT_BYTES as u64);
+            if whole || content.iter().all(|content| content.len() < CONTENT_BYTES) {
+                known = Some(depth);
+            }
+        }
+        if matches!(record.event, Event::CompareQuads { .. }) {
+            known = Some(depth);
+        }
+        if !keeps(record.site) {
+            continue;
+        }
+        let count: &mut u32 = counts.entry(record.site).or_default();
+        let place = Place { site: record.site, occurrence: *count, target: 0 };
+        *count += 1;
+        if place.occurrence < OCCURRENCES_MAX {
+            add(&mut observed, place, &record.event);
+        }
+    }
+    observed
+}
+
+/// Adds what an event compares.
+fn add(observed: &mut Vec<Observed>, place: Place, event: &Event) {
+    let operands = match event {
+        &Event::Compare { comparison, float, width, left, right } => {
+            Operands::Numbers { comparison, ty: Number::new(float, width), sides: [left, right] }
+        }
+        &Event::Condition { value, .. } => {
+            Operands::Numbers { comparison: Comparison::Ne, ty: Number::I32, sides: [value.into(), 0] }
+        }
+        &Event::Choose { index, targets } => {
+            // The default is met when there is nothing else.
+            observed.extend((0..targets.min(TARGETS_MAX)).map(|target| {
+                let sides = [index.into(), target.into()];
+                let operands = Operands::Numbers { comparison: Comparison::Eq, ty: Number::I32, sides };
+                Observed { place: Place { target: target + 1, ..place }, operands }
+            }));
+            return;
+        }
+        &Event::CompareQuads { left, right } => {
+            let orders = [Ordering::Less, Ordering::Equal, Ordering::Greater];
+            observed.extend((1..).zip(orders).map(|(target, wanted)| {
+                let operands = Operands::Quads { wanted, sides: [left, right] };
+                Observed { place: Place { target, ..place }, operands }
+            }));
+            return;
+        }
+        Event::Bytes { comparer, content, .. } => {
+            Operands::Bytes { matching: matching(*comparer), sides: content.clone() }
+        }
+        _ => return,
+    };
+    observed.push(Observed { place, operands });
+}
+
+fn matching(comparer: Comparer) -> Matching {
+    match comparer {
+        Comparer::Strcasecmp | Comparer::Strncasecmp => Matching::IgnoringCase,
+        Comparer::Memmem | Comparer::Strstr => Matching::Within,
+        Comparer::Strcmp | Comparer::SomeStrings => Matching::EqualText,
+        Comparer::SomeBytes | Comparer::Memcmp | Comparer::Bcmp | Comparer::Strncmp => Matching::Equal,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fuzzbox_instrument::trace::{Record, Way};
+
+    fn numbers(comparison: Comparison, ty: Number, left: u64, right: u64) -> Operands {
+        Operands::Numbers { comparison, ty, sides: [left, right] }
+    }
+
+    #[test]
+    fn outcomes_are_those_of_the_operators() {
+        let minus_one = u64::from(u32::MAX);
+        assert!(numbers(Comparison::LtS, Number::I32, minus_one, 0).outcome());
+        assert!(!numbers(Comparison::LtU, Number::I32, minus_one, 0).outcome());
+        assert!(numbers(Comparison::GeU, Number::I64, u64::MAX, 1).outcome());
+        let nan = f64::NAN.to_bits();
+        assert!(numbers(Comparison::Ne, Number::F64, nan, nan).outcome());
+        assert!(!numbers(Comparison::LeS, Number::F64, nan, nan).outcome());
+        assert!(numbers(Comparison::Eq, Number::F32, 0, 0x8000_0000).outcome(), "zeros are equal");
+    }
+
+    #[test]
+    fn what_is_wanted_is_the_other_outcome_and_that_texts_match() {
+        assert_eq!(numbers(Comparison::Eq, Number::I32, 1, 2).wanted(), Some(true));
+        assert_eq!(numbers(Comparison::Ne, Number::I32, 1, 2).wanted(), Some(false));
+        assert_eq!(numbers(Comparison::Ne, Number::I32, 2, 2).wanted(), Some(true));
+        let text = |sides: [&[u8]; 2]| Operands::Bytes { matching: Matching::Equal, sides: sides.map(<[u8]>::to_vec) };
+        assert_eq!((text([b"a", b"b"]).wanted(), text([b"a", b"a"]).wanted()), (Some(true), None));
+        assert_eq!(numbers(Comparison::LtU, Number::I32, 1, 2).wanted(), Some(false));
+    }
+
+    #[test]
+    fn what_a_comparer_does_is_left_out_and_occurrences_are_counted() {
+        let compare = Event::Compare { comparison: Comparison::Eq, float: false, width: 4, left: 1, right: 2 };
+        let content = [b"a".to_vec(), b"b".to_vec()];
+        let bytes = Event::Bytes { comparer: Comparer::Memcmp, pointers: [0; 2], length: Some(1), content };
+        let events = [
+            (1, Event::Enter { function: 0, depth: 1 }),
+            (5, compare.clone()),
+            (9, Event::Enter { function: 1, depth: 2 }),
+            (9, bytes),
+            (12, compare.clone()),
+            (14, Event::Leave { depth: 2, way: Way::End }),
+            (5, compare),
+            (6, Event::Choose { index: 7, targets: 2 }),
+        ];
+        let records = events.into_iter().map(|(site, event)| Record { site, event }).collect();
+        let observed = observe(&Trace { records, lost: 0 }, |_| true);
+        let places: Vec<_> =
+            observed.iter().map(|one| (one.place.site, one.place.occurrence, one.place.target)).collect();
+        assert_eq!(places, [(5, 0, 0), (9, 0, 0), (5, 1, 0), (6, 0, 1), (6, 0, 2)]);
+    }
+}

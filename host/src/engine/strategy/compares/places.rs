@@ -1,0 +1,33 @@
+//! Places of the input that operands depend on.
+
+use std::ops::Range;
+
+/// What the operands of a goal depend on.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Dependence {
+    /// By side: places in the input, ascending.
+    pub(super) sides: [Vec<usize>; 2],
+    /// By side and byte of its content, where bytes are compared: places in the input, ascending.
+    pub(super) content: [Vec<Vec<usize>>; 2],
+    /// By side: how a number changes when the input is a byte longer.
+    pub(super) by_length: [i64; 2],
+}
+
+impl Dependence {
+    /// Whether nothing in the input changes the operands.
+    pub(super) fn is_none(&self) -> bool {
+        self.sides.iter().all(Vec::is_empty) && self.by_length == [0; 2]
+    }
+
+    /// A side's places that follow each other, as ranges.
+    pub(super) fn runs(&self, side: usize) -> Vec<Range<usize>> {
+        let mut runs: Vec<Range<usize>> = Vec::new();
+        for &at in &self.sides[side] {
+            match runs.last_mut() {
+                Some(run) if run.end == at => run.end += 1,
+                _ => runs.push(at..at + 1),
+            }
+        }
+        runs
+    }
+}

@@ -1,0 +1,177 @@
+//! Keeps checksums and lengths true: of what is checked before a comparison is reached.
+//!
+//! Where a number that lies in the input was equal to one that comes from elsewhere in it, or from its length, that may
+//! have to stay so: it is a [`Guard`]. If a candidate no longer gets to its goal and a guard turned out otherwise, what
+//! the guard wanted is written where the number lies, and the candidate is executed again. So what a CRC covers can be
+//! solved behind it. (RedQueen patches such checks out of the program and repairs inputs at the end; here one sees what
+//! is wanted at once, and nothing is patched.)
+
+use super::encodings::{number, write};
+use super::observed::{Observed, Operands, Place};
+use super::places::Dependence;
+use fuzzbox_instrument::trace::Comparison;
+use std::ops::Range;
+
+/// Comparisons of an execution that are looked at as guards.
+const CANDIDATES_MAX: usize = 24;
+/// Bytes of the number in the input at most, as a number and as text.
+const NUMBER_BYTES_MAX: usize = 8;
+const TEXT_BYTES_MAX: usize = 19;
+
+/// A comparison that must stay as it is.
+#[derive(Clone, Debug)]
+pub(super) struct Guard {
+    pub(super) place: Place,
+    /// The side that lies in the input, and where.
+    side: usize,
+    field: Range<usize>,
+    writing: Writing,
+    /// How long the input was.
+    len: usize,
+}
+
+/// How a number lies in the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Writing {
+    /// As bytes, with a constant that is added to give the operand.
+    Binary { big_endian: bool, offset: u64 },
+    /// As text, with all of its digits.
+    Text { radix: u32, upper: bool },
+}
+
+/// Comparisons that may be guards: of integers that are equal. Large numbers first, which are so by chance the least.
+pub(super) fn candidates(observed: &[Observed]) -> Vec<Observed> {
+    let mut candidates: Vec<_> = observed.iter().filter_map(|one| Some((equal_number(one)?, one))).collect();
+    candidates.sort_by_key(|&(value, one)| (std::cmp::Reverse(value), one.place));
+    candidates.into_iter().take(CANDIDATES_MAX).map(|(_, one)| one.clone()).collect()
+}
+
+/// The number that both sides of a comparison for equality are.
+fn equal_number(observed: &Observed) -> Option<u64> {
+    match observed.operands {
+        Operands::Numbers { comparison: Comparison::Eq | Comparison::Ne, ty, sides: [left, right] }
+            if !ty.is_float() && left == right =>
+        {
+            Some(left)
+        }
+        _ => None,
+    }
+}
+
+impl Guard {
+    /// A comparison whose operands depend on the input so; `None` if it is no guard.
+    pub(super) fn new(observed: &Observed, dependence: &Dependence, input: &[u8]) -> Option<Self> {
+        let value = equal_number(observed)?;
+        (0..2).find_map(|side| {
+            let [field] = &dependence.runs(side)[..] else { return None };
+            let others = &dependence.sides[1 - side];
+            let is_apart = !others.iter().any(|at| field.contains(at));
+            let is_made = !others.is_empty() || dependence.by_length[1 - side] != 0;
+            if !(is_apart && is_made) {
+                return None;
+            }
+            let writing = Writing::of(input.get(field.clone())?, value)?;
+            Some(Self { place: observed.place, side, field: field.clone(), writing, len: input.len() })
+        })
+    }
+
+    /// The input with which the guard holds, where it turned out as `observed`; `None` if it holds, or that is not
+    /// known.
+    pub(super) fn repair(&self, input: &[u8], observed: &Observed) -> Option<Vec<u8>> {
+        let Operands::Numbers { sides, .. } = observed.operands else { return None };
+        if observed.place != self.place || sides[0] == sides[1] {
+            return None;
+        }
+        let text = self.writing.written(sides[1 - self.side], self.field.len())?;
+        // Behind what became longer or shorter it lies elsewhere.
+        let moved = (self.field.start + input.len()).checked_sub(self.len)?;
+        [self.field.start, moved].into_iter().find_map(|start| {
+            let mut repaired = input.to_vec();
+            let field = repaired.get_mut(start..start + text.len())?;
+            let old = Writing::of(field, sides[self.side])?;
+            (old == self.writing).then(|| field.copy_from_slice(&text))?;
+            Some(repaired)
+        })
+    }
+}
+
+impl Writing {
+    /// How `field` says `value`.
+    fn of(field: &[u8], value: u64) -> Option<Self> {
+        if field.len() <= NUMBER_BYTES_MAX {
+            for big_endian in [false, true] {
+                if number(field, big_endian) == value {
+                    return Some(Self::Binary { big_endian, offset: 0 });
+                }
+            }
+        }
+        let text = std::str::from_utf8(field).ok().filter(|text| text.len() <= TEXT_BYTES_MAX)?;
+        for radix in [10, 16] {
+            if text.chars().all(|digit| digit.is_digit(radix)) && u64::from_str_radix(text, radix) == Ok(value) {
+                return Some(Self::Text { radix, upper: text.contains(|digit: char| digit.is_ascii_uppercase()) });
+            }
+        }
+        // A digit, say, of which the operand is another function.
+        (field.len() == 1).then(|| Self::Binary { big_endian: false, offset: value.wrapping_sub(field[0].into()) })
+    }
+
+    /// A number as it is written; `None` if there is no room.
+    fn written(self, value: u64, width: usize) -> Option<Vec<u8>> {
+        match self {
+            Self::Binary { big_endian, offset } => {
+                let value = value.wrapping_sub(offset);
+                let mut field = vec![0; width];
+                write(&mut field, value, big_endian);
+                // It may be wider as an operand, and negative.
+                let bits = 8 * width as u32;
+                (bits == 64 || value >> bits == 0 || offset == 0 && value.cast_signed() >> (bits - 1) == -1)
+                    .then_some(field)
+            }
+            Self::Text { radix, upper } => {
+                let text = match (radix, upper) {
+                    (10, _) => format!("{value:0width$}"),
+                    (_, true) => format!("{value:0width$X}"),
+                    _ => format!("{value:0width$x}"),
+                };
+                (text.len() == width).then(|| text.into_bytes())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::observed::Number;
+    use super::*;
+
+    fn compare(left: u64, right: u64) -> Observed {
+        let operands = Operands::Numbers { comparison: Comparison::Ne, ty: Number::I32, sides: [left, right] };
+        Observed { place: Place { site: 1, occurrence: 0, target: 0 }, operands }
+    }
+
+    #[test]
+    fn what_a_guard_wants_is_written_where_its_number_lies() {
+        let dependence =
+            |field: Range<usize>| Dependence { sides: [vec![0, 1], field.collect()], ..Dependence::default() };
+        for (input, field, value, wanted, repaired) in [
+            (&b"ab\x01\x02\x03\x04"[..], 2..6, 0x0403_0201, 0x1122_3344, Some(&b"ab\x44\x33\x22\x11"[..])),
+            (b"ab\x01\x02", 2..4, 0x0102, 0x1122, Some(b"ab\x11\x22")),
+            (b"ab\x01\x02", 2..4, 0x0102, 0x0001_1122, None),
+            (b"ab0417!", 2..6, 417, 23, Some(b"ab0023!")),
+            (b"ab00fe!", 2..6, 0xfe, 0x1234, Some(b"ab1234!")),
+            (b"ab7", 2..3, 7, 3, Some(b"ab3")),
+        ] {
+            let guard = Guard::new(&compare(value, value), &dependence(field), input).unwrap();
+            assert_eq!(guard.repair(input, &compare(wanted, value)).as_deref(), repaired, "{}", input.escape_ascii());
+            assert_eq!(guard.repair(input, &compare(value, value)), None, "it holds");
+        }
+        // Behind what became longer.
+        let guard = Guard::new(&compare(5, 5), &dependence(2..3), b"ab\x05").unwrap();
+        assert_eq!(guard.repair(b"abcd\x05", &compare(6, 5)).as_deref(), Some(&b"abcd\x06"[..]));
+        // A constant is none, and neither is what covers itself.
+        let constant = Dependence { sides: [vec![], vec![2]], ..Dependence::default() };
+        assert!(Guard::new(&compare(5, 5), &constant, b"ab\x05").is_none());
+        let itself = Dependence { sides: [vec![0, 2], vec![2]], ..Dependence::default() };
+        assert!(Guard::new(&compare(5, 5), &itself, b"ab\x05").is_none());
+    }
+}

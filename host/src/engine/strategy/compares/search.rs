@@ -1,0 +1,275 @@
+//! What enumerates: for operands that come from the input by ways that nobody has to understand.
+//!
+//! - What is linear over GF(2), as CRC, `xor` and shifts are, is solved: each bit of the input is flipped once, and the
+//!   bits to be flipped together follow by elimination.
+//! - Texts of which each byte becomes something by itself (tables, hexadecimal digits, Caesar's cipher): all places get
+//!   each of the 256 values at once.
+//! - Else each place gets each value in turn, and keeps the one that brings the operands nearest: first as bits that
+//!   differ, then as numbers. So what is put together from several places is solved place by place (base64, digits,
+//!   tables). Texts get digits first.
+
+use super::float128;
+use super::observed::{Number, Observed, Operands};
+use super::places::Dependence;
+use super::probe::{Probe, Solution, Step};
+
+/// Places that are flipped bit by bit.
+const LINEAR_PLACES_MAX: usize = 16;
+/// Places that get all values in turn.
+const DESCENT_PLACES_MAX: usize = 24;
+/// Executions in which all of them do, for one goal.
+const DESCENT_EXECS_MAX: u64 = 6000;
+/// What bytes of texts become first: the digits of base64, which those of other bases are among.
+const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+pub(super) fn solve(
+    probe: &mut Probe<'_, '_>,
+    input: &[u8],
+    goal: &Observed,
+    dependence: &Dependence,
+) -> Step<Option<Solution>> {
+    let is_bytes = matches!(goal.operands, Operands::Bytes { .. });
+    if !is_bytes && let Some(solution) = linear(probe, input, goal, dependence)? {
+        return Ok(Some(solution));
+    }
+    for side in 0..2 {
+        if is_bytes && let Some(solution) = sweep(probe, input, goal, (dependence, side))? {
+            return Ok(Some(solution));
+        }
+    }
+    let mut left = DESCENT_EXECS_MAX;
+    for values in [Values::Digits, Values::All] {
+        for side in 0..2 {
+            let mut places = dependence.sides[side].clone();
+            if values == Values::Digits {
+                places = around(&places, input);
+            }
+            if places.is_empty() || places.len() > DESCENT_PLACES_MAX {
+                continue;
+            }
+            for metric in [Metric::Bits, Metric::Size] {
+                if metric == Metric::Size && (is_bytes || values == Values::Digits) {
+                    continue;
+                }
+                if let Some(solution) = descend(probe, input, goal, (&places, metric, values), &mut left)? {
+                    return Ok(Some(solution));
+                }
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Those of some places, and of those near them, that are digits: a digit that holds bits of two bytes seems to belong
+/// to the first alone, where a wrong one leads elsewhere.
+fn around(places: &[usize], input: &[u8]) -> Vec<usize> {
+    let near = |place: &usize| place.saturating_sub(2)..(place + 3).min(input.len());
+    let mut around: Vec<usize> = places.iter().flat_map(near).filter(|&place| DIGITS.contains(&input[place])).collect();
+    around.sort_unstable();
+    around.dedup();
+    around
+}
+
+/// What places get in turn.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Values {
+    /// Digits, where there is one.
+    Digits,
+    All,
+}
+
+impl Values {
+    fn of(self, byte: u8) -> Vec<u8> {
+        match self {
+            Self::All => (0..=u8::MAX).collect(),
+            Self::Digits if DIGITS.contains(&byte) => DIGITS.to_vec(),
+            Self::Digits => Vec::new(),
+        }
+    }
+}
+
+/// How far operands are from each other.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Metric {
+    /// Bits that differ.
+    Bits,
+    /// By their values.
+    Size,
+}
+
+fn distance(operands: &Operands, metric: Metric) -> u64 {
+    match operands {
+        Operands::Numbers { ty, sides: [left, right], .. } => match metric {
+            Metric::Bits => ((left ^ right) & ty.mask()).count_ones().into(),
+            Metric::Size if ty.is_float() => {
+                let distance = (ty.float(*left) - ty.float(*right)).abs();
+                // In the order of their bits.
+                if distance.is_nan() { u64::MAX } else { distance.to_bits() }
+            }
+            Metric::Size => ty.signed(*left).abs_diff(ty.signed(*right)),
+        },
+        Operands::Quads { sides: [left, right], .. } => match metric {
+            Metric::Bits => (left ^ right).count_ones().into(),
+            Metric::Size => {
+                let distance = (float128::double(*left) - float128::double(*right)).abs();
+                if distance.is_nan() { u64::MAX } else { distance.to_bits() }
+            }
+        },
+        Operands::Bytes { sides: [left, right], .. } => {
+            let common: u64 = left.iter().zip(right).map(|(left, right)| u64::from((left ^ right).count_ones())).sum();
+            common + 8 * left.len().abs_diff(right.len()) as u64
+        }
+    }
+}
+
+/// Gives each place the value that brings the operands nearest, in so many executions as are `left`.
+fn descend(
+    probe: &mut Probe<'_, '_>,
+    input: &[u8],
+    goal: &Observed,
+    (places, metric, values): (&[usize], Metric, Values),
+    left: &mut u64,
+) -> Step<Option<Solution>> {
+    let mut best = input.to_vec();
+    let mut nearest = distance(&goal.operands, metric);
+    for _ in 0..2 {
+        let before = nearest;
+        for &place in places {
+            let old = best[place];
+            let mut kept = old;
+            for value in values.of(old).into_iter().filter(|&value| value != old) {
+                if *left == 0 {
+                    return Ok(None);
+                }
+                *left -= 1;
+                best[place] = value;
+                match probe.attempt(&best, goal)? {
+                    Ok(solution) => return Ok(Some(solution)),
+                    Err(Some(observed)) if distance(&observed.operands, metric) < nearest => {
+                        nearest = distance(&observed.operands, metric);
+                        kept = value;
+                    }
+                    Err(_) => {}
+                }
+            }
+            best[place] = kept;
+        }
+        if nearest == before {
+            break;
+        }
+    }
+    Ok(None)
+}
+
+/// Gives all places each of the 256 values, and each place then the one with which most of what it becomes is right.
+fn sweep(
+    probe: &mut Probe<'_, '_>,
+    input: &[u8],
+    goal: &Observed,
+    (dependence, side): (&Dependence, usize),
+) -> Step<Option<Solution>> {
+    let Operands::Bytes { sides, .. } = &goal.operands else { return Ok(None) };
+    let (places, wanted) = (&dependence.sides[side], &sides[1 - side]);
+    if places.is_empty() {
+        return Ok(None);
+    }
+    // By place: how much is right with the best value, and that.
+    let mut best: Vec<(usize, u8)> = places.iter().map(|&place| (0, input[place])).collect();
+    for value in 0..=u8::MAX {
+        let mut candidate = input.to_vec();
+        places.iter().for_each(|&place| candidate[place] = value);
+        let observed = match probe.attempt(&candidate, goal)? {
+            Ok(solution) => return Ok(Some(solution)),
+            Err(observed) => observed,
+        };
+        let Some(Operands::Bytes { sides: others, .. }) = observed.map(|observed| observed.operands) else { continue };
+        for (place, best) in places.iter().zip(&mut best) {
+            let becomes = dependence.content[side].iter().zip(&others[side]).zip(wanted);
+            let right = becomes.filter(|((from, own), wanted)| from.contains(place) && own == wanted).count();
+            if right > best.0 {
+                *best = (right, value);
+            }
+        }
+    }
+    let mut candidate = input.to_vec();
+    places.iter().zip(best).for_each(|(&place, (_, value))| candidate[place] = value);
+    Ok(probe.attempt(&candidate, goal)?.ok())
+}
+
+/// Flips each bit that the operands depend on, and then those together with which the operands would be equal if each
+/// changed what it changes whatever the others are.
+fn linear(probe: &mut Probe<'_, '_>, input: &[u8], goal: &Observed, dependence: &Dependence) -> Step<Option<Solution>> {
+    let Operands::Numbers { ty, sides, .. } = goal.operands else { return Ok(None) };
+    let mut places = dependence.sides.concat();
+    places.sort_unstable();
+    places.dedup();
+    if places.len() > LINEAR_PLACES_MAX || matches!(ty, Number::F32 | Number::F64) {
+        return Ok(None);
+    }
+    let difference = (sides[0] ^ sides[1]) & ty.mask();
+    let mut changes = Vec::new();
+    for bit in 0..8 * places.len() {
+        let mut candidate = input.to_vec();
+        candidate[places[bit / 8]] ^= 1 << (bit % 8);
+        let change = match probe.attempt(&candidate, goal)? {
+            Ok(solution) => return Ok(Some(solution)),
+            Err(Some(Observed { operands: Operands::Numbers { sides, .. }, .. })) => {
+                (sides[0] ^ sides[1] ^ difference) & ty.mask()
+            }
+            Err(_) => 0,
+        };
+        changes.push(change);
+    }
+    let Some(flips) = eliminate(&changes, difference) else { return Ok(None) };
+    let mut candidate = input.to_vec();
+    for bit in (0..8 * places.len()).filter(|bit| flips >> bit & 1 == 1) {
+        candidate[places[bit / 8]] ^= 1 << (bit % 8);
+    }
+    Ok(probe.attempt(&candidate, goal)?.ok())
+}
+
+/// Which of `changes`, 128 at most, give `wanted` by `xor`, as bits; `None` if none do.
+fn eliminate(changes: &[u64], mut wanted: u64) -> Option<u128> {
+    // By its highest bit: a sum of changes, and which they are.
+    let mut basis = [(0_u64, 0_u128); 64];
+    for (index, &change) in changes.iter().enumerate().take(128) {
+        let (mut change, mut which) = (change, 1_u128 << index);
+        while change != 0 {
+            let slot = &mut basis[change.ilog2() as usize];
+            if slot.0 == 0 {
+                *slot = (change, which);
+                break;
+            }
+            change ^= slot.0;
+            which ^= slot.1;
+        }
+    }
+    let mut which = 0;
+    while wanted != 0 {
+        let (change, of) = basis[wanted.ilog2() as usize];
+        if change == 0 {
+            return None;
+        }
+        wanted ^= change;
+        which ^= of;
+    }
+    Some(which)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Rng;
+
+    #[test]
+    fn elimination_finds_a_sum_where_there_is_one() {
+        let mut rng = Rng::of_task(1, 0, 0);
+        let changes: Vec<u64> = (0..40).map(|_| rng.word()).collect();
+        let chosen = rng.word() & ((1 << 40) - 1);
+        let sum = |which: u128| (0..40).filter(|bit| which >> bit & 1 == 1).fold(0, |sum, bit| sum ^ changes[bit]);
+        let found = eliminate(&changes, sum(chosen.into())).unwrap();
+        assert_eq!(sum(found), sum(chosen.into()));
+        assert_eq!(eliminate(&[1, 2, 3], 4), None);
+        assert_eq!(eliminate(&[0, 6, 3], 5), Some(0b110));
+    }
+}

@@ -1,0 +1,92 @@
+//! Executes where it is recorded what is compared.
+
+use super::{Compares, Comparing, EXECUTION_FUEL, Facts, Learned, RECORD_FUEL, Shown, Subject, explore};
+use crate::coverage::Judge;
+use crate::engine::corpus::Corpus;
+use crate::engine::strategy::{Spent, Strategy, View};
+use crate::engine::suspects::Origin;
+use crate::engine::workers::report::{Known, Report};
+use crate::engine::workers::variants::Variants;
+use crate::engine::workers::worker::{Worker, deciding};
+use crate::outcome::Outcome;
+use crate::sandbox::Executor;
+use crate::stream::Rule;
+use anyhow::{Context, Result};
+use std::sync::Arc;
+
+impl Strategy for Compares {
+    type Task = Comparing;
+    type Learned = Learned;
+
+    fn plan(&self, view: &View<'_>, execs: u64) -> Vec<Comparing> {
+        if view.variants.traced.is_some() { self.due(view.fuel, view.fuel_mean, execs) } else { Vec::new() }
+    }
+
+    fn run(&self, task: &Comparing, view: &View<'_>, worker: &mut Worker, report: &mut Report) -> Result<Learned> {
+        let input = match &task.subject {
+            Subject::Testcase(index, _) => &view.corpus.testcases()[*index].bytes,
+            Subject::Hard(input) => input,
+        };
+        worker.compare(view.variants, (view.known, self.facts()), (input, view.len_max), task, report)
+    }
+
+    fn learn(&mut self, task: Comparing, learned: Learned, _: Spent, corpus: &mut Corpus) {
+        corpus.add_tokens(self.take(&task, learned));
+    }
+}
+
+impl Worker {
+    /// Looks at what `input` compares, and executes what may let that turn out otherwise. Mutants have `len_max` bytes
+    /// at most.
+    fn compare(
+        &mut self,
+        variants: &Variants,
+        (known, facts): (Known<'_>, &Facts),
+        (input, len_max): (&[u8], usize),
+        task: &Comparing,
+        report: &mut Report,
+    ) -> Result<Learned> {
+        let traced = variants.traced.as_ref().context("nothing is compared before the traced variant is there")?;
+        let fits = |executor: &Executor| Arc::ptr_eq(executor.target(), traced);
+        let Self { quick, metered, traced: slot, life, .. } = self;
+        let kept = slot.take().filter(|(executor, _)| fits(executor));
+        let (executor, judge) = match kept {
+            Some(kept) => slot.insert(kept),
+            None => slot.insert((life.executor(traced)?, Judge::new())),
+        };
+        executor.set_fuel_max(known.fuel_max);
+        let (mut spent, mut execs) = (0_u64, 0);
+        let run = &mut |input: &[u8]| {
+            if spent >= task.fuel || execs >= task.execs {
+                return Ok(None);
+            }
+            execs += 1;
+            let outcome = life.run(executor, input, &Rule::default())?;
+            report.counts(input, &variants.metered);
+            let observation = executor.observation();
+            let trace = observation.trace();
+            spent += observation.fuel() + EXECUTION_FUEL + RECORD_FUEL * trace.records.len() as u64;
+            let ended_well = matches!(outcome, Outcome::Ok | Outcome::Rejected);
+            let testcases = report.testcases.len();
+            // As for mutants: most show nothing new, which is seen at once.
+            let is_dull = outcome == Outcome::Ok
+                && observation.is_exact()
+                && !judge.is_news(observation, known.seen, &report.added)
+                && !known.targets.is_news(observation, &report.scores);
+            if matches!(outcome, Outcome::Crash(_) | Outcome::OutOfMemory(_)) && !known.failures.has(&outcome) {
+                // Compilers put some instructions together in this variant alone, of which the place isn't told then.
+                let metered = deciding(quick, metered, variants, life)?;
+                metered.set_fuel_max(known.fuel_max);
+                let outcome = life.run(metered, input, &Rule::default())?;
+                report.decided(metered, input, (outcome, None), known);
+            } else if !is_dull {
+                report.decided(executor, input, (outcome, None), known);
+            }
+            report.suspect_is(|| Origin::Given(input.to_vec()));
+            Ok(Some(Shown { trace, ended_well, is_news: report.testcases.len() > testcases }))
+        };
+        let mut learned = explore(run, (input, len_max), task, facts)?;
+        learned.spent = spent;
+        Ok(learned)
+    }
+}

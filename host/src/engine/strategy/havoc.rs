@@ -1,0 +1,147 @@
+//! Mutants of testcases that the scheduler picks.
+
+use super::{Strategy, View};
+use crate::engine::rng::Rng;
+use crate::engine::scheduler::Scheduler;
+use crate::engine::suspects::Origin;
+use crate::engine::testcase::Testcase;
+use crate::engine::workers::report::Report;
+use crate::engine::workers::worker::Worker;
+use crate::stream::{Rule, Tail};
+use anyhow::Result;
+use std::cmp::Reverse;
+
+/// Tasks that a round's mutants are shared out to, or more if they are many. Many more than workers, so that they end
+/// together; few enough that a task is worth its set-up.
+pub(in crate::engine) const TASKS: u64 = 128;
+/// Mutants of a task at most: at its end a round waits for what the last one still executes.
+pub(in crate::engine) const TASK_EXECS_MAX: u64 = 64;
+/// Of so many tasks one says what executions take, by its first mutant.
+const TASKS_PER_SAMPLE: u64 = 4;
+/// Mutants of a testcase before another is chosen.
+pub(in crate::engine) const PICK_EXECS: usize = 16;
+
+/// Where random choices follow a mutant of a stream, it has at least so many in all, or twice as many, and so on.
+const RANDOM_CHOICES_MIN: u32 = 8;
+/// How often that can be doubled, and 1.
+const RANDOM_CHOICES_STEPS: usize = 8;
+
+/// Executes mutants.
+#[derive(Debug)]
+pub(in crate::engine) struct Havoc;
+
+/// A task that executes mutants.
+#[derive(Clone, Debug)]
+pub(in crate::engine) struct Mutating {
+    /// Its number, among such.
+    number: u64,
+    /// Mutants.
+    execs: u64,
+    /// Testcases to be mutated, by index, each [`PICK_EXECS`] times.
+    picks: Vec<usize>,
+    /// Fuel that these testcases take, together.
+    fuel: u64,
+    rng: Rng,
+}
+
+impl Mutating {
+    /// Its number.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+}
+
+impl Strategy for Havoc {
+    type Task = Mutating;
+    type Learned = ();
+
+    /// The tasks for `execs` mutants in a round: those first whose testcases take the most.
+    fn plan(&self, view: &View<'_>, execs: u64) -> Vec<Mutating> {
+        let scheduler = Scheduler::new(view.corpus);
+        let count = execs.div_ceil(TASK_EXECS_MAX).max(TASKS).min(execs);
+        let plan = |number| {
+            let mut rng = Rng::of_task(view.seed, view.round, number);
+            // Mutant `i` of the round belongs to task `i` modulo the number of tasks.
+            let execs = (execs - number).div_ceil(count);
+            let picks: Vec<_> = (0..execs.div_ceil(PICK_EXECS as u64)).map(|_| scheduler.pick(&mut rng)).collect();
+            let fuel = picks.iter().map(|&pick| view.corpus.testcases()[pick].fuel).fold(0, u64::saturating_add);
+            Mutating { number, execs, picks, fuel, rng }
+        };
+        let mut tasks: Vec<_> = (0..count).map(plan).collect();
+        tasks.sort_by_key(|task| Reverse(task.fuel));
+        tasks
+    }
+
+    fn run(&self, task: &Mutating, view: &View<'_>, worker: &mut Worker, report: &mut Report) -> Result<()> {
+        report.picks.clone_from(&task.picks);
+        let mut rng = task.rng.clone();
+        let mut is_sample = task.number.is_multiple_of(TASKS_PER_SAMPLE);
+        let mut left = usize::try_from(task.execs)?;
+        for &parent in &task.picks {
+            let mut before = Vec::with_capacity(PICK_EXECS);
+            for number in 0..left.min(PICK_EXECS) {
+                before.push(rng.clone());
+                give(view, parent, &mut rng, worker);
+                if std::mem::take(&mut is_sample) {
+                    worker.execute_sample(view.variants, view.known, report)?;
+                } else {
+                    worker.execute_and_note(view.variants, view.known, report, number)?;
+                }
+                report.suspect_is(|| Origin::Mutant(parent, before[number].clone()));
+            }
+            left -= before.len();
+            // What some of them showed is found out for all of them together.
+            for (number, key) in worker.noted(view.known, report) {
+                give(view, parent, &mut before[number].clone(), worker);
+                worker.execute_noted(view.variants, key, view.known, report)?;
+                report.suspect_is(|| Origin::Mutant(parent, before[number].clone()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Gives a worker a mutant of a testcase.
+fn give(view: &View<'_>, parent: usize, rng: &mut Rng, worker: &mut Worker) {
+    mutate(view, &view.corpus.testcases()[parent], &mut worker.input, rng);
+    if view.variants.metered.takes_choices() {
+        worker.rule = rule(rng);
+    }
+}
+
+/// Makes an input again.
+pub(in crate::engine) fn again(view: &View<'_>, origin: &Origin) -> Vec<u8> {
+    match origin {
+        Origin::Given(input) => input.clone(),
+        Origin::Mutant(parent, rng) => {
+            let mut input = Vec::new();
+            mutate(view, &view.corpus.testcases()[*parent], &mut input, &mut rng.clone());
+            input
+        }
+    }
+}
+
+/// Puts a mutant of a testcase into `input`.
+fn mutate(view: &View<'_>, Testcase { bytes, sample, .. }: &Testcase, input: &mut Vec<u8>, rng: &mut Rng) {
+    input.clear();
+    match sample {
+        // Now and then as plain bytes: what the tree doesn't show can be changed too.
+        Some(sample) if !rng.one_in(16) => {
+            view.mutator.mutate_sample(sample, input, view.len_max.max(bytes.len()), view.corpus, rng);
+        }
+        _ => {
+            input.extend_from_slice(bytes);
+            view.mutator.mutate(input, view.len_max, view.corpus, rng);
+            input.resize(input.len().max(view.len_min), 0);
+        }
+    }
+}
+
+/// How a mutant of a choice stream is read: half of them go on with random choices.
+fn rule(rng: &mut Rng) -> Rule {
+    let tail = match rng.below(2) {
+        0 => Tail::Zero,
+        _ => Tail::Random { seed: rng.word(), choices: RANDOM_CHOICES_MIN << rng.below(RANDOM_CHOICES_STEPS) },
+    };
+    Rule { tail, wrap: true, close: true }
+}

@@ -1,0 +1,235 @@
+//! What a task is told before it begins, and what it reports.
+
+use crate::coverage::{Added, Profile, Seen};
+use crate::engine::scores::Targets;
+use crate::engine::suspects::{self, Hangs, Origin, Suspect};
+use crate::engine::testcase::{NewTestcase, Scores};
+use crate::outcome::Outcome;
+use crate::sandbox::{Executor, Growths, Target};
+use crate::stream::{Closing, Node, Rule, encode};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::num::NonZeroU64;
+use std::sync::Arc;
+
+/// Different failures that a task reports at most.
+const TASK_FAILURES_MAX: usize = 16;
+/// Failures that are known not to be worth a report, at most.
+const KNOWN_MAX: usize = 4096;
+
+/// What is known at the beginning of a round, to all of its tasks.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::engine) struct Known<'a> {
+    pub(in crate::engine) seen: &'a Seen,
+    pub(in crate::engine) targets: &'a Targets,
+    pub(in crate::engine) failures: &'a KnownFailures,
+    /// What call sites close with.
+    pub(in crate::engine) closing: &'a Arc<Closing>,
+    /// Fuel after which an execution is suspected to hang, in units.
+    pub(in crate::engine) fuel_max: u64,
+    pub(in crate::engine) hangs: &'a Hangs,
+}
+
+/// Failures of earlier rounds: another input that fails so is no news.
+#[derive(Clone, Debug, Default)]
+pub(in crate::engine) struct KnownFailures {
+    outcomes: BTreeSet<Outcome>,
+    /// By [`Executor::stack_key`] of the quick variant. They save an execution, and change nothing else.
+    pub(in crate::engine) keys: BTreeSet<NonZeroU64>,
+}
+
+/// What a task found, to be judged again when it is merged: other tasks may have found the same.
+#[derive(Debug, Default)]
+pub(in crate::engine) struct Report {
+    pub(in crate::engine) testcases: Vec<NewTestcase>,
+    pub(in crate::engine) failures: Vec<NewFailure>,
+    /// Where the quick variant showed failures that are known, but not there.
+    keys: BTreeSet<NonZeroU64>,
+    /// Testcases that were mutated, by index.
+    pub(in crate::engine) picks: Vec<usize>,
+    pub(in crate::engine) execs: u64,
+    /// Bytes of the inputs that were executed.
+    pub(in crate::engine) input_bytes: u64,
+    pub(in crate::engine) rejected: u64,
+    pub(in crate::engine) overruns: u64,
+    /// The first execution that overran although call sites were closed.
+    pub(in crate::engine) witness: Option<Witness>,
+    pub(in crate::engine) hangs: u64,
+    pub(in crate::engine) suspects: Vec<Suspect>,
+    /// Executions of which it is known what they take, that fuel, and how many of them may hang.
+    pub(in crate::engine) sample: Sample,
+    pub(in crate::engine) at_len_max: u64,
+    /// What the task showed that was not known, and its scores that were better.
+    pub(in crate::engine) added: Added,
+    pub(in crate::engine) scores: Scores,
+}
+
+/// An execution that overran: its stream, and how that was read.
+#[derive(Clone, Debug)]
+pub(in crate::engine) struct Witness {
+    pub(in crate::engine) input: Vec<u8>,
+    pub(in crate::engine) rule: Rule,
+}
+
+/// How a confirmed hang ended, and the edges that it reached and no testcase has.
+pub(in crate::engine) type Hung = (Outcome, Vec<u32>);
+
+/// Executions that were all made where fuel is counted: the same ones in whatever variant the others were.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::engine) struct Sample {
+    pub(in crate::engine) growths: Growths,
+    pub(in crate::engine) hangs: u64,
+}
+
+#[derive(Debug)]
+pub(in crate::engine) struct NewFailure {
+    pub(in crate::engine) input: Vec<u8>,
+    pub(in crate::engine) outcome: Outcome,
+    /// Edges that it reached and no testcase had.
+    pub(in crate::engine) edges: Vec<u32>,
+    key: Option<NonZeroU64>,
+}
+
+impl Report {
+    /// Notes what an execution showed; returns whether some of it was new.
+    fn shows(&mut self, unseen: &Profile, scores: &Scores, known: Known<'_>) -> bool {
+        let news = self.added.add(unseen);
+        known.targets.improve(&mut self.scores, scores) || news
+    }
+
+    /// Notes what the execution of an input showed where that decides.
+    pub(in crate::engine) fn decided(
+        &mut self,
+        executor: &Executor,
+        input: &[u8],
+        (outcome, key): (Outcome, Option<NonZeroU64>),
+        known: Known<'_>,
+    ) {
+        let (target, observation) = (executor.target(), executor.observation());
+        let (mut input, mut drawn) = (Cow::Borrowed(input), None);
+        if target.takes_choices() && !matches!(outcome, Outcome::Rejected | Outcome::Overrun) {
+            let draws = observation.draws().canonical();
+            input = encode(&draws.choices).into();
+            drawn = Some(draws);
+            if input.len() > target.settings.input_bytes_max as usize {
+                return;
+            }
+        }
+        match outcome {
+            Outcome::Ok => {
+                let (profile, scores) = (Profile::of(observation), Scores::of(observation));
+                let unseen = known.seen.news(&profile);
+                if self.shows(&unseen, &scores, known) {
+                    let (input, fuel) = (input.into_owned(), observation.fuel());
+                    let sample = drawn.as_ref().map(Node::of);
+                    self.testcases.push(NewTestcase { input, profile, unseen, fuel, sample, scores });
+                }
+            }
+            Outcome::Rejected | Outcome::Overrun => self.no_case(&outcome),
+            // Who interrupts what has fuel ends the round.
+            Outcome::Interrupted => {}
+            Outcome::Hang(_) if known.fuel_max < target.settings.fuel_max => {
+                self.suspect(executor, &input, outcome, known);
+            }
+            Outcome::Crash(_) | Outcome::Hang(_) | Outcome::OutOfMemory(_) => {
+                self.fail(&input, (outcome, key), executor, known);
+            }
+        }
+    }
+
+    /// Keeps the first execution that overran.
+    pub(in crate::engine) fn witness(&mut self, outcome: &Outcome, input: &[u8], rule: Rule) {
+        if *outcome == Outcome::Overrun && rule.close && self.witness.is_none() {
+            self.witness = Some(Witness { input: input.to_vec(), rule });
+        }
+    }
+
+    /// Counts an execution that tested nothing.
+    pub(in crate::engine) fn no_case(&mut self, outcome: &Outcome) {
+        let overrun = *outcome == Outcome::Overrun;
+        self.overruns += u64::from(overrun);
+        self.rejected += u64::from(!overrun);
+    }
+
+    /// Counts the execution of an input.
+    pub(in crate::engine) fn counts(&mut self, input: &[u8], target: &Target) {
+        self.execs += 1;
+        self.input_bytes += input.len() as u64;
+        self.at_len_max += u64::from(input.len() == target.settings.input_bytes_max as usize);
+    }
+
+    /// Reports that an execution may hang, unless there is no use in finding that out.
+    fn suspect(&mut self, executor: &Executor, input: &[u8], outcome: Outcome, known: Known<'_>) {
+        let mut edges = new_edges(executor, known.seen);
+        edges.retain(|&edge| !known.hangs.has_edge(edge));
+        let chosen = suspects::is_chosen(input, known.fuel_max, executor.target().settings.fuel_max);
+        if chosen || !edges.is_empty() || !known.hangs.is_known(&outcome) {
+            self.suspects.push(Suspect { outcome, edges, chosen, origin: None });
+        }
+    }
+
+    /// Says where the last suspect's input comes from, if it is new.
+    pub(in crate::engine) fn suspect_is(&mut self, origin: impl FnOnce() -> Origin) {
+        if let Some(suspect) = self.suspects.last_mut() {
+            suspect.origin.get_or_insert_with(origin);
+        }
+    }
+
+    /// Reports a failure unless it is known.
+    pub(in crate::engine) fn fail(
+        &mut self,
+        input: &[u8],
+        (outcome, key): (Outcome, Option<NonZeroU64>),
+        executor: &Executor,
+        known: Known<'_>,
+    ) {
+        self.hangs += u64::from(matches!(outcome, Outcome::Hang(_)));
+        let is_known = known.failures.has(&outcome) || self.failures.iter().any(|failure| failure.outcome == outcome);
+        if is_known {
+            // Of hangs the key says only where they were interrupted.
+            self.keys.extend(key.filter(|_| !matches!(outcome, Outcome::Hang(_))));
+        } else if self.failures.len() < TASK_FAILURES_MAX {
+            let edges = new_edges(executor, known.seen);
+            self.failures.push(NewFailure { input: input.to_vec(), outcome, edges, key });
+        }
+    }
+}
+
+/// Edges that the last execution reached and no testcase has.
+pub(in crate::engine) fn new_edges(executor: &Executor, seen: &Seen) -> Vec<u32> {
+    let mut edges = Vec::new();
+    executor.observation().edges(|edge, _| {
+        if !seen.has_edge(edge) {
+            edges.push(edge);
+        }
+    });
+    edges
+}
+
+impl KnownFailures {
+    /// Whether it is one of them.
+    pub(in crate::engine) fn has(&self, outcome: &Outcome) -> bool {
+        self.outcomes.contains(outcome)
+    }
+
+    /// From the next round on, `failure` is no news.
+    pub(in crate::engine) fn add(&mut self, failure: &NewFailure) {
+        if self.outcomes.len() < KNOWN_MAX {
+            self.outcomes.insert(failure.outcome.clone());
+            // Of hangs the key says only where they were interrupted.
+            self.keys.extend(failure.key.filter(|_| !matches!(failure.outcome, Outcome::Hang(_))));
+        }
+    }
+
+    /// From the next round on, what the quick variant showed so is no news, as its outcome was none.
+    pub(in crate::engine) fn learn_keys(&mut self, report: &Report) {
+        if self.keys.len() < KNOWN_MAX {
+            self.keys.extend(&report.keys);
+        }
+    }
+
+    /// Forgets what depends on the quick variant.
+    pub(in crate::engine) fn forget_keys(&mut self) {
+        self.keys.clear();
+    }
+}

@@ -1,0 +1,28 @@
+//! The variants that executions go through.
+
+use crate::sandbox::{Target, Watchdog};
+use std::sync::Arc;
+
+/// The variants of one target that executions go through.
+///
+/// All say the same about an input. What the quick one can't say for certain (that it fails, that it takes too long),
+/// or what is worth keeping, is executed again in the one that decides. So which of the quick ones is in use, and since
+/// when, changes nothing but speed.
+#[derive(Clone, Debug)]
+pub(in crate::engine) struct Variants {
+    /// Decides: it has fuel, and its failures have frames.
+    pub(in crate::engine) metered: Arc<Target>,
+    /// Executes everything first; may be the same.
+    pub(in crate::engine) quick: Arc<Target>,
+    /// Ends what takes too long in a quick variant without fuel.
+    pub(in crate::engine) watchdog: Option<Arc<Watchdog>>,
+    /// Says what is compared, once somebody wants to know.
+    pub(in crate::engine) traced: Option<Arc<Target>>,
+}
+
+impl Variants {
+    /// One variant for all.
+    pub(in crate::engine) fn of(metered: Arc<Target>) -> Self {
+        Self { quick: metered.clone(), metered, watchdog: None, traced: None }
+    }
+}
