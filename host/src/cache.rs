@@ -5,11 +5,11 @@
 //! ~/.cache/fuzzbox/<kind>/<name>   32 bytes blake3 of (name, kind, content), keyed with the secret; then the content
 //! ```
 //!
-//! Compiled code is run as it is found. So it is taken from nowhere that somebody else may have filled: not from a store,
-//! which comes with a repository or out of an archive, and then belongs to the user who unpacked it. All directories here
-//! are 0700 and all files 0600, the user's, and no links, or they count as none; and who doesn't know the secret
-//! can't make an entry, wherever it ends up. Any of it may be deleted at any time. Nothing is synced: after a power failure the
-//! checksum tells.
+//! Compiled code is run as it is found. So it is taken from nowhere that somebody else may have filled: not from a
+//! store, which comes with a repository or out of an archive, and then belongs to the user who unpacked it. All
+//! directories here are 0700 and all files 0600, the user's, and no links, or they count as none; and who doesn't know
+//! the secret can't make an entry, wherever it ends up. Any of it may be deleted at any time. Nothing is synced: after
+//! a power failure the checksum tells.
 
 use crate::store::dir::{Access, Dir, Kind, own_uid};
 use anyhow::{Context, Result, ensure};
@@ -88,8 +88,8 @@ impl Cache {
             .with_context(|| format!("failed to write to `{}`", dir.path().display()))
     }
 
-    /// Removes the entries of `kind` that were written first, until those that stay take at most `bytes_max` bytes together;
-    /// also what was never finished. What can't be listed or removed stays.
+    /// Removes the entries of `kind` that were written first, until those that stay take at most `bytes_max` bytes
+    /// together; also what was never finished. What can't be listed or removed stays.
     ///
     /// # Errors
     ///

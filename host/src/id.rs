@@ -4,7 +4,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
-/// Declares one kind of id. The kinds are distinct types so that a module's id is never passed where an input's is meant.
+/// Declares one kind of id. The kinds are distinct types so that a module's id is never passed where an input's is
+/// meant.
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -65,11 +66,13 @@ id! {
     InputId
 }
 id! {
-    /// blake3 of what executes: the module's bytes without its custom sections, so that stripping names or debug info changes nothing.
+    /// blake3 of what executes: the module's bytes without its custom sections, so that stripping names or debug info
+    /// changes nothing.
     ModuleId
 }
 id! {
-    /// blake3 of (module id, input id, settings that can change the outcome): the address of a result, and the name of a finding.
+    /// blake3 of (module id, input id, settings that can change the outcome): the address of a result, and the name of
+    /// a finding.
     FindingId
 }
 

@@ -1,13 +1,13 @@
 //! fuzzbox fuzzes any program compiled to WebAssembly, in a sandbox.
 //!
-//! A module is rewritten to count its control-flow edges ([`fuzzbox_instrument`]), compiled once, and executed by
-//! kept wasmtime instances whose state is restored after every execution ([`sandbox`]). What an execution showed
-//! becomes features ([`coverage`]), features decide which inputs are kept ([`engine`]), and every module, input and
-//! finding is stored under its blake3 hash ([`store`]); what can be computed again is the user's alone ([`cache`]). All output is made by consumers of one event stream
-//! ([`report`]); [`cli`] turns what was typed into settings.
+//! A module is rewritten to count its control-flow edges ([`fuzzbox_instrument`]), compiled once, and executed by kept
+//! wasmtime instances whose state is restored after every execution ([`sandbox`]). What an execution showed becomes
+//! features ([`coverage`]), features decide which inputs are kept ([`engine`]), and every module, input and finding is
+//! stored under its blake3 hash ([`store`]); what can be computed again is the user's alone ([`cache`]). All output is
+//! made by consumers of one event stream ([`report`]); [`cli`] turns what was typed into settings.
 //!
-//! The rooms depend on each other in one direction: `cli` on everything, `engine` on `sandbox`, `coverage` and `report`,
-//! `store`, `stream` and `report` on plain values only.
+//! The rooms depend on each other in one direction: `cli` on everything, `engine` on `sandbox`, `coverage` and
+//! `report`, `store`, `stream` and `report` on plain values only.
 
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))] // text of guests could drive the terminal: `cli::write` makes it safe
 

@@ -7,7 +7,8 @@ use std::sync::Arc;
 /// How one execution ended.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
-    /// The entry returned, or the program ended itself by `proc_exit` (with whatever code, unless crashes on exit were asked for).
+    /// The entry returned, or the program ended itself by `proc_exit` (with whatever code, unless crashes on exit were
+    /// asked for).
     Ok,
     /// The harness returned -1, "do not keep this input", or rejected what it drew.
     Rejected,
@@ -15,12 +16,15 @@ pub enum Outcome {
     Crash(Trap),
     /// The fuel limit was reached.
     Hang(Trap),
-    /// A growth of memory was refused by the memory limit, and the guest then failed; or the heap of garbage-collected objects is full.
+    /// A growth of memory was refused by the memory limit, and the guest then failed; or the heap of garbage-collected
+    /// objects is full.
     OutOfMemory(Trap),
-    /// The guest drew more choices than a stream may have, or more than there were where nothing was to follow; it is not known how it would have ended.
-    /// So for a recursion that draws and that no stream would end, whichever limit it meets first.
+    /// The guest drew more choices than a stream may have, or more than there were where nothing was to follow; it is
+    /// not known how it would have ended. So for a recursion that draws and that no stream would end, whichever limit
+    /// it meets first.
     Overrun,
-    /// Somebody [interrupted](crate::sandbox::Interrupter) it. Not a finding: whether it is a hang is for an execution of
+    /// Somebody [interrupted](crate::sandbox::Interrupter) it. Not a finding: whether it is a hang is for an execution
+    /// of
     /// [`Variant::Metered`](crate::sandbox::Variant::Metered) to say, which depends on no clock; and what an observation shows of it
     /// is what had happened by then.
     Interrupted,
@@ -86,7 +90,8 @@ pub enum TrapKind {
     Exit,
     /// The fuel limit was reached.
     OutOfFuel,
-    /// A bulk operator or a host function went past the end of the input. (Other accesses there are `MemoryOutOfBounds`.)
+    /// A bulk operator or a host function went past the end of the input. (Other accesses there are
+    /// `MemoryOutOfBounds`.)
     InputOverrun,
     /// The guest called `env.abort`, as AssemblyScript does.
     Abort,

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// Everything apart from module and input that an execution's outcome depends on. Part of a result's address, and stored with
-/// each finding, so that it is reproduced under the same conditions.
+/// Everything apart from module and input that an execution's outcome depends on. Part of a result's address, and
+/// stored with each finding, so that it is reproduced under the same conditions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
@@ -14,22 +14,23 @@ pub struct Settings {
     /// How the named export is given its input.
     #[serde(skip_serializing_if = "is_default")]
     pub entry_args: EntryArgs,
-    /// Arguments of a WASI command after its name. `@@` in one is the path of a file that holds the input; standard input
-    /// is empty then.
+    /// Arguments of a WASI command after its name. `@@` in one is the path of a file that holds the input; standard
+    /// input is empty then.
     pub args: Vec<String>,
     /// Longest input, in bytes.
     pub input_bytes_max: u32,
     /// Limit on the sum of the guest's linear memories, in bytes. A growth beyond it fails as `memory.grow` does.
     pub memory_bytes_max: u64,
-    /// Units of fuel (about one per instruction) that an execution may take until it is a hang. The default is about half a second:
-    /// real programs need a quarter of a second for what they were made for (icepack packing its largest device, 985 million).
+    /// Units of fuel (about one per instruction) that an execution may take until it is a hang. The default is about
+    /// half a second: real programs need a quarter of a second for what they were made for (icepack packing its largest
+    /// device, 985 million).
     pub fuel_max: u64,
     /// What becomes of imports that nobody provides; an error if `None`.
     pub stub_imports: Option<Stub>,
     /// `proc_exit` with a code other than 0 is a crash.
     pub crash_on_exit: bool,
-    /// The allocator is made to take this many bytes before the first execution, if it can be called; 0 leaves it alone.
-    /// That is also what stored settings without it mean.
+    /// The allocator is made to take this many bytes before the first execution, if it can be called; 0 leaves it
+    /// alone. That is also what stored settings without it mean.
     #[serde(default, skip_serializing_if = "is_default")]
     pub grow_heap_bytes: u32,
     /// The entry is called with the empty input once, and every execution begins with what that left.
@@ -51,7 +52,8 @@ pub enum EntryArgs {
     Auto,
     /// As numbers only.
     Numbers,
-    /// A pointer and a length, all else as numbers: the pointer's index among the parameters, or the first two in a row that can be.
+    /// A pointer and a length, all else as numbers: the pointer's index among the parameters, or the first two in a row
+    /// that can be.
     Bytes(Option<u16>),
 }
 
@@ -99,7 +101,7 @@ impl From<EntryArgs> for String {
 }
 
 /// What a stubbed import does when it is called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stub {
     /// Ends the execution as a crash.
@@ -126,8 +128,8 @@ impl Settings {
         Ok(())
     }
 
-    /// The largest fuel limit: some minutes. Counters have 32 bits, and no edge is counted twice for one unit of fuel: whoever allows more than these
-    /// hold may see the count of an edge wrap.
+    /// The largest fuel limit: some minutes. Counters have 32 bits, and no edge is counted twice for one unit of fuel:
+    /// whoever allows more than these hold may see the count of an edge wrap.
     pub const FUEL_MAX: u64 = 1 << 40;
     /// The largest limit on input length, in bytes.
     pub const INPUT_BYTES_MAX: u32 = 64 << 20;

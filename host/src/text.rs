@@ -214,8 +214,8 @@ pub fn wrap(text: &str, columns_max: usize) -> Vec<String> {
     lines
 }
 
-/// The name that was probably meant where `typed` is none: the first of those that the fewest letters tell from it, if that is a third of
-/// them at most. Exchanged neighbours count as one.
+/// The name that was probably meant where `typed` is none: the first of those that the fewest letters tell from it, if
+/// that is a third of them at most. Exchanged neighbours count as one.
 pub fn nearest<'a>(typed: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     const CHARS_MAX: usize = 100;
     let typed: Vec<char> = typed.chars().take(CHARS_MAX).collect();
@@ -228,7 +228,8 @@ pub fn nearest<'a>(typed: &str, names: impl IntoIterator<Item = &'a str>) -> Opt
     near.min_by_key(|&(distance, _)| distance).map(|(_, name)| name)
 }
 
-/// Letters to insert, delete, replace, or exchange with their neighbours to make one of the other (optimal string alignment).
+/// Letters to insert, delete, replace, or exchange with their neighbours to make one of the other (optimal string
+/// alignment).
 fn distance(a: &[char], b: &[char]) -> usize {
     let mut rows = [Vec::new(), (0..=b.len()).collect::<Vec<_>>(), Vec::new()];
     for (at, letter) in a.iter().enumerate() {

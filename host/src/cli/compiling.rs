@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 /// How often it is told. What is compiled sooner is not told at all.
 const EVERY: Duration = Duration::from_millis(250);
 
-/// Makes the candidate called `name` ready, and tells `reporter` meanwhile. The error is about the module, not its path. What the module
-/// executes before it is given any input is ended after `limit`, which is an error.
+/// Makes the candidate called `name` ready, and tells `reporter` meanwhile. The error is about the module, not its
+/// path. What the module executes before it is given any input is ended after `limit`, which is an error.
 pub(super) fn compile(
     name: &str,
     candidate: Candidate,

@@ -128,8 +128,8 @@ fn follow(pointer: &Pointer, module: &[u8], path: Option<&Path>) -> Result<(Debu
     }
 }
 
-/// Reads a file that a module named, below the directory that the module is in; `None` if there is none. Links are not followed:
-/// they may lead to anything. A pipe or a device would never end.
+/// Reads a file that a module named, below the directory that the module is in; `None` if there is none. Links are not
+/// followed: they may lead to anything. A pipe or a device would never end.
 fn read(dir: &Path, below: &Path) -> Result<Option<DebugInfo>> {
     let bytes =
         Dir::open(dir)?.read(below, MODULE_BYTES_MAX).map_err(|error| match error.downcast::<StoreError>() {

@@ -32,7 +32,8 @@ pub struct Fault {
 pub type Verdict = Result<Exit, Fault>;
 
 impl From<anyhow::Error> for Fault {
-    /// Without further word an error is our own; that a store is none, or of another version, is for the user to change.
+    /// Without further word an error is our own; that a store is none, or of another version, is for the user to
+    /// change.
     fn from(error: anyhow::Error) -> Self {
         use StoreError::{Absent, Foreign, Future, Prefix, TargetName};
         let of_user = matches!(

@@ -136,7 +136,8 @@ const FAILING: [(&str, &str); 5] = [
     ("timeout-", "timeout-*"),
 ];
 
-/// What a file is to whoever wrote it, by the folder of AFL++ that it is in, or by libFuzzer's name for it; `inputs` if neither says.
+/// What a file is to whoever wrote it, by the folder of AFL++ that it is in, or by libFuzzer's name for it; `inputs` if
+/// neither says.
 fn kind(dir: &Path, path: &Path) -> &'static str {
     let below = path.strip_prefix(dir).unwrap_or(path);
     let folders = below.parent().into_iter().flat_map(Path::iter).rev().chain(dir.file_name());

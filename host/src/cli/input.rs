@@ -9,8 +9,8 @@ use anyhow::{Context, Result, anyhow, ensure};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Reads the inputs that `typed` means, with a name to show for each: a file, the files of a directory, or the object with
-/// this hash prefix in the store that `store` opens.
+/// Reads the inputs that `typed` means, with a name to show for each: a file, the files of a directory, or the object
+/// with this hash prefix in the store that `store` opens.
 pub(super) fn read(
     typed: &str,
     settings: &Settings,
@@ -38,7 +38,8 @@ pub(super) fn read(
     Ok(vec![(typed.to_owned(), store.get(object)?)])
 }
 
-/// Reads a file of at most `bytes_max` bytes, and no more of one that has no end (`/dev/zero`, a pipe). `help` says how to raise the limit.
+/// Reads a file of at most `bytes_max` bytes, and no more of one that has no end (`/dev/zero`, a pipe). `help` says how
+/// to raise the limit.
 pub(super) fn read_at_most(path: &Path, bytes_max: u64, help: &str) -> Result<Vec<u8>> {
     let file = std::fs::File::open(path)?;
     let metadata = file.metadata()?;

@@ -1,4 +1,9 @@
 //! The command line: one file per verb. What was typed becomes settings here, and nowhere else.
+//!
+//! # Files
+//!
+//! One file per verb; `target_args` (what was typed -> `Settings`), `naming` (whose corpus is whose), `usage` (what
+//! was mistyped), `exit` (errors and exit codes), `write` (all that is printed).
 
 mod bench;
 mod cfg;
@@ -26,6 +31,7 @@ mod shrink;
 mod store_args;
 mod target_args;
 mod usage;
+mod values;
 mod write;
 
 pub use exit::{Exit, Fault, Verdict};
@@ -83,7 +89,8 @@ pub fn main() -> ExitCode {
     ExitCode::from(exit as u8)
 }
 
-/// Does the work on a thread whose stack is known: the first one's is as large as whoever starts us allows, and verbs execute guests.
+/// Does the work on a thread whose stack is known: the first one's is as large as whoever starts us allows, and verbs
+/// execute guests.
 fn on_large_stack(job: fn() -> Verdict) -> Verdict {
     let thread = std::thread::Builder::new().stack_size(THREAD_STACK_BYTES);
     let running = thread.spawn(job).context("failed to start a thread")?;
@@ -91,7 +98,8 @@ fn on_large_stack(job: fn() -> Verdict) -> Verdict {
 }
 
 fn start() -> Verdict {
-    // A file may not become larger than a limit says (`ulimit -f`): whoever writes it is told so, instead of being killed.
+    // A file may not become larger than a limit says (`ulimit -f`): whoever writes it is told so, instead of being
+    // killed.
     signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default())?;
     let exit = match usage::parse(std::env::args_os().collect())? {
         Ok(verb) => run(verb)?,

@@ -1,7 +1,7 @@
 //! What targets are called, and whose corpus is whose.
 //!
-//! A name is a directory of the store, with a corpus and findings. A module that is compiled again keeps its name, by its path; another
-//! one never takes it in silence.
+//! A name is a directory of the store, with a corpus and findings. A module that is compiled again keeps its name, by
+//! its path; another one never takes it in silence.
 
 use super::exit::{Fault, UserError};
 use super::store_args::StoreArgs;
@@ -21,8 +21,8 @@ const NAME_CHARS_MAX: usize = 80;
 /// Flags of verbs that keep something for a target.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct NameArgs {
-    /// The target's name in the store; for several targets one each, in their order [default: the file's name, and with --entry
-    /// `:` and the export]
+    /// The target's name in the store; for several targets one each, in their order [default: the file's name, and with
+    /// --entry `:` and the export]
     #[arg(long = "name", value_name = "NAME", value_parser = name, help_heading = "Store")]
     names: Vec<String>,
 }
@@ -78,8 +78,8 @@ impl NameArgs {
         Ok(())
     }
 
-    /// Sees to it that what is kept under `name` is of the target that was read from `path`, and notes so. A name that was given is
-    /// taken from whoever had it, and that is said.
+    /// Sees to it that what is kept under `name` is of the target that was read from `path`, and notes so. A name that
+    /// was given is taken from whoever had it, and that is said.
     pub(super) fn claim(&self, store: &Store, name: &str, path: &Path, target: &Target) -> Result<(), Fault> {
         let new = origin(store, path, target.id, &target.settings);
         match self.verdict(store, name, &new)? {
@@ -172,7 +172,8 @@ fn between(from: &Path, to: &Path) -> PathBuf {
     up.chain(to.components().skip(shared)).collect()
 }
 
-/// The directory names under which a repository may have a target's inputs: its own in the store, and the name as it is if that is one.
+/// The directory names under which a repository may have a target's inputs: its own in the store, and the name as it is
+/// if that is one.
 pub(super) fn folders(store: &Store, name: &str) -> Result<Vec<PathBuf>> {
     let folder = store.target_folder(name)?.path("");
     let encoded = PathBuf::from(folder.file_name().context("a target has a folder")?);

@@ -92,7 +92,8 @@ fn width() -> Option<u16> {
     terminal_size::terminal_size().map(|(width, _)| width.0)
 }
 
-/// A call stack, innermost call first, a line for each: `#0 function file:line`. Calls of libraries are marked, if there are others.
+/// A call stack, innermost call first, a line for each: `#0 function file:line`. Calls of libraries are marked, if
+/// there are others.
 pub(super) fn frames(frames: &[ResolvedFrame]) -> Vec<String> {
     let has_own = frames.iter().any(|frame| !frame.is_library());
     let mark = |frame: &ResolvedFrame| if has_own && frame.is_library() { "  [library]" } else { "" };

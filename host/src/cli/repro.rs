@@ -18,26 +18,9 @@ use crate::store::FindingRecord;
 use crate::stream::Decoded;
 use crate::symbols::{ResolvedFrame, Symbols};
 use anyhow::{Context, anyhow};
-use clap::ValueEnum;
-use clap::builder::PossibleValue;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
-
-impl ValueEnum for Way {
-    fn value_variants<'a>() -> &'a [Self] {
-        &[Self::Value, Self::Choices, Self::Spans]
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        let (name, help) = match self {
-            Self::Value => ("value", "The value that was drawn, given to the property's check"),
-            Self::Choices => ("choices", "The input as it is"),
-            Self::Spans => ("spans", "The choices, found again by their spans"),
-        };
-        Some(PossibleValue::new(name).help(help))
-    }
-}
 
 /// Flags of `repro`.
 #[derive(Debug, clap::Args)]
@@ -45,8 +28,8 @@ pub(super) struct Args {
     /// First digits of the finding's hash, or of its input's
     #[arg(value_name = "HASH")]
     hash: String,
-    /// Run it on another build of the target: by the value that was drawn, else by the choices, else by the choices found again by
-    /// their spans
+    /// Run it on another build of the target: by the value that was drawn, else by the choices, else by the choices
+    /// found again by their spans
     #[arg(long, value_name = "WASM")]
     on: Option<PathBuf>,
     /// Only in this way
@@ -143,7 +126,8 @@ impl Args {
     }
 }
 
-/// The attempt to report: the one that fails as the finding does, else the first that fails at all, else the input as it is.
+/// The attempt to report: the one that fails as the finding does, else the first that fails at all, else the input as
+/// it is.
 fn best(attempts: &[Attempt]) -> Option<usize> {
     let first = |is: &dyn Fn(&Attempt) -> bool| attempts.iter().position(is);
     first(&|attempt| attempt.same)

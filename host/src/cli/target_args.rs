@@ -27,12 +27,12 @@ pub(super) struct TargetArgs {
     entry: Option<String>,
     /// What --entry's parameters are given: `numbers` from the input's bytes (little-endian, missing bytes are 0),
     /// `bytes`, where the first two that can be are pointer and length and the others numbers from the first bytes,
-    /// `bytes:N` if the pointer is parameter N from 0 on, or `auto`, which is bytes if the first two can be a pointer and
-    /// a length, and else numbers
+    /// `bytes:N` if the pointer is parameter N from 0 on, or `auto`, which is bytes if the first two can be a pointer
+    /// and a length, and else numbers
     #[arg(long, value_name = "HOW", default_value_t, requires = "entry", help_heading = "Target")]
     entry_args: EntryArgs,
-    /// Argument for a WASI command; repeatable. `@@` in it becomes the path of a file that holds the input; without any,
-    /// the input is on stdin
+    /// Argument for a WASI command; repeatable. `@@` in it becomes the path of a file that holds the input; without
+    /// any, the input is on stdin
     #[arg(long = "arg", value_name = "ARG", allow_hyphen_values = true, help_heading = "Target")]
     args: Vec<String>,
     /// The same without --arg: `-- -x @@`
@@ -41,7 +41,8 @@ pub(super) struct TargetArgs {
     /// Call the entry with the empty input once, and begin every execution with what that left
     #[arg(long, help_heading = "Target")]
     warm_up: bool,
-    /// Heap that a target's `malloc` takes before the first execution, so that executions grow it less often; 0 for none
+    /// Heap that a target's `malloc` takes before the first execution, so that executions grow it less often; 0 for
+    /// none
     #[arg(long, value_name = "SIZE", default_value = "1MiB", value_parser = bytes, help_heading = "Target")]
     grow_heap: u64,
     /// What imports do that nobody provides
@@ -156,8 +157,8 @@ impl TargetArgs {
     }
 }
 
-/// How much fuel code takes in `time`, to two digits: the next measurement is another one anyway. `None` if that is more than there can be. And what
-/// the most takes, rounded down.
+/// How much fuel code takes in `time`, to two digits: the next measurement is another one anyway. `None` if that is
+/// more than there can be. And what the most takes, rounded down.
 fn fuel_of(time: Duration, per_second: f64) -> (Option<u64>, Duration) {
     let longest = Duration::from_millis((Settings::FUEL_MAX as f64 / per_second * 1000.0) as u64);
     let units = time.as_secs_f64() * per_second;
@@ -167,8 +168,8 @@ fn fuel_of(time: Duration, per_second: f64) -> (Option<u64>, Duration) {
     (fits.then(|| (rounded as u64).min(Settings::FUEL_MAX)), longest)
 }
 
-/// Reads the module at `path`, and finds out whether it can be a target under `settings`. What else can be refused is to be
-/// refused before [`compile`] is called.
+/// Reads the module at `path`, and finds out whether it can be a target under `settings`. What else can be refused is
+/// to be refused before [`compile`] is called.
 pub(super) fn candidate(path: &Path, settings: Settings) -> Result<Candidate, Fault> {
     let shown = shown(path);
     let bytes = read_module(path).with_context(|| format!("failed to read target `{shown}`")).blame_user()?;
@@ -176,8 +177,8 @@ pub(super) fn candidate(path: &Path, settings: Settings) -> Result<Candidate, Fa
     candidate.with_context(|| format!("failed to load target `{shown}`")).blame_user()
 }
 
-/// Compiles what was read from `path`, large modules in a hurry if that is `quick`; `reporter` is told while that takes its time. What it
-/// executes before it is given any input is ended after `limit`.
+/// Compiles what was read from `path`, large modules in a hurry if that is `quick`; `reporter` is told while that takes
+/// its time. What it executes before it is given any input is ended after `limit`.
 pub(super) fn compile(
     path: &Path,
     candidate: Candidate,

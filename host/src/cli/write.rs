@@ -1,7 +1,8 @@
 //! What all verbs write with: standard output, and errors and warnings on standard error.
 //!
-//! Text from modules, files and stores is in all that is said, so nothing is printed here that could drive a terminal: not in lines
-//! ([`say`], [`warning`], [`tell`]), and not in JSON ([`say_json`]). Bytes that are asked for as such go to [`Out`].
+//! Text from modules, files and stores is in all that is said, so nothing is printed here that could drive a terminal:
+//! not in lines ([`say`], [`warning`], [`tell`]), and not in JSON ([`say_json`]). Bytes that are asked for as such go
+//! to [`Out`].
 
 use crate::text::{cut, printable, printable_json};
 use anyhow::{Context, Result};
@@ -12,8 +13,8 @@ use std::io::{self, ErrorKind, LineWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Standard output. If nobody reads it any more (`| head`) what is written goes nowhere, and the verb does what it was asked for:
-/// its exit code is worth as much. Other errors say what could not be written to.
+/// Standard output. If nobody reads it any more (`| head`) what is written goes nowhere, and the verb does what it was
+/// asked for: its exit code is worth as much. Other errors say what could not be written to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Out;
 
@@ -45,7 +46,8 @@ fn unless_closed<T>(write: impl FnOnce() -> io::Result<T>) -> io::Result<Option<
     }
 }
 
-/// A file that events are written to, whose errors name it. As with standard output its reader may go away, if it is a pipe.
+/// A file that events are written to, whose errors name it. As with standard output its reader may go away, if it is a
+/// pipe.
 #[derive(Debug)]
 pub(super) struct NamedFile {
     pub(super) file: LineWriter<File>,

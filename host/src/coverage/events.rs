@@ -1,8 +1,9 @@
 //! Events as features: what a guest calls `event` with is as worth reaching as an edge.
 //!
-//! An event's feature is its label and the order of magnitude of its value. Labels are told apart by a hash, [`LABELS`] of them: two that share
-//! a number share their features, which hides news but makes none. Features of events have the numbers behind those of the module's edges, [`CELLS`] for
-//! each label, each with eight buckets, as edges have; nothing else about them differs, but that they never retire and are not counted as edges.
+//! An event's feature is its label and the order of magnitude of its value. Labels are told apart by a hash, [`LABELS`]
+//! of them: two that share a number share their features, which hides news but makes none. Features of events have the
+//! numbers behind those of the module's edges, [`CELLS`] for each label, each with eight buckets, as edges have;
+//! nothing else about them differs, but that they never retire and are not counted as edges.
 
 use crate::sandbox::Observation;
 use fuzzbox_instrument::layout::stream::{ENTRY_EVENT, label_hash};
@@ -16,7 +17,8 @@ pub const CELLS: u32 = CLASSES / u8::BITS;
 /// Orders of magnitude of a value: 0, 2^0, 2^1, ... 2^62, and negative ones from -2^0 to -2^63.
 const CLASSES: u32 = 128;
 
-/// The features of the events of the last execution, each as often as it was told: its number, and the bucket as one bit of eight.
+/// The features of the events of the last execution, each as often as it was told: its number, and the bucket as one
+/// bit of eight.
 pub fn of(observation: Observation<'_>) -> impl Iterator<Item = (u32, u8)> {
     let edges = observation.edges_total() as u32;
     let told = observation.entries().filter(|entry| entry.kind == ENTRY_EVENT);

@@ -1,8 +1,9 @@
 //! Whether an execution shows something new, at the cost of what it did that no execution before it did.
 //!
-//! Counters must be solved for the counts of edges, and that takes longer than most functions run. But functions mostly do what
-//! they did before. So for functions that were executed a hash of their counters is looked up, first for those whose counters share a
-//! line of the cache, then for each; only if it is not known, the function is solved and its features are looked up.
+//! Counters must be solved for the counts of edges, and that takes longer than most functions run. But functions mostly
+//! do what they did before. So for functions that were executed a hash of their counters is looked up, first for those
+//! whose counters share a line of the cache, then for each; only if it is not known, the function is solved and its
+//! features are looked up.
 
 use super::together::{LATER_MIN, Together};
 use super::{Added, Seen, bucket, events};
@@ -19,7 +20,8 @@ const BATCH: usize = 32;
 /// Remembers what a target's functions did. Belongs to one worker and one variant of the target.
 #[derive(Debug)]
 pub struct Judge {
-    /// By the highest bits of a hash: some of those that begin so. What they stand for shows nothing that the corpus had not shown.
+    /// By the highest bits of a hash: some of those that begin so. What they stand for shows nothing that the corpus
+    /// had not shown.
     known: Box<[Set]>,
     buffer: CountsBuffer,
     together: Together,
@@ -44,22 +46,22 @@ impl Judge {
         }
     }
 
-    /// Whether the last execution showed a feature that is neither in `seen` nor in `added`. `seen` may only grow from one
-    /// call to the next.
+    /// Whether the last execution showed a feature that is neither in `seen` nor in `added`. `seen` may only grow from
+    /// one call to the next.
     ///
     /// Where the observation is not exact this says nothing of use.
     pub fn is_news(&mut self, observation: Observation<'_>, seen: &Seen, added: &Added) -> bool {
         self.look_at(observation, seen, added, None)
     }
 
-    /// As [`Judge::is_news`], but what takes long to find out is found out [later](Judge::news_of_earlier), for several executions together:
-    /// of the one with this number.
+    /// As [`Judge::is_news`], but what takes long to find out is found out [later](Judge::news_of_earlier), for several
+    /// executions together: of the one with this number.
     pub fn is_news_now(&mut self, observation: Observation<'_>, seen: &Seen, added: &Added, number: usize) -> bool {
         self.look_at(observation, seen, added, Some(number))
     }
 
-    /// Adds to `news` the numbers of executions for which that had to be found out and that showed a feature that is neither in `seen` nor in
-    /// `added`. `observation` is any one of the same target.
+    /// Adds to `news` the numbers of executions for which that had to be found out and that showed a feature that is
+    /// neither in `seen` nor in `added`. `observation` is any one of the same target.
     pub fn news_of_earlier(
         &mut self,
         observation: Observation<'_>,
@@ -166,7 +168,8 @@ impl Judge {
     }
 }
 
-/// Whether one of the edges from the first on, with these counts, shows a feature that is neither in `seen` nor in `added`.
+/// Whether one of the edges from the first on, with these counts, shows a feature that is neither in `seen` nor in
+/// `added`.
 fn is_news_beside((first, counts): (u32, &[u32]), seen: &Seen, added: &Added) -> bool {
     let features = (first..).zip(counts.iter().map(|&count| bucket(count)));
     let mut new = features.filter(|&(edge, bucket)| bucket != 0 && !seen.has(edge, bucket));

@@ -1,8 +1,24 @@
 //! From counters to features to novelty.
 //!
-//! A *feature* is a pair (edge, hit-count bucket), as in AFL: an input is worth keeping if it shows a feature that no input
-//! before it showed. An execution's features are its [`Profile`]; [`Seen`] is the union of profiles. What a guest tells as an
-//! event is a feature too ([`events`]), under a number that no edge has.
+//! A *feature* is a pair (edge, hit-count bucket), as in AFL: an input is worth keeping if it shows a feature that no
+//! input before it showed. An execution's features are its [`Profile`]; [`Seen`] is the union of profiles. What a guest
+//! tells as an event is a feature too ([`events`]), under a number that no edge has.
+//!
+//! # Judging costs what is new
+//!
+//! Counters keep to lines of the cache, 16 of one function or of several small ones. `full` and `fast` are laid out
+//! for what up to 256 testcases do (`Past`): counters are put where least happens, and those that are in use lie
+//! together, so that few pages are scanned and restored. The user's cache keeps the counts, so that the next
+//! campaign finds the code. A line's hash is looked up among what earlier executions did; only what is not known is
+//! solved, function by function, without branches, and compared with what was seen, many edges at a time. A large
+//! function's counters are kept until all mutants of a testcase were executed, and solved for eight of them at
+//! once, which takes little longer than for one; what shows something new by that is made again and executed where
+//! that decides, in the order of the mutants.
+//!
+//! # Files
+//!
+//! Counters and `events` -> features -> novelty; `judge` asks only about what no execution did before, and about
+//! large functions for several executions `together`.
 
 pub mod events;
 mod judge;
@@ -25,7 +41,8 @@ pub fn bucket(count: u32) -> u8 {
 /// Where buckets begin.
 const CLASSES: [u32; 8] = [1, 2, 3, 4, 8, 16, 32, 128];
 
-/// The features of one execution: (edge, bucket bit), ascending by edge, each edge at most once. Those of events follow, each bucket by itself.
+/// The features of one execution: (edge, bucket bit), ascending by edge, each edge at most once. Those of events
+/// follow, each bucket by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profile(pub Vec<(u32, u8)>);
 
@@ -40,7 +57,8 @@ impl Profile {
         Self(features)
     }
 
-    /// Whether the last execution showed all of these features, and maybe others. Costs what the functions have that these are of.
+    /// Whether the last execution showed all of these features, and maybe others. Costs what the functions have that
+    /// these are of.
     pub fn is_part_of(&self, observation: Observation<'_>, buffer: &mut CountsBuffer) -> bool {
         let edges_total = observation.edges_total();
         let (edges, events) = self.0.split_at(self.0.partition_point(|&(edge, _)| (edge as usize) < edges_total));
@@ -60,7 +78,8 @@ impl Profile {
     }
 }
 
-/// Features seen so far: one byte of bucket bits per edge, and behind them for each number of events, once there are some.
+/// Features seen so far: one byte of bucket bits per edge, and behind them for each number of events, once there are
+/// some.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     buckets: Vec<u8>,
@@ -71,8 +90,8 @@ pub struct Seen {
     edges: usize,
 }
 
-/// Most of the counts that are no news for an edge that showed these buckets: the first of them, and how many follow it. 0 is one of them, or else is
-/// no news beside them.
+/// Most of the counts that are no news for an edge that showed these buckets: the first of them, and how many follow
+/// it. 0 is one of them, or else is no news beside them.
 fn familiar(buckets: u8) -> (u32, u32) {
     let (mut longest, mut first) = (0, 0);
     let mut class = 0;

@@ -1,4 +1,5 @@
-//! Large functions whose counters are to be solved for several executions at once, which takes little more than for one.
+//! Large functions whose counters are to be solved for several executions at once, which takes little more than for
+//! one.
 
 use crate::sandbox::Executed;
 use fuzzbox_instrument::LANES;

@@ -15,8 +15,8 @@ pub struct Headline {
 }
 
 impl Headline {
-    /// The innermost call of the user's own, or if there is none the innermost that says why rather than how. Where no debug
-    /// information says the line, the message may.
+    /// The innermost call of the user's own, or if there is none the innermost that says why rather than how. Where no
+    /// debug information says the line, the message may.
     pub fn new(frames: &[ResolvedFrame], said: Option<&Said>) -> Option<Self> {
         let fails = |frame: &ResolvedFrame| is_failure_machinery(&simplify(&frame.function));
         let own = frames.iter().position(|frame| !fails(frame) && !frame.is_library());

@@ -1,4 +1,5 @@
-//! Functions by which programs start and fail, in the conventions of each language's runtime. All by their simplified names.
+//! Functions by which programs start and fail, in the conventions of each language's runtime. All by their simplified
+//! names.
 
 /// Whether a function (by its simplified name) is part of how programs fail, rather than of why.
 pub fn is_failure_machinery(name: &str) -> bool {

@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 /// Lines of it that are shown with a finding of a campaign.
 const SUMMARY_LINES: usize = 3;
 
-/// What the line begins or goes on with that says why a program ends. What comes before it is the program's own business, and behind it
-/// are the calls.
+/// What the line begins or goes on with that says why a program ends. What comes before it is the program's own
+/// business, and behind it are the calls.
 const REASONS: [&str; 6] =
     ["panicked at ", "panic: ", "Assertion failed", "fatal error: ", "terminating ", "Uncaught "];
 
@@ -81,7 +81,8 @@ impl Said {
         Some(place)
     }
 
-    /// Where a call of `function` stands in the trace of calls that Go writes: its name, what it was given, and a line below the file.
+    /// Where a call of `function` stands in the trace of calls that Go writes: its name, what it was given, and a line
+    /// below the file.
     pub fn place_in_trace(&self, function: &str) -> Option<String> {
         let called = |line: &str| line.strip_prefix(function).is_some_and(|rest| rest.starts_with('('));
         let below = self.stderr.lines().skip_while(|line| !called(line)).nth(1)?;
@@ -103,7 +104,8 @@ impl Said {
             .collect()
     }
 
-    /// The few lines of it that say most, printable: the message, else what it wrote to say why it ends, else what it wrote last.
+    /// The few lines of it that say most, printable: the message, else what it wrote to say why it ends, else what it
+    /// wrote last.
     pub fn summary(&self, decoded: Option<&Decoded>) -> Vec<String> {
         let mut lines = self.reason(decoded);
         if self.message.is_none() {

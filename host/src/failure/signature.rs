@@ -46,23 +46,25 @@ impl Signature {
 /// | recursion without end | `stack-overflow: parse_array, parse_value` |
 /// | hang | `hang: skip_spaces < parse_value < LLVMFuzzerTestOneInput` |
 ///
-/// Innermost calls come first, with those that were inlined, as debug information has them. From the top go the frames of the machinery by which
-/// programs fail (`abort`, `__assert_fail`, panics, throwing), which are the same for every failure. Names are simplified: no hashes, no
-/// template or generic arguments, no numbers of closures. Cycles of recursion are written once, because how deep it
-/// went depends on the input and not on the bug. At most 4 calls remain, unless places need more.
+/// Innermost calls come first, with those that were inlined, as debug information has them. From the top go the frames
+/// of the machinery by which programs fail (`abort`, `__assert_fail`, panics, throwing), which are the same for every
+/// failure. Names are simplified: no hashes, no template or generic arguments, no numbers of closures. Cycles of
+/// recursion are written once, because how deep it went depends on the input and not on the bug. At most 4 calls
+/// remain, unless places need more.
 ///
-/// Calls have their place in the function from the top through the first that is not a library's: so two failures in one function stay
-/// apart, also two calls of `Option::unwrap`. A place is a line, counted from the function's own first one, else the instruction's number
-/// in the function: nothing that changes when something is added elsewhere. A function without a name is told by a fingerprint of
-/// its code for the same reason.
+/// Calls have their place in the function from the top through the first that is not a library's: so two failures in
+/// one function stay apart, also two calls of `Option::unwrap`. A place is a line, counted from the function's own
+/// first one, else the instruction's number in the function: nothing that changes when something is added elsewhere. A
+/// function without a name is told by a fingerprint of its code for the same reason.
 ///
 /// A stack overflow happens at whatever call comes last, so it is named by the *set* of functions that occur more than
 /// once, sorted.
 ///
 /// A hang is noticed where the fuel happens to end, anywhere below the loop that does not end: its innermost frames are
-/// arbitrary, and so is any place, and any function that was inlined there. What lies outside of the loop is the same each time, so a hang is named by its
-/// outermost 3 frames, without the runtime's startup code. A hang in the fourth frame or deeper can share its name with
-/// another one; that is the lesser evil than a new finding for each point at which the fuel can end.
+/// arbitrary, and so is any place, and any function that was inlined there. What lies outside of the loop is the same
+/// each time, so a hang is named by its outermost 3 frames, without the runtime's startup code. A hang in the fourth
+/// frame or deeper can share its name with another one; that is the lesser evil than a new finding for each point at
+/// which the fuel can end.
 ///
 /// `outcome_name` is [`Outcome::name`](crate::outcome::Outcome::name).
 pub fn signature(outcome_name: &str, trap: &Trap, symbols: &Symbols) -> Signature {

@@ -4,7 +4,7 @@ use anstyle::{AnsiColor, Style};
 use std::ffi::OsString;
 
 /// What `--color` asks for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ColorChoice {
     /// Colours on a terminal that has them, unless the environment says otherwise.
     #[default]

@@ -24,7 +24,8 @@ pub struct Lines<W> {
 const COMPILING_MS_MIN: u64 = 1000;
 
 impl<W: Write> Lines<W> {
-    /// Writes to `out`, which is flushed after each line; with a line for each input that reached new edges, if `new_edges`.
+    /// Writes to `out`, which is flushed after each line; with a line for each input that reached new edges, if
+    /// `new_edges`.
     pub fn new(out: W, new_edges: bool) -> Self {
         Self { out, new_edges, statuses: BTreeMap::new(), compiling: BTreeSet::new() }
     }

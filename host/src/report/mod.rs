@@ -46,7 +46,8 @@ pub trait Reporter {
     /// Fails if the output can't be written; a closed pipe is reported as [`std::io::ErrorKind::BrokenPipe`].
     fn report(&mut self, event: &Event) -> std::io::Result<()>;
 
-    /// Takes note of `events`, which happened together: as [`Reporter::report`] for each, but what is written may be written at once.
+    /// Takes note of `events`, which happened together: as [`Reporter::report`] for each, but what is written may be
+    /// written at once.
     ///
     /// # Errors
     ///

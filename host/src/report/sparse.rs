@@ -1,7 +1,7 @@
 //! Which of many statuses are worth a line in a log.
 
-/// Lets a status through at 1, 2, 4, 8, ... seconds and then every minute: a short run shows that it lives, nobody takes
-/// a long one for dead, and a night's log stays readable. The time is the events' own; no clock is read.
+/// Lets a status through at 1, 2, 4, 8, ... seconds and then every minute: a short run shows that it lives, nobody
+/// takes a long one for dead, and a night's log stays readable. The time is the events' own; no clock is read.
 #[derive(Debug)]
 pub(super) struct Sparse {
     next_ms: u64,

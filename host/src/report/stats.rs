@@ -11,9 +11,9 @@
 //! | saved_crashes | findings that are not hangs |
 //! | bitmap_cvg | edges reached of all edges |
 //!
-//! What it doesn't know at all (how many testcases are favoured, how long the slowest takes) is left out. As with AFL++ a
-//! campaign that is resumed counts on, and `plot_data` goes on. A second process at the same target has a folder of its own,
-//! `<name>~2`, as AFL++'s instances have.
+//! What it doesn't know at all (how many testcases are favoured, how long the slowest takes) is left out. As with AFL++
+//! a campaign that is resumed counts on, and `plot_data` goes on. A second process at the same target has a folder of
+//! its own, `<name>~2`, as AFL++'s instances have.
 
 use super::json::json_line;
 use super::sparse::Sparse;

@@ -344,8 +344,8 @@ impl<W: Write> Reporter for Terminal<W> {
     }
 }
 
-/// The live lines, there while something is compiled, and from the first status to the end. To indicatif they are one bar whose
-/// message has several lines, so that all are drawn at once.
+/// The live lines, there while something is compiled, and from the first status to the end. To indicatif they are one
+/// bar whose message has several lines, so that all are drawn at once.
 struct Live {
     multi: MultiProgress,
     lines: Option<ProgressBar>,
@@ -383,8 +383,8 @@ impl Live {
         bar.set_message(text.join("\n"));
     }
 
-    /// Clears the rows that lines take since the terminal became narrower than they are: its other lines moved up by them, and whoever
-    /// drew the lines counts one row for each.
+    /// Clears the rows that lines take since the terminal became narrower than they are: its other lines moved up by
+    /// them, and whoever drew the lines counts one row for each.
     fn clear_wrapped(&mut self, columns: usize) {
         let rows = wrapped_rows(&self.shown, columns);
         if rows == 0 || self.lines.is_none() || self.multi.is_hidden() {

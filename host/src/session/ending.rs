@@ -31,8 +31,8 @@ struct Shared {
 }
 
 impl Ending {
-    /// From now on the first SIGINT (Ctrl-C), SIGTERM or SIGHUP ends the work, and the second the process with 130. A hangup that was
-    /// ignored (`nohup`) still is.
+    /// From now on the first SIGINT (Ctrl-C), SIGTERM or SIGHUP ends the work, and the second the process with 130. A
+    /// hangup that was ignored (`nohup`) still is.
     ///
     /// # Errors
     ///

@@ -37,8 +37,8 @@ impl Execution {
         Self::of(outcome, executor)
     }
 
-    /// Executes an input, then again with the guest being told that what it reports is read: the outcome is that of the first, all else is what
-    /// the guest shows when somebody looks. It may spare itself that trouble otherwise.
+    /// Executes an input, then again with the guest being told that what it reports is read: the outcome is that of the
+    /// first, all else is what the guest shows when somebody looks. It may spare itself that trouble otherwise.
     pub(crate) fn reported(executor: &mut Executor, input: &[u8]) -> Result<Self> {
         let outcome = executor.run(input)?;
         if !executor.target().takes_choices() {

@@ -1,6 +1,7 @@
 //! New testcases on their way to the store.
 //!
-//! A channel would wake up its receiver for each round, hundreds of times per second, and whoever is woken up takes a core from a worker.
+//! A channel would wake up its receiver for each round, hundreds of times per second, and whoever is woken up takes a
+//! core from a worker.
 
 use crate::id::InputId;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -50,7 +51,8 @@ impl End<'_> {
         !state.ended
     }
 
-    /// Waits for testcases, and then until `gather` has passed or nothing more is sent: takes all that there are, or `None` at the end.
+    /// Waits for testcases, and then until `gather` has passed or nothing more is sent: takes all that there are, or
+    /// `None` at the end.
     pub(crate) fn take(&self, gather: Duration) -> Option<Vec<Named>> {
         let changed = &self.0.changed;
         let idle = |state: &mut State| state.testcases.is_empty() && !state.ended;

@@ -67,8 +67,8 @@ pub(crate) fn new_record(
     })
 }
 
-/// What a stored failure is called now: names, lines and libraries are told better than they were by the version that found it. `symbols` are those of
-/// its module. `None` where the guest itself says what it is.
+/// What a stored failure is called now: names, lines and libraries are told better than they were by the version that
+/// found it. `symbols` are those of its module. `None` where the guest itself says what it is.
 fn signature_now(record: &FindingRecord, symbols: &Symbols) -> Option<Signature> {
     let word = record.signature.split(':').next().unwrap_or_default();
     let kind = match word {
@@ -106,7 +106,8 @@ pub(crate) fn stored_symbols(module: &[u8]) -> Result<Symbols> {
     Ok(Symbols::new(&module[..], |index: u32| cfgs.names().get(index as usize).cloned().flatten()))
 }
 
-/// Renames the findings of a module to what they are called now, so that they are known if they are found again. Those of one bug become one.
+/// Renames the findings of a module to what they are called now, so that they are known if they are found again. Those
+/// of one bug become one.
 pub(crate) fn renamed(store: &Store, name: &str, target: &Target, symbols: &Symbols) -> Result<()> {
     for record in store.findings(Some(name))?.iter().filter(|record| record.module == target.id) {
         let stored = record.signature();

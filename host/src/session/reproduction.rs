@@ -1,6 +1,7 @@
 //! Ways in which a finding fails again, on the build that it was found in or on another one.
 //!
-//! What a guest draws from the same choices changes with what draws it, so on another build three things are tried, in this order:
+//! What a guest draws from the same choices changes with what draws it, so on another build three things are tried, in
+//! this order:
 //!
 //! 1. the *value* that the guest made of its choices, which `fbx_check_NAME` checks without drawing anything;
 //! 2. the *choices* as they are;
@@ -61,7 +62,8 @@ pub(crate) struct Attempt {
 }
 
 impl Reproduction<'_> {
-    /// Tries `ways` until one fails as the finding does, and returns the attempts. Ways that are not there for this finding and this target are left out.
+    /// Tries `ways` until one fails as the finding does, and returns the attempts. Ways that are not there for this
+    /// finding and this target are left out.
     ///
     /// # Errors
     ///
@@ -155,8 +157,8 @@ fn named_by(functions: &BTreeMap<u32, u32>) -> impl Fn(&Span) -> Option<u64> {
     }
 }
 
-/// Whether two failures are of one kind. That is all that can be compared if a check is called without what draws its value: what the
-/// guest itself calls a failure is the same, but the calls around it are others.
+/// Whether two failures are of one kind. That is all that can be compared if a check is called without what draws its
+/// value: what the guest itself calls a failure is the same, but the calls around it are others.
 fn is_same_kind(a: &str, b: &str) -> bool {
     let kind = |signature: &str| signature.split(':').next().unwrap_or_default().to_owned();
     a == b || kind(a) == kind(b) && kind(a) != crate::outcome::TrapKind::Failed.name()

@@ -52,7 +52,8 @@ impl Shrinking<'_> {
         self.shrink_with(u64::MAX, input, signature, limits)
     }
 
-    /// As [`Shrinking::shrink`], but each execution may take no more than `fuel_max` units. What comes of it fails with all of the fuel as well.
+    /// As [`Shrinking::shrink`], but each execution may take no more than `fuel_max` units. What comes of it fails with
+    /// all of the fuel as well.
     pub(crate) fn shrink_below(
         &self,
         fuel_max: u64,
@@ -91,8 +92,8 @@ impl Shrinking<'_> {
                 let drawn = execution.stored(store, self.target)?;
                 (self.frames(first, &execution.outcome), drawn, execution.said)
             }
-            // The user did not want to wait: the calls are about those of the larger one. The value is none of its, and what it says
-            // may be of the input.
+            // The user did not want to wait: the calls are about those of the larger one. The value is none of its, and
+            // what it says may be of the input.
             None => (first.frames.clone(), first.drawn.as_ref().map(|_| Drawn::default()), None),
         };
         let former = Former { id: first.id, input: first.input, input_bytes: larger.len() as u64 };

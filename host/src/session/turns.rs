@@ -15,8 +15,9 @@ const TURNS_MIN: u32 = 4;
 /// Reads what a target begins with.
 pub(crate) type FirstInputs<'a, E> = dyn Fn(&Session<'_>) -> Result<Vec<Vec<u8>>, E> + 'a;
 
-/// Fuzzes each target for a `turn`, again and again, until all have ended or `aborted` says so. Each goes on where it was. `first_inputs`
-/// reads what a target begins with, when its first turn comes; its error is what is returned. Who was never begun is told at the end.
+/// Fuzzes each target for a `turn`, again and again, until all have ended or `aborted` says so. Each goes on where it
+/// was. `first_inputs` reads what a target begins with, when its first turn comes; its error is what is returned. Who
+/// was never begun is told at the end.
 pub(crate) fn take_turns<'a, E: From<anyhow::Error>>(
     sessions: &'a [Session<'a>],
     first_inputs: &FirstInputs<'_, E>,

@@ -196,7 +196,8 @@ impl<'a> View<'a> {
         Ok(())
     }
 
-    /// What to say of a failure that is hardly an input's: of the empty one, where the guest takes memory or gives it back.
+    /// What to say of a failure that is hardly an input's: of the empty one, where the guest takes memory or gives it
+    /// back.
     fn fails_without_input(&self, target: &Target, failure: &Failure) -> Option<report::Advice> {
         let Session { name, symbols, .. } = self.session;
         let is_empty = failure.input.is_empty() && !target.takes_choices();

@@ -78,8 +78,9 @@ impl Store {
 
     /// Adds inputs that `module` showed to be worth keeping: first their bytes, then one line each.
     ///
-    /// Inputs that are in the corpus keep the module they have. One batch costs one sync, so callers gather what a round
-    /// found. A power failure may cost the bytes of the last ones, which are then damaged entries; a kill costs none.
+    /// Inputs that are in the corpus keep the module they have. One batch costs one sync, so callers gather what a
+    /// round found. A power failure may cost the bytes of the last ones, which are then damaged entries; a kill costs
+    /// none.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
 //! Directories that somebody else may have filled: entered name by name, and never through a link.
 //!
 //! A store comes with a repository or out of an archive. Any name in it may be a link to another place, a pipe that
-//! nobody writes to, or a device. So nothing in it is reached by a path from outside: each name is looked up in the open
-//! directory before it, and what is not what it should be is an error that names it.
+//! nobody writes to, or a device. So nothing in it is reached by a path from outside: each name is looked up in the
+//! open directory before it, and what is not what it should be is an error that names it.
 
 use super::StoreError;
 use anyhow::{Context, Result};
@@ -164,8 +164,8 @@ impl Dir {
         Ok(Some(content))
     }
 
-    /// Makes a file that must not exist yet, open for appending. `mode` is what it has afterwards, less the umask; that it
-    /// is read-only does not hinder this process.
+    /// Makes a file that must not exist yet, open for appending. `mode` is what it has afterwards, less the umask; that
+    /// it is read-only does not hinder this process.
     pub(crate) fn create_new(&self, name: &OsStr, mode: u32) -> io::Result<File> {
         let flags =
             OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;

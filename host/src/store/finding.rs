@@ -1,8 +1,9 @@
 //! Findings: one directory each, for people and for `fuzzbox repro`.
 //!
-//! Within one target and module one finding per signature is kept: the one with the simplest input. Of plain inputs that is the
-//! shorter one, and of equally long ones the more readable one ([`Taste::Readable`]); of choice streams it is the first by [`shortlex`]. So many processes that find the same bug over and over leave the same store
-//! as one that found only the best.
+//! Within one target and module one finding per signature is kept: the one with the simplest input. Of plain inputs
+//! that is the shorter one, and of equally long ones the more readable one ([`Taste::Readable`]); of choice streams it
+//! is the first by [`shortlex`]. So many processes that find the same bug over and over leave the same store as one
+//! that found only the best.
 
 mod readme;
 mod record;
@@ -184,8 +185,9 @@ impl Store {
 
     /// Writes a finding's files, the record last.
     ///
-    /// A directory of that name holds the same input, since its name is a hash over it: it is damaged, or its outcome was
-    /// judged differently. Each of its files is replaced on its own, so at every moment there is one finding of that name.
+    /// A directory of that name holds the same input, since its name is a hash over it: it is damaged, or its outcome
+    /// was judged differently. Each of its files is replaced on its own, so at every moment there is one finding of
+    /// that name.
     fn write_finding(&self, scratch: &Scratch, below: &Path, files: &[(&str, &[u8])]) -> Result<()> {
         if self.dir().dir(below)?.is_none() {
             return scratch.publish_dir(files, below);

@@ -17,9 +17,14 @@
 //! which every prefix leaves a valid store: first the new, then away with the old.
 //!
 //! Nothing that is read is trusted: a store is data that somebody else may have made. Objects and inputs are checked
-//! against their ids, `finding.json` against a checksum in it, all sizes against a limit, and what has a name that fuzzbox
-//! doesn't give is ignored (`cache/`, where earlier versions kept compiled code, too). Every file and directory is opened
-//! relative to the one that it is in, and through no link ([`Dir`]).
+//! against their ids, `finding.json` against a checksum in it, all sizes against a limit, and what has a name that
+//! fuzzbox doesn't give is ignored (`cache/`, where earlier versions kept compiled code, too). Every file and directory
+//! is opened relative to the one that it is in, and through no link ([`Dir`]).
+//!
+//! # Files
+//!
+//! Content-addressed objects, corpora, findings (`finding/record` is what their files say); `dir` is the door to
+//! all of it: directories entered name by name, through no link.
 
 mod corpus;
 pub(crate) mod dir;

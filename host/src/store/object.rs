@@ -48,7 +48,8 @@ impl Store {
             return Err(StoreError::TooLarge { what, bytes: size, bytes_max: OBJECT_BYTES_MAX }.into());
         }
         let path = object_path(id);
-        // Comparing costs a read where hashing what is there would cost a read and a hash. What can't be read is replaced.
+        // Comparing costs a read where hashing what is there would cost a read and a hash. What can't be read is
+        // replaced.
         if self.dir().read(&path, size).is_ok_and(|there| there.as_deref() == Some(bytes)) {
             return Ok(());
         }

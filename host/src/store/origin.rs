@@ -24,7 +24,8 @@ pub struct Origin {
 }
 
 impl Store {
-    /// What is fuzzed under the name `target`; `None` if nobody noted it, as before there was this record, or not readably.
+    /// What is fuzzed under the name `target`; `None` if nobody noted it, as before there was this record, or not
+    /// readably.
     ///
     /// # Errors
     ///

@@ -5,8 +5,8 @@
 //! ```
 //!
 //! A batch is one `write(2)` at the end of the file. A kill or a power failure in the middle leaves a torn last line:
-//! readers skip it (a line is 64 hex digits, a space, 64 hex digits, or it is no line), and the next batch begins with a
-//! line feed so that it isn't glued to it.
+//! readers skip it (a line is 64 hex digits, a space, 64 hex digits, or it is no line), and the next batch begins with
+//! a line feed so that it isn't glued to it.
 
 use super::StoreError;
 use super::dir::Dir;

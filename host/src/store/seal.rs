@@ -8,8 +8,8 @@
 //! }
 //! ```
 //!
-//! `check` is the last member: the blake3 of the file with the digits of `check` itself replaced by zeros. It is over the
-//! text, not over values, so it depends on no canonical form of JSON, and any editor's or disk's change is noticed.
+//! `check` is the last member: the blake3 of the file with the digits of `check` itself replaced by zeros. It is over
+//! the text, not over values, so it depends on no canonical form of JSON, and any editor's or disk's change is noticed.
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;

@@ -69,8 +69,8 @@ impl Store {
     }
 }
 
-/// The directory of a target below the store's root. `corpus`, `modules` and `findings` in it belong to the store, other
-/// names to whoever writes statistics.
+/// The directory of a target below the store's root. `corpus`, `modules` and `findings` in it belong to the store,
+/// other names to whoever writes statistics.
 pub(super) fn target_path(target: &str) -> Result<PathBuf> {
     Ok(Path::new("targets").join(encode(target)?))
 }
@@ -81,8 +81,8 @@ pub(super) fn target_path(target: &str) -> Result<PathBuf> {
 /// json -> json      a b/c -> a%20b%2Fc      .. -> %2E.      100% -> 100%25
 /// ```
 ///
-/// Letters, digits and `_-+=@,.` stay, all else is escaped byte by byte, and so is a leading dot. It can be undone, so two
-/// names never share a directory; there is no truncation for the same reason.
+/// Letters, digits and `_-+=@,.` stay, all else is escaped byte by byte, and so is a leading dot. It can be undone, so
+/// two names never share a directory; there is no truncation for the same reason.
 fn encode(name: &str) -> Result<String> {
     let refuse = |why| StoreError::TargetName { name: name.chars().take(80).collect(), why }.into();
     if name.is_empty() {

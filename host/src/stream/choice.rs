@@ -7,9 +7,9 @@
 //! length << 1 | 1  bytes...   a blob of that many bytes
 //! ```
 //!
-//! Any byte string decodes: a number that is cut off ends where the bytes end, bits beyond the 65th are dropped, and a blob longer than
-//! what is left takes what is left. [`encode`] writes each number in as few bytes as possible, so `encode(decode(bytes))` is a
-//! fixed point.
+//! Any byte string decodes: a number that is cut off ends where the bytes end, bits beyond the 65th are dropped, and a
+//! blob longer than what is left takes what is left. [`encode`] writes each number in as few bytes as possible, so
+//! `encode(decode(bytes))` is a fixed point.
 
 use std::cmp::Ordering;
 
@@ -136,8 +136,8 @@ pub enum Short {
     Four([u64; 4]),
 }
 
-/// The indices in the first eight bytes, if all are short in the same way: most streams consist of such, and this is three to four times
-/// as fast as item by item.
+/// The indices in the first eight bytes, if all are short in the same way: most streams consist of such, and this is
+/// three to four times as fast as item by item.
 pub fn short_indices(bytes: &[u8]) -> Option<(Short, &[u8])> {
     let (word, rest) = bytes.split_first_chunk::<8>()?;
     let word = u64::from_le_bytes(*word);
@@ -152,7 +152,8 @@ pub fn short_indices(bytes: &[u8]) -> Option<(Short, &[u8])> {
     None
 }
 
-/// Which bits tell that eight bytes are indices of one byte, and what they are then: nothing goes on, nothing is a blob.
+/// Which bits tell that eight bytes are indices of one byte, and what they are then: nothing goes on, nothing is a
+/// blob.
 const ONE_BYTE_EACH: (u64, u64) = (0x8181_8181_8181_8181, 0);
 /// The same for indices of two bytes: the first goes on, the second doesn't.
 const TWO_BYTES_EACH: (u64, u64) = (0x8081_8081_8081_8081, 0x0080_0080_0080_0080);

@@ -1,8 +1,8 @@
 //! What draws take behind the end of a stream, where zeros would never end.
 //!
-//! The simplest choice is index 0. A guest whose first alternative is the recursive one goes on for ever with zeros. So where the host has a tail made up,
-//! for mutants, each call site can have another index to end with. It is only about what is made up: a stream that was drawn holds
-//! these indices, and does the same without them.
+//! The simplest choice is index 0. A guest whose first alternative is the recursive one goes on for ever with zeros. So
+//! where the host has a tail made up, for mutants, each call site can have another index to end with. It is only about
+//! what is made up: a stream that was drawn holds these indices, and does the same without them.
 
 use fuzzbox_instrument::layout::stream as layout;
 
@@ -14,8 +14,8 @@ pub const CLOSING_INDEX_MAX: u64 = 15;
 pub struct Closing(Vec<u8>);
 
 impl Closing {
-    /// Closes a call site with this index. Returns whether that is possible: sites without a number, with a very large one, and larger
-    /// indices than [`CLOSING_INDEX_MAX`] stay as they were.
+    /// Closes a call site with this index. Returns whether that is possible: sites without a number, with a very large
+    /// one, and larger indices than [`CLOSING_INDEX_MAX`] stay as they were.
     pub fn set(&mut self, site: u32, index: u64) -> bool {
         if !(1..layout::CLOSINGS_MAX).contains(&site) || index > CLOSING_INDEX_MAX {
             return false;
@@ -67,7 +67,8 @@ mod tests {
     fn who_asks_how_much_is_left_gets_the_same_answers_without_a_table() {
         let mut closing = Closing::default();
         closing.set(1, 2);
-        // Draws, asks, and draws again; all at one site. Returns what was drawn, what was left, and the canonical stream.
+        // Draws, asks, and draws again; all at one site. Returns what was drawn, what was left, and the canonical
+        // stream.
         let run = |stream: &[u8], rule: Rule, draws: [usize; 2]| {
             let mut reference = Reference::new(stream, rule).closing(closing.clone(), vec![0]);
             let draw = |reference: &mut Reference| {

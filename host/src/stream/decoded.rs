@@ -6,8 +6,9 @@
 //!              action: 2 of 0..=3, 8
 //! ```
 //!
-//! A span is a line with its name and its first draws; what else it holds stands below, one step deeper. Functions that only hand on are left out. The
-//! choices are those of the canonical stream, in order. `(any)` stands behind what can be anything: it fails all the same.
+//! A span is a line with its name and its first draws; what else it holds stands below, one step deeper. Functions that
+//! only hand on are left out. The choices are those of the canonical stream, in order. `(any)` stands behind what can
+//! be anything: it fails all the same.
 
 use crate::stream::told::Note;
 use crate::stream::{Choice, Draw, DrawKind, Node, Trace};
@@ -37,8 +38,9 @@ pub struct Decoded {
 impl Decoded {
     /// Decodes an execution, given the notes in it.
     ///
-    /// `names` are those that the guest gave (of what kind, the id, the name), and `function` gives the name of a function by its index,
-    /// for spans that the guest did not name. `free` are the ranges of choices that don't matter.
+    /// `names` are those that the guest gave (of what kind, the id, the name), and `function` gives the name of a
+    /// function by its index, for spans that the guest did not name. `free` are the ranges of choices that don't
+    /// matter.
     pub fn new<'a>(
         trace: &Trace,
         notes: &[Note],
@@ -146,7 +148,8 @@ impl Text<'_> {
     }
 }
 
-/// Whether a span that the guest did not ask for only hands on: a function around one span, or around nothing but draws.
+/// Whether a span that the guest did not ask for only hands on: a function around one span, or around nothing but
+/// draws.
 fn says_nothing(node: &Node) -> bool {
     let children = node.children();
     children.len() == 1 || children.iter().all(|child| child.as_draw().is_some())

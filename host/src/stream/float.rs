@@ -1,12 +1,12 @@
 //! The order of floating-point numbers: which index stands for which number of a range.
 //!
-//! Each number of the range has one index. First come integers up to 2^53 in zigzag order (0, 1, -1, 2, ...); then odd multiples of
-//! 1/2, of 1/4, and so on; then odd multiples of 2, of 4, and so on that are beyond 2^53; then -0, infinity, -infinity, NaN, as far as
-//! flags allow them. That simple numbers come first, integers before fractions, is the idea of Hypothesis' lexicographic
-//! encoding of floats; there a number and its sign are two draws.
+//! Each number of the range has one index. First come integers up to 2^53 in zigzag order (0, 1, -1, 2, ...); then odd
+//! multiples of 1/2, of 1/4, and so on; then odd multiples of 2, of 4, and so on that are beyond 2^53; then -0,
+//! infinity, -infinity, NaN, as far as flags allow them. That simple numbers come first, integers before fractions, is
+//! the idea of Hypothesis' lexicographic encoding of floats; there a number and its sign are two draws.
 //!
-//! An infinite bound means the largest finite number. Unless [`SUBNORMAL`] is set, numbers that need more than 1022 binary places
-//! are left out: all that are subnormal, and some others below 2^-970.
+//! An infinite bound means the largest finite number. Unless [`SUBNORMAL`] is set, numbers that need more than 1022
+//! binary places are left out: all that are subnormal, and some others below 2^-970.
 
 /// NaN is allowed, whatever the bounds.
 pub const NAN: u32 = 1;
@@ -233,8 +233,8 @@ fn index_near_0(value: i64, lo: i64, hi: i64) -> u64 {
     index_of(value, lo, hi, 0.clamp(lo, hi))
 }
 
-/// The value at an index of a draw of an integer: `towards`, then by distance from it, the larger first. Unsigned integers are the
-/// same modulo 2^64.
+/// The value at an index of a draw of an integer: `towards`, then by distance from it, the larger first. Unsigned
+/// integers are the same modulo 2^64.
 pub fn zigzag(index: u64, lo: i64, hi: i64, towards: i64) -> i64 {
     let (below, above) = (towards.wrapping_sub(lo).cast_unsigned(), hi.wrapping_sub(towards).cast_unsigned());
     let both = below.min(above);

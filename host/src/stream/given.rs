@@ -12,7 +12,8 @@ pub struct Given {
     blobs: Vec<u8>,
 }
 
-/// Choices and bytes of blobs that are taken from a stream at most; what is beyond is left out, and a blob without room is cut.
+/// Choices and bytes of blobs that are taken from a stream at most; what is beyond is left out, and a blob without room
+/// is cut.
 const LIMITS: (usize, usize) = (layout::CHOICES_MAX as usize, layout::BLOBS_BYTES as usize);
 
 /// The choices of a stream as far as the protocol takes them.

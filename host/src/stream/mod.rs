@@ -1,15 +1,32 @@
 //! Choice streams: what a guest draws, and how that is kept as bytes.
 //!
-//! A guest that speaks `fuzzbox_v1` does not read bytes: it draws integers, booleans, alternatives and blobs. Every draw takes the
-//! next [`Choice`] of a stream. A stream is a sequence of choices ([`choice`]); any byte string decodes as one, and what is stored
-//! is always the canonical form. Kinds, bounds and spans are not in the bytes: they are learned by executing ([`trace`]), so a
-//! stream survives a new build of the guest.
+//! A guest that speaks `fuzzbox_v1` does not read bytes: it draws integers, booleans, alternatives and blobs. Every
+//! draw takes the next [`Choice`] of a stream. A stream is a sequence of choices ([`choice`]); any byte string decodes
+//! as one, and what is stored is always the canonical form. Kinds, bounds and spans are not in the bytes: they are
+//! learned by executing ([`trace`]), so a stream survives a new build of the guest.
 //!
 //! The guest's draws are wasm functions over an area of the injected memory, which
 //! [`layout::stream`](fuzzbox_instrument::layout::stream) describes: [`given`] writes it before an execution, by a [`Rule`] for
 //! what the stream leaves open, and by a [`Closing`] for how it ends; [`recorded`] and [`told`] read it afterwards. [`Reference`] is the
 //! same protocol in Rust, for modules that are not rewritten; [`float`] has its order of floating-point numbers. [`reencode`] gives a
 //! value again where other bounds are drawn; [`resync()`] finds the choices of a stream again when what draws them has changed.
+//!
+//! # A draw is no host call
+//!
+//! Imports of `fuzzbox_v1` become wasm functions that read the stream from, and record to, an area of the injected
+//! memory; the common case of most draws is written in the place of the call. Quick variants only read; the
+//! deciding one records, so what enters the corpus is canonical: what was drawn, not what was given. Whoever asks
+//! how many draws are left (`remaining`) is told the length of the stream, so that is kept too: the canonical
+//! stream is cut or filled with zeros to the length that there was (`Trace::canonical`). A stream holds no kinds,
+//! bounds or spans; these are learned by executing.
+//!
+//! # Files
+//!
+//! What guests draw. `choice` (a stream and its bytes), `rule` (what it leaves open), `closing` (what call sites
+//! end with), `given` (writes it into the injected memory), `recorded` and `told` (read what was drawn and said),
+//! `trace`, `sample` (the tree of spans), `reencode` (the same value where other bounds are drawn), `resync` (a
+//! stream found again when what draws it has changed), `float` (order of numbers), `taste` (order of bytes),
+//! `reference` (the same protocol in Rust, the oracle).
 
 pub mod choice;
 pub mod closing;

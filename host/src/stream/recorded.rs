@@ -88,8 +88,8 @@ pub(super) fn float_max(lo: i64, hi: i64, flags: u32) -> u64 {
     Floats::new(bits(lo), bits(hi), flags).map_or(0, |floats| floats.max())
 }
 
-/// The fewest scalars of a string whose blob has `bytes`: what was asked for, unless its buffer had no room for so many.
-/// Each takes a byte at least. Else two gigabytes could be asked for in a buffer of ten.
+/// The fewest scalars of a string whose blob has `bytes`: what was asked for, unless its buffer had no room for so
+/// many. Each takes a byte at least. Else two gigabytes could be asked for in a buffer of ten.
 pub(super) fn least_drawn(asked: i64, bytes: usize) -> i64 {
     asked.min(bytes as i64)
 }
@@ -117,8 +117,8 @@ fn kind_of(kind: u8) -> Option<DrawKind> {
 
 /// Makes spans of where they begin and end.
 ///
-/// What the guest told is as it was told. Spans that were found in its code keep out of the way: one that ends while a span
-/// is open that the guest began inside it is none.
+/// What the guest told is as it was told. Spans that were found in its code keep out of the way: one that ends while a
+/// span is open that the guest began inside it is none.
 #[derive(Debug, Default)]
 pub(super) struct Spans {
     spans: Vec<Begun>,

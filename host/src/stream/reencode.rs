@@ -1,7 +1,7 @@
 //! The choice that gives a value again where something else is drawn.
 //!
-//! An index means nothing by itself: 5 is -2 of a draw of any integer and 505 of one from 500 on. But the draw says which value
-//! it is, and another draw that can give the same value says which index that has there.
+//! An index means nothing by itself: 5 is -2 of a draw of any integer and 505 of one from 500 on. But the draw says
+//! which value it is, and another draw that can give the same value says which index that has there.
 
 use super::choice::Choice;
 use super::float::Floats;
@@ -16,10 +16,12 @@ enum Number {
 }
 
 impl Draw {
-    /// The choice with which this draw gives the value that `other` gave with `choice`; `None` if it gives no such value.
+    /// The choice with which this draw gives the value that `other` gave with `choice`; `None` if it gives no such
+    /// value.
     ///
-    /// A number is the same as an integer, signed or not, as a floating-point number and as a payload. A decision, a string and
-    /// bytes are the same only where the same kind is drawn; of a string nobody knows here what alphabet it had.
+    /// A number is the same as an integer, signed or not, as a floating-point number and as a payload. A decision, a
+    /// string and bytes are the same only where the same kind is drawn; of a string nobody knows here what alphabet it
+    /// had.
     pub fn reencode(&self, other: &Self, choice: &Choice) -> Option<Choice> {
         let same = match choice {
             Choice::Blob(blob) => self.has_len(blob.len()),
@@ -31,8 +33,8 @@ impl Draw {
         (same && self.kind == other.kind).then(|| choice.clone())
     }
 
-    /// The choice with which this draw comes nearest to what [`Draw::reencode`] gives: of integers beyond a bound, the bound;
-    /// else the simplest.
+    /// The choice with which this draw comes nearest to what [`Draw::reencode`] gives: of integers beyond a bound, the
+    /// bound; else the simplest.
     pub fn reencode_nearest(&self, other: &Self, choice: &Choice) -> Choice {
         let bound = || match choice.index().and_then(|index| other.as_number(index)) {
             Some(Number::Integer(value)) if matches!(self.kind, DrawKind::Int | DrawKind::Uint) => {
@@ -78,7 +80,8 @@ impl Draw {
         }
     }
 
-    /// Whether a blob may be so long. Of strings the bounds count scalars, so only the largest number of bytes is known.
+    /// Whether a blob may be so long. Of strings the bounds count scalars, so only the largest number of bytes is
+    /// known.
     fn has_len(&self, len: usize) -> bool {
         let least = if self.kind == DrawKind::Bytes { u64::try_from(self.lo).unwrap_or(0) } else { 0 };
         (least..=self.max).contains(&(len as u64))

@@ -50,8 +50,8 @@ impl std::error::Error for Ended {}
 /// What a call gives.
 pub type Drawn<T> = Result<T, Ended>;
 
-/// One execution's side of the protocol. Pointers are offsets in the guest's memory, which is passed to each function that takes
-/// one.
+/// One execution's side of the protocol. Pointers are offsets in the guest's memory, which is passed to each function
+/// that takes one.
 #[derive(Debug)]
 pub struct Reference {
     given: Vec<Choice>,
@@ -127,8 +127,9 @@ impl Reference {
         Self { reporting: true, ..self }
     }
 
-    /// Closes streams, if their rule says so. `sites` are the offsets in the module of the instructions that call the protocol, ascending, without gaps: the
-    /// first has number 1. Before each draw, [`Reference::at`] has to tell which it is.
+    /// Closes streams, if their rule says so. `sites` are the offsets in the module of the instructions that call the
+    /// protocol, ascending, without gaps: the first has number 1. Before each draw, [`Reference::at`] has to tell which
+    /// it is.
     pub fn closing(self, closing: Closing, sites: Vec<u32>) -> Self {
         let closing = self.rule.close.then_some(ClosingAt { closing, sites, site: 0 });
         Self { closing, ..self }

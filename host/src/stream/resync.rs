@@ -1,20 +1,22 @@
 //! Choices found again in a generator that has changed.
 //!
-//! A stream that is read by a new generator as it is goes wrong from the first draw that is new, or gone: everything behind it gets what
-//! was meant for something else. The spans of the execution in which the stream was drawn say what was meant for what:
+//! A stream that is read by a new generator as it is goes wrong from the first draw that is new, or gone: everything
+//! behind it gets what was meant for something else. The spans of the execution in which the stream was drawn say what
+//! was meant for what:
 //!
 //! ```text
 //! stored         actions( action(more 2 8) action(more 1 3) action(end) )
 //! generator   5? actions( action(more 2 8 extra?) action(more 1 3 extra?) action(end) )
 //! ```
 //!
-//! The new generator is executed, and what it does is laid beside what is stored, span by span: a span takes its choices from the next
-//! stored one with the same label inside the stored span that the span around it takes its choices from. What the generator draws and the store
-//! doesn't have is the simplest; what is stored and the generator doesn't draw is left out. (guided-tree-search does so by the depth of
-//! its scopes alone, and loses what follows a draw that is new before a scope.)
+//! The new generator is executed, and what it does is laid beside what is stored, span by span: a span takes its
+//! choices from the next stored one with the same label inside the stored span that the span around it takes its
+//! choices from. What the generator draws and the store doesn't have is the simplest; what is stored and the generator
+//! doesn't draw is left out. (guided-tree-search does so by the depth of its scopes alone, and loses what follows a
+//! draw that is new before a scope.)
 //!
-//! What a generator draws depends on what it drew, so choices are settled from the left: each one that is not the simplest costs an
-//! execution, which shows what the generator draws then.
+//! What a generator draws depends on what it drew, so choices are settled from the left: each one that is not the
+//! simplest costs an execution, which shows what the generator draws then.
 
 use super::choice::Choice;
 use super::sample::Node;
@@ -37,8 +39,9 @@ const LOST_DRAW: i32 = 3;
 
 /// The stream with which a changed generator draws what `stored` drew, as far as it still draws that.
 ///
-/// `execute` executes the new generator with a stream and the simplest choices behind it. `stored_label` and `label` give the spans of
-/// the stored execution, and those of the new generator, names in common; spans without one count as part of the span around them.
+/// `execute` executes the new generator with a stream and the simplest choices behind it. `stored_label` and `label`
+/// give the spans of the stored execution, and those of the new generator, names in common; spans without one count as
+/// part of the span around them.
 ///
 /// # Errors
 ///
@@ -67,7 +70,8 @@ pub fn resync(
     Ok(settled)
 }
 
-/// The tree of an execution's named spans. What was thrown away is part of it: whether a span will be is not known when it begins.
+/// The tree of an execution's named spans. What was thrown away is part of it: whether a span will be is not known when
+/// it begins.
 fn outline(trace: &Trace, label: impl Fn(&Span) -> Option<u64>) -> Node {
     let named = |span: &Span| Some(Span { label: label(span)?, discarded: false, ..*span });
     let spans = trace.spans.iter().filter_map(named).collect();
@@ -115,14 +119,16 @@ fn settle(levels: &mut Vec<Level>, tree: &Node, draw: usize) -> Choice {
         .map_or_else(|| simplest.clone(), |(old, choice)| adapted(old, choice, new, simplest))
 }
 
-/// What a draw takes of the choice that another of its kind took: the same number, else the same index, where its bounds allow.
+/// What a draw takes of the choice that another of its kind took: the same number, else the same index, where its
+/// bounds allow.
 fn adapted(old: &Draw, choice: &Choice, new: &Draw, simplest: &Choice) -> Choice {
     let Choice::Index(index) = choice else { return choice.clone() };
     let same_index = || (*index <= new.max).then_some(Choice::Index(*index));
     new.reencode(old, choice).or_else(same_index).unwrap_or_else(|| simplest.clone())
 }
 
-/// Which of `stored` belongs to the first of `new`, if the most of both are brought together in their order; the first one of several.
+/// Which of `stored` belongs to the first of `new`, if the most of both are brought together in their order; the first
+/// one of several.
 fn partner(new: &[Node], stored: &[Node]) -> Option<usize> {
     let (rows, columns) = (new.len() + 1, stored.len() + 1);
     // best[i][j]: what is gained from new[i..] and stored[j..].

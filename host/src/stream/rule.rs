@@ -8,11 +8,11 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 pub struct Rule {
     /// What follows the last choice.
     pub tail: Tail,
-    /// An index beyond the largest that is possible counts round (modulo the number of values). Otherwise it is 0. For mutants: what they
-    /// change shall change something.
+    /// An index beyond the largest that is possible counts round (modulo the number of values). Otherwise it is 0. For
+    /// mutants: what they change shall change something.
     pub wrap: bool,
-    /// Where the simplest choice follows, a call site has that of a [`Closing`](super::Closing) instead of index 0. For mutants: what is made up
-    /// shall end.
+    /// Where the simplest choice follows, a call site has that of a [`Closing`](super::Closing) instead of index 0. For
+    /// mutants: what is made up shall end.
     pub close: bool,
 }
 

@@ -8,12 +8,12 @@
 //!                                       7  1  0  5
 //! ```
 //!
-//! Nodes are immutable and counted by references. A change makes new nodes along one path from the root, as many as it is deep, and
-//! shares all others, so that a corpus of samples that are alike, and a pool of fragments cut out of them, cost little memory
-//! (Dolan and Crowbar's authors' design notes: immutable sample trees).
+//! Nodes are immutable and counted by references. A change makes new nodes along one path from the root, as many as it
+//! is deep, and shares all others, so that a corpus of samples that are alike, and a pool of fragments cut out of them,
+//! cost little memory (Dolan and Crowbar's authors' design notes: immutable sample trees).
 //!
-//! Trees are at most [`DEPTH_MAX`] deep: what deeper spans hold belongs to the span around them. So walking a tree, and dropping one, takes little stack
-//! whatever the guest did.
+//! Trees are at most [`DEPTH_MAX`] deep: what deeper spans hold belongs to the span around them. So walking a tree, and
+//! dropping one, takes little stack whatever the guest did.
 
 use super::choice::Choice;
 use super::trace::{Draw, Span, Trace};
@@ -46,8 +46,8 @@ enum Kind {
 pub type Path = Vec<usize>;
 
 impl Node {
-    /// The tree of a trace. Its root is a span with label 0 around all draws. Spans that the guest discarded, and spans without
-    /// draws, are left out.
+    /// The tree of a trace. Its root is a span with label 0 around all draws. Spans that the guest discarded, and spans
+    /// without draws, are left out.
     pub fn of(trace: &Trace) -> Self {
         let draw = |index: usize| Self::draw(trace.draws[index], trace.choices[index].clone());
         let kept = |span: &&Span| !span.discarded && span.start < span.end && usize::from(span.depth) < DEPTH_MAX;
@@ -171,7 +171,8 @@ impl Node {
         self.path_to(Some(number), |node| node.draws(), Some)
     }
 
-    /// Goes to the child that holds number `at`, until there is none to go to. `enter` is the number from inside the child.
+    /// Goes to the child that holds number `at`, until there is none to go to. `enter` is the number from inside the
+    /// child.
     fn path_to(
         &self,
         mut at: Option<usize>,
@@ -194,8 +195,8 @@ impl Node {
         path
     }
 
-    /// A copy with other nodes in the place of the one at `path`: none, one or more. Makes one new node for each step of the
-    /// path. The path is not empty.
+    /// A copy with other nodes in the place of the one at `path`: none, one or more. Makes one new node for each step
+    /// of the path. The path is not empty.
     #[must_use]
     pub fn with(&self, path: &[usize], nodes: &[Self]) -> Self {
         let (&step, rest) = path.split_first().expect("the root has no place to be replaced in");

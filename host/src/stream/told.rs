@@ -2,8 +2,8 @@
 
 use fuzzbox_instrument::layout::stream as layout;
 
-/// All that a guest told in one execution, each kind in the order in which it did. Texts are cut at 1 KiB, notes at 64 KiB; what is not UTF-8
-/// in them is replaced. All together takes at most 1 MiB: what has no room is left out.
+/// All that a guest told in one execution, each kind in the order in which it did. Texts are cut at 1 KiB, notes at 64
+/// KiB; what is not UTF-8 in them is replaced. All together takes at most 1 MiB: what has no room is left out.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Told {
     /// `event`: a label and a number.

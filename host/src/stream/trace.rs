@@ -3,12 +3,14 @@
 use super::choice::Choice;
 use super::float::{index_of, zigzag};
 
-/// Functions inside one another that draw what no stream gave, from which on there is no end. A stack of C with 64 KiB has room for so many.
+/// Functions inside one another that draw what no stream gave, from which on there is no end. A stack of C with 64 KiB
+/// has room for so many.
 const RUNAWAY_SPANS: usize = 1024;
 
 /// The draws of one execution and their spans.
 ///
-/// `choices[i]` is what `draws[i]` took, whatever stream the execution was given; [`Trace::canonical`] is the stream that does the same.
+/// `choices[i]` is what `draws[i]` took, whatever stream the execution was given; [`Trace::canonical`] is the stream
+/// that does the same.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
     /// What was drawn.
@@ -19,34 +21,36 @@ pub struct Trace {
     pub spans: Vec<Span>,
     /// The draws beyond this many came from the tail rule, not from the stream that was given.
     pub given: usize,
-    /// The first draw whose choice in the given stream did not fit: an index out of bounds, a blob where an index was drawn or the other way round.
+    /// The first draw whose choice in the given stream did not fit: an index out of bounds, a blob where an index was
+    /// drawn or the other way round.
     pub misaligned: Option<usize>,
     /// The execution drew more than the trace can hold, and ended there.
     pub overrun: bool,
-    /// If the guest asked how many draws are left (`remaining`): how many choices the stream and its random part had, read or not.
+    /// If the guest asked how many draws are left (`remaining`): how many choices the stream and its random part had,
+    /// read or not.
     pub entropy: Option<usize>,
 }
 
 impl Trace {
-    /// Whether the execution ended in a recursion that no stream would end: functions that draw were called inside one another so deep, all
-    /// behind the first `given` draws, which are what the stream and its random part have.
+    /// Whether the execution ended in a recursion that no stream would end: functions that draw were called inside one
+    /// another so deep, all behind the first `given` draws, which are what the stream and its random part have.
     pub fn runs_away(&self, given: usize) -> bool {
         let open =
             |span: &&Span| span.automatic && span.start as usize >= given && span.end as usize == self.draws.len();
         self.spans.iter().filter(open).count() >= RUNAWAY_SPANS
     }
 
-    /// The same with a stream that does the same: what was drawn, unless the guest asked how much is left. Then the length of
-    /// the stream is part of what it was told, so the stream keeps it: what was drawn behind its end is left out, which is the
-    /// simplest in any case, and what nobody drew is there as draws that leave no choice.
+    /// The same with a stream that does the same: what was drawn, unless the guest asked how much is left. Then the
+    /// length of the stream is part of what it was told, so the stream keeps it: what was drawn behind its end is left
+    /// out, which is the simplest in any case, and what nobody drew is there as draws that leave no choice.
     ///
     /// ```text
     /// given 3 1 4 1, drawn 3 1       3 1            asked: 3 1 0 0
     /// given 3 1, drawn 3 1 0         3 1 0          asked: 3 1
     /// ```
     ///
-    /// Who was given other indices than zeros behind the end (by a [`Closing`](super::Closing)) had not asked by then, and was told 0 when it did:
-    /// what a stream says that ends with the last of them.
+    /// Who was given other indices than zeros behind the end (by a [`Closing`](super::Closing)) had not asked by then,
+    /// and was told 0 when it did: what a stream says that ends with the last of them.
     #[must_use]
     pub fn canonical(mut self) -> Self {
         let Some(entropy) = self.entropy else { return self };
@@ -76,8 +80,8 @@ pub struct Draw {
     pub forced: bool,
     /// Must not influence control flow (`draw_payload`).
     pub payload: bool,
-    /// The bounds as the guest gave them: `lo` and `hi` for numbers (bits of an `f64`), the smallest and the largest length for blobs,
-    /// strings and collections.
+    /// The bounds as the guest gave them: `lo` and `hi` for numbers (bits of an `f64`), the smallest and the largest
+    /// length for blobs, strings and collections.
     pub lo: i64,
     /// See `lo`.
     pub hi: i64,
@@ -98,8 +102,8 @@ impl Draw {
 
     /// The integer that `index` stands for.
     ///
-    /// Index 0 is the value that the draw goes towards; then come, in turns, one more and one less, two more and two less, as long as there
-    /// are values on both sides, and then the rest of the longer side.
+    /// Index 0 is the value that the draw goes towards; then come, in turns, one more and one less, two more and two
+    /// less, as long as there are values on both sides, and then the rest of the longer side.
     pub fn number(&self, index: u64) -> i128 {
         let (_, _, towards) = self.bounds();
         self.wide(zigzag(index, self.lo, self.hi, towards as i64))

@@ -1,4 +1,5 @@
-//! Functions that give and take memory. What fails in one of them before there is any input is hardly the input's fault.
+//! Functions that give and take memory. What fails in one of them before there is any input is hardly the input's
+//! fault.
 
 use super::simplify;
 

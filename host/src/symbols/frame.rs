@@ -51,8 +51,8 @@ impl ResolvedFrame {
     }
 }
 
-/// The frames that [`Symbols::resolve`](crate::symbols::Symbols::resolve) was given: one for the inlined calls and the function
-/// around them.
+/// The frames that [`Symbols::resolve`](crate::symbols::Symbols::resolve) was given: one for the inlined calls and the
+/// function around them.
 ///
 /// A recursive call has the same offset as the one before, and so have inlined calls. The last of such frames is a
 /// function around inlined ones, so those of its name are calls of their own.

@@ -1,7 +1,8 @@
 //! Whose a function is: the user's, or that of a library that comes with a language.
 //!
-//! By its file where debug information names one, else by its name. What a program's author has chosen and can mend is the user's: crates and
-//! packages of others too, because it is often these that are fuzzed. Everything here is a list of conventions, and decides only what is shown first.
+//! By its file where debug information names one, else by its name. What a program's author has chosen and can mend is
+//! the user's: crates and packages of others too, because it is often these that are fuzzed. Everything here is a list
+//! of conventions, and decides only what is shown first.
 
 use super::simplify;
 

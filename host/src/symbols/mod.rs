@@ -8,13 +8,19 @@
 //! byte offset --source_map-> file, line, column
 //! ```
 //!
-//! In the module that a component is linked to, DWARF speaks of the module that it was made for, so addresses go back there first.
+//! In the module that a component is linked to, DWARF speaks of the module that it was made for, so addresses go back
+//! there first.
 //!
 //! DWARF is in the module, or in a companion that was split off; a source map is a file beside it. [`pointers`] says
 //! where a module has them, and [`DebugInfo`] is what was found there; nothing here opens a file.
 //!
 //! Everything here is read from a file that somebody else wrote, and none of it decides how an execution ended:
 //! whatever is broken, endless or absurd gives no name and no line, and nothing else.
+//!
+//! # Files
+//!
+//! Names; file and line from DWARF, in the module or split off, or from a source map; `frame` (of a trap, with
+//! both), `stable` (names that the next build has too), `library` (which functions are a library's).
 
 mod allocator;
 mod debug_info;
@@ -264,8 +270,8 @@ impl Symbols {
         addresses.iter().map(|address| address.and_then(|_| found.next()).unwrap_or_default()).collect()
     }
 
-    /// Where there are but line tables, most functions have no entry that says where they begin: then the line of their first
-    /// instruction is taken for it.
+    /// Where there are but line tables, most functions have no entry that says where they begin: then the line of their
+    /// first instruction is taken for it.
     fn begin(&self, dwarf: &Dwarf, code_start: u32, offsets: &[u32], found: &mut [Vec<Place>]) {
         let has_no_begin =
             |places: &Vec<Place>| places.last().is_some_and(|place| place.exact && place.below.is_none());

@@ -8,8 +8,8 @@
 //! | a place in a file other than the function's | file and line | `parse_value:tokens.inc:7` |
 //! | any other place | how many instructions of the function are before it | `parse_value@42` |
 //!
-//! So a function that is added in front changes neither: not numbers of functions, not lines that are counted from the function's own
-//! first one, and not instructions, whatever the numbers in them take to be written.
+//! So a function that is added in front changes neither: not numbers of functions, not lines that are counted from the
+//! function's own first one, and not instructions, whatever the numbers in them take to be written.
 
 use super::is_library;
 use super::{Place, Symbols, demangle, simplify};
@@ -17,8 +17,8 @@ use crate::outcome::Frame;
 use fuzzbox_instrument::identity::Identity;
 use wasmparser::{BinaryReader, FunctionBody};
 
-/// Digits of fingerprints that are shown. As many functions as the largest programs have share them once in a while; that their
-/// failures then agree in all else, too, is left to chance.
+/// Digits of fingerprints that are shown. As many functions as the largest programs have share them once in a while;
+/// that their failures then agree in all else, too, is left to chance.
 const FINGERPRINT_DIGITS: usize = 8;
 
 /// An active call by names that stay. One that was inlined is a call too, if that is known.

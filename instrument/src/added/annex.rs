@@ -23,6 +23,16 @@
 //! that it need not close pages after each execution, each access is compared with the size where it is.
 //!
 //! Until a host has made an annex, nothing is hidden, `$grow` grows the memory, and everything is as in the module itself.
+//!
+//! # A guest's memory is its own
+//!
+//! Inputs, and arguments of initialisers, lie in an *annex*: above all that the guest's part can grow to (its
+//! maximum, `--memory-max`), with inaccessible pages between. So whoever takes `memory.size` for the end of the
+//! heap is right, as in any other host, and nobody needs an exported `malloc`. The wasm length is that of both; the
+//! rewriter takes the hidden pages from `memory.size`, lets the host's function grow the guest's part, and looks at
+//! the operands of bulk operators, since these know the wasm length alone. Loads and stores trap between by
+//! themselves, and are looked at only where pages of the memory are smaller than the machine's. The annex costs the
+//! guest nothing of its limit; of 4 GiB it takes the last part if all of that is the guest's otherwise.
 
 use wasmparser::ValType::{self, I32, I64};
 

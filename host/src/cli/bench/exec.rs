@@ -62,7 +62,8 @@ struct Row {
     execs_per_cpu_second: f64,
     /// The lowest and the highest of them.
     range: [f64; 2],
-    /// Every input had the outcome and the edges that it has in a new instance of the metered variant. Only if state is restored.
+    /// Every input had the outcome and the edges that it has in a new instance of the metered variant. Only if state is
+    /// restored.
     equal_to_fresh: Option<bool>,
 }
 

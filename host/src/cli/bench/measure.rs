@@ -143,8 +143,8 @@ impl<'a> Turn<'a> {
         Ok(())
     }
 
-    /// Whether each input still does what it does in a new instance, as far as the variant can tell: failures have frames
-    /// in the metered variant only, and edges that are not asked for have no counts.
+    /// Whether each input still does what it does in a new instance, as far as the variant can tell: failures have
+    /// frames in the metered variant only, and edges that are not asked for have no counts.
     pub(super) fn equals_fresh(&mut self) -> Result<bool> {
         let Subject { inputs, outcomes, edges: expected, .. } = self.subject;
         // The plain module says nothing.

@@ -1,5 +1,5 @@
-//! The crate that guests in Rust are made with, as files. Each new guest has a copy: the crate is in no registry, and where
-//! fuzzbox was built is nobody else's business.
+//! The crate that guests in Rust are made with, as files. Each new guest has a copy: the crate is in no registry, and
+//! where fuzzbox was built is nobody else's business.
 
 /// Each file's path in the crate and its text.
 macro_rules! files {
@@ -65,7 +65,8 @@ pub(super) fn files() -> impl Iterator<Item = (&'static str, String)> {
     })
 }
 
-/// A manifest with what it takes from the workspace written out, and without what concerns only those who work on the crate.
+/// A manifest with what it takes from the workspace written out, and without what concerns only those who work on the
+/// crate.
 fn stand_alone(manifest: &str) -> String {
     let inherited = [
         ("version.workspace = true", format!("version = \"{VERSION}\"")),

@@ -41,8 +41,8 @@ pub struct FindingRecord {
     pub seed: u64,
     /// Version of the fuzzbox that found it.
     pub engine: String,
-    /// Findings whose place this one took: those that it was shrunk from, the first one first, and others of the same bug. Their ids
-    /// and their inputs' lead here. Their inputs are objects.
+    /// Findings whose place this one took: those that it was shrunk from, the first one first, and others of the same
+    /// bug. Their ids and their inputs' lead here. Their inputs are objects.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub former: Vec<Former>,
     /// What there is beside the input if that is a choice stream; `None` if it is plain bytes.

@@ -107,7 +107,8 @@ impl Reference {
         Ok(len.cast_signed())
     }
 
-    /// Writes `min` to `most` scalars of an alphabet to the guest's memory, in at most `room` bytes; gives how many bytes.
+    /// Writes `min` to `most` scalars of an alphabet to the guest's memory, in at most `room` bytes; gives how many
+    /// bytes.
     #[expect(clippy::too_many_arguments, reason = "they are the import's")]
     pub fn draw_str(
         &mut self,

@@ -4,7 +4,8 @@ use super::units::Attributes;
 use super::{INLINED_MAX, ORIGINS_MAX, Place, Reader, Spent, Unit};
 use gimli::{AttributeValue, DebugInfoOffset, LineRow, Range, UnitSectionOffset};
 
-/// A place in a function of which no entry says where it begins: the slot and the number of the place, the function's code, and the file.
+/// A place in a function of which no entry says where it begins: the slot and the number of the place, the function's
+/// code, and the file.
 type Undeclared = (usize, usize, Range, u64);
 
 /// An inlined call, or the function around all of them.
@@ -102,8 +103,8 @@ impl<'a> Reader<'a, '_> {
         Ok(Place { file, line, column, exact: line.is_some(), ..Place::default() })
     }
 
-    /// Turns the calls at an address, outermost first, into places, innermost first. Those of functions that are not declared are told to
-    /// `undeclared`: the number of the place, the function's code, and the file.
+    /// Turns the calls at an address, outermost first, into places, innermost first. Those of functions that are not
+    /// declared are told to `undeclared`: the number of the place, the function's code, and the file.
     fn expand(
         &mut self,
         unit: &Unit<'a>,
@@ -203,8 +204,9 @@ impl<'a> Reader<'a, '_> {
         Ok(calls)
     }
 
-    /// Gives `place` the function's mangled name, and how far it is below the function's own first line, or that line if nothing
-    /// closer is known. They stand at the function's entry or at the declaration that it points to, perhaps in another unit.
+    /// Gives `place` the function's mangled name, and how far it is below the function's own first line, or that line
+    /// if nothing closer is known. They stand at the function's entry or at the declaration that it points to, perhaps
+    /// in another unit.
     ///
     /// Returns whether they say where the function begins.
     fn declare(&mut self, unit: &Unit<'a>, call: &Call<'a>, place: &mut Place) -> Result<bool, Spent> {

@@ -3,6 +3,16 @@
 //!
 //! To charge an entry or a loop's head for all that may follow would charge an interpreter for all of its operations whenever it executes one: they
 //! lie in one loop, around a `br_table`.
+//!
+//! # Fuel is ours
+//!
+//! What is executed subtracts about one per instruction from a number in the injected memory, so a hang does not
+//! depend on the machine: function entries and loop heads, which also look whether there is any left, arms of an
+//! `if`, and what may be skipped in a block, where that is worth it (`probes/fuel/charges`). An entry that paid for
+//! the whole body would charge an allocator ten times what it executes. Bulk operators pay for their length, and
+//! what takes longer than others more (`probes/cost`): aimed at is that no loop takes ten times as long as a plain
+//! one that burns the same fuel. Each function that an exception may leave pays for that at its entry, once for
+//! each frame.
 
 mod charges;
 
