@@ -1,7 +1,7 @@
 //! What operators cost that take longer than others: the host works for them, or collected objects are counted.
 //!
 //! A loop of cheap operators takes 0.2 to 0.4 ns for each. Here is what takes more than ten times that; the units are what bring it
-//! below, with some to spare. `tests/tests/fuel_against_time` has the loops.
+//! below, with some to spare. `tests/tests/hostile/fuel_against_time` has the loops.
 
 use wasmparser::Operator;
 

@@ -1,7 +1,7 @@
 //! Mutations that know nothing, or just the framing: they break most modules, each in its own place.
 
-use crate::random::Random;
-use crate::shape::{Section, sections};
+use super::random::Random;
+use super::shape::{Section, sections};
 
 /// Changes some bytes somewhere behind the header.
 pub(crate) fn mutate(wasm: &mut Vec<u8>, other: &[u8], random: &mut Random) {

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use wasm_encoder::{BlockType, Catch, Encode, HeapType, Instruction, RefType, ValType};
 
-use crate::random::Random;
-use crate::shape::{Body, Op, Shape, Signature};
+use super::random::Random;
+use super::shape::{Body, Op, Shape, Signature};
 
 /// The types that a branch to each label takes along, the outermost first.
 pub(crate) fn label_types(shape: &Shape<'_>, function: &Signature, before: &[Op<'_>]) -> Vec<Vec<ValType>> {

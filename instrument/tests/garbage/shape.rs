@@ -8,7 +8,7 @@ use wasm_encoder::reencode::{Reencode, RoundtripReencoder};
 use wasm_encoder::{BlockType, Encode, Instruction, ValType};
 use wasmparser::{BinaryReader, CompositeInnerType, Operator, OperatorsReader, Parser, Payload, TypeRef};
 
-use crate::bytes::leb;
+use super::bytes::leb;
 
 /// A section as it is in the file.
 pub(crate) struct Section<'a> {

@@ -5,9 +5,9 @@ use std::rc::Rc;
 
 use wasm_encoder::{BlockType, Encode, Instruction, ValType};
 
-use crate::neutral::{Neutral, label_types};
-use crate::random::Random;
-use crate::shape::{Body, Op, Shape, Signature};
+use super::neutral::{Neutral, label_types};
+use super::random::Random;
+use super::shape::{Body, Op, Shape, Signature};
 
 /// The most operators that are put in at a time, and the most functions.
 const ADDED_MAX: usize = 600;

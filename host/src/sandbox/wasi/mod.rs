@@ -20,7 +20,7 @@
 //! [`WasiConfig`] are large. A bad pointer is `errno::fault` (wasmtime-wasi traps).
 //!
 //! Where preview 1 leaves a choice, the choice is wasmtime-wasi's on Linux, because that is what programs are tested
-//! with; `tests/tests/wasi_oracle` compares the two call by call and lists the deliberate differences.
+//! with; `tests/tests/sandbox/wasi_oracle` compares the two call by call and lists the deliberate differences.
 
 mod abi;
 mod clock;

@@ -1,0 +1,13 @@
+//! The command: what its verbs take, print and leave.
+
+mod bad_input;
+mod cfg;
+mod checked_first;
+mod debug_info;
+mod endings;
+mod names;
+mod new_guest;
+mod output;
+mod run;
+mod shrink;
+mod told_ids;

@@ -1,0 +1,14 @@
+//! The rewriter: what it makes behaves as the original, and says what was executed.
+
+mod calls;
+mod canonical_nans;
+mod cfg_executed;
+mod checks;
+mod components;
+mod counts;
+mod execution;
+mod fuel_charges;
+mod legacy;
+mod smith;
+mod testsuite;
+mod trace;

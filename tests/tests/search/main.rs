@@ -1,0 +1,9 @@
+//! The search: what is found, with what effort, and the same whatever the number of jobs.
+
+mod challenges_in_wasm;
+mod cheap_hangs;
+mod compares;
+mod crashes_shrunk;
+mod edited_generators;
+mod hangs;
+mod same_search;

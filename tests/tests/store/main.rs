@@ -1,0 +1,7 @@
+//! Stores: nothing is lost, nothing outside of them is touched, and names stay good.
+
+mod foreign;
+mod kept;
+mod kill;
+mod machines;
+mod names_that_stay;
