@@ -6,8 +6,8 @@
 //! stored under its blake3 hash ([`store`]); what can be computed again is the user's alone ([`cache`]). All output is
 //! made by consumers of one event stream ([`report`]); [`cli`] turns what was typed into settings.
 //!
-//! The rooms depend on each other in one direction: `cli` on everything, `engine` on `sandbox`, `coverage` and
-//! `report`, `store`, `stream` and `report` on plain values only.
+//! The layers in which the rooms lie, each of which takes names from those below it alone, are in ARCHITECTURE.md, as
+//! text that a test reads.
 
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))] // text of guests could drive the terminal: `cli::write` makes it safe
 

@@ -1,6 +1,6 @@
 //! Consumers of the campaign's event stream, and what turns indices and bytes into text.
 //!
-//! The engine reports each [`Event`] to one [`Reporter`], usually [`Reporters`], which passes it on:
+//! A session reports each [`Event`] to one [`Reporter`], usually [`Reporters`], which passes it on:
 //!
 //! ```text
 //!                        +-> Terminal    a log, and two live lines        \
@@ -10,9 +10,10 @@
 //!                        +-> StatsFiles  fuzzer_stats, plot_data, events.jsonl in the store
 //! ```
 //!
-//! Events hold names and lines rather than indices: [`Symbols`] finds them, [`signature`] tells failures apart and
-//! [`preview`] makes an input readable, all before the event is sent. A reporter computes nothing that another one
-//! would need. No reporter reads a clock: the time that has passed is in the events.
+//! Events hold names and lines rather than indices: [`Symbols`](crate::symbols::Symbols) finds them,
+//! [`signature`](crate::failure::signature()) tells failures apart and [`preview`] makes an input readable, all
+//! before the event is sent. A reporter computes nothing that another one would need. No reporter reads a clock:
+//! the time that has passed is in the events.
 
 mod advice;
 mod color;
