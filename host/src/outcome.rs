@@ -24,9 +24,8 @@ pub enum Outcome {
     /// it meets first.
     Overrun,
     /// Somebody [interrupted](crate::sandbox::Interrupter) it. Not a finding: whether it is a hang is for an execution
-    /// of
-    /// [`Variant::Metered`](crate::sandbox::Variant::Metered) to say, which depends on no clock; and what an observation shows of it
-    /// is what had happened by then.
+    /// of [`Variant::Metered`](crate::sandbox::Variant::Metered) to say, which depends on no clock; and what an
+    /// observation shows of it is what had happened by then.
     Interrupted,
 }
 

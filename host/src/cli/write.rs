@@ -133,8 +133,8 @@ pub(super) fn tell(text: &str) {
     drop(io::stderr().write_all(text.as_bytes()));
 }
 
-/// The lines of `text`, long ones cut. Where a line quotes wasm text, `7 | (module`, and the next points to a place in it, `  |   ^`, what lies
-/// around the place is left.
+/// The lines of `text`, long ones cut. Where a line quotes wasm text, `7 | (module`, and the next points to a place in
+/// it, `  |   ^`, what lies around the place is left.
 fn narrowed(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     for at in 0..lines.len() {
@@ -149,7 +149,8 @@ fn narrowed(text: &str) -> Vec<String> {
     lines
 }
 
-/// What a long line quotes around the place that the `pointer` under it points to, and a pointer to that; `None` if it points nowhere.
+/// What a long line quotes around the place that the `pointer` under it points to, and a pointer to that; `None` if it
+/// points nowhere.
 fn around(line: &str, pointer: &str) -> Option<(String, String)> {
     let (gutter, to_place) = pointer.strip_suffix('^')?.split_once('|')?;
     if !gutter.trim().is_empty() || !to_place.trim().is_empty() {

@@ -1,7 +1,7 @@
 //! What a failure is called, and what of it is shown first.
 //!
-//! [`signature`] says which failures are the same, [`Headline`] names the call to look at first, and [`Said`] holds what the
-//! guest said when it failed. Plain values and functions of them: a store keeps them, reporters print them.
+//! [`signature`] says which failures are the same, [`Headline`] names the call to look at first, and [`Said`] holds
+//! what the guest said when it failed. Plain values and functions of them: a store keeps them, reporters print them.
 //!
 //! # A failure's name outlives the build
 //!

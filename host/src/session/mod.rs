@@ -9,7 +9,8 @@
 //! execution  one input, for people              ending        signals, and the end of the time
 //! ```
 //!
-//! Nothing here knows a command line: errors are plain, and what is no event goes to [`Session::warn`](setup::Session::warn).
+//! Nothing here knows a command line: errors are plain, and what is no event goes to
+//! [`Session::warn`](setup::Session::warn).
 
 pub(crate) mod ending;
 pub(crate) mod execution;

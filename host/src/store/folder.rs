@@ -37,7 +37,8 @@ impl TargetFolder {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Damaged`](super::StoreError::Damaged) if what has this name is no file; it stays then. Else the error names the file.
+    /// [`StoreError::Damaged`](super::StoreError::Damaged) if what has this name is no file; it stays then. Else the
+    /// error names the file.
     pub fn start(&self, name: &str) -> Result<File> {
         let dir = self.store.dir().make_dir(&self.below)?;
         let mut attempt = 1;

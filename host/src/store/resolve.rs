@@ -69,7 +69,8 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Prefix`] if it is no such prefix. If nothing is found and a part of the store can't be read, why that is.
+    /// [`StoreError::Prefix`] if it is no such prefix. If nothing is found and a part of the store can't be read, why
+    /// that is.
     pub fn resolve(&self, prefix: &str) -> Result<Vec<Match>> {
         let digits = prefix.len();
         if !(DIGITS_MIN..=64).contains(&digits) || !prefix.bytes().all(|byte| byte.is_ascii_hexdigit()) {

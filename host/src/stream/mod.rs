@@ -6,10 +6,11 @@
 //! learned by executing ([`trace`]), so a stream survives a new build of the guest.
 //!
 //! The guest's draws are wasm functions over an area of the injected memory, which
-//! [`layout::stream`](fuzzbox_instrument::layout::stream) describes: [`given`] writes it before an execution, by a [`Rule`] for
-//! what the stream leaves open, and by a [`Closing`] for how it ends; [`recorded`] and [`told`] read it afterwards. [`Reference`] is the
-//! same protocol in Rust, for modules that are not rewritten; [`float`] has its order of floating-point numbers. [`reencode`] gives a
-//! value again where other bounds are drawn; [`resync()`] finds the choices of a stream again when what draws them has changed.
+//! [`layout::stream`](fuzzbox_instrument::layout::stream) describes: [`given`] writes it before an execution, by a
+//! [`Rule`] for what the stream leaves open, and by a [`Closing`] for how it ends; [`recorded`] and [`told`] read it
+//! afterwards. [`Reference`] is the same protocol in Rust, for modules that are not rewritten; [`float`] has its order
+//! of floating-point numbers. [`reencode`] gives a value again where other bounds are drawn; [`resync()`] finds the
+//! choices of a stream again when what draws them has changed.
 //!
 //! # A draw is no host call
 //!

@@ -13,7 +13,7 @@ const ROOTS: [&str; 2] = ["host/src", "instrument/src"];
 /// Files in circles today, by root: these figures may only become smaller.
 const CIRCLES: [usize; 2] = [27, 0];
 /// Files, functions and comments that are too large today, by root: these figures may only become smaller.
-const TOO_LARGE: [[usize; 3]; 2] = [[2, 10, 279], [0, 10, 240]];
+const TOO_LARGE: [[usize; 3]; 2] = [[2, 10, 266], [0, 10, 240]];
 
 fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate has a folder of its own")

@@ -108,8 +108,8 @@ impl Mutator {
         input.truncate(len_max);
     }
 
-    /// Writes a mutant of a choice stream to `input`, which is empty, in at most `len_max` bytes. As [`Mutator::mutate`], it is a function of the
-    /// sample, the corpus and `rng`.
+    /// Writes a mutant of a choice stream to `input`, which is empty, in at most `len_max` bytes. As
+    /// [`Mutator::mutate`], it is a function of the sample, the corpus and `rng`.
     pub(super) fn mutate_sample(
         &self,
         sample: &Node,

@@ -9,9 +9,9 @@
 //! | [`closing`] | streams that overran, to learn how they end | after it |
 //!
 //! How to write one: a file with a type that is a [`Strategy`], and here a field of [`Strategies`] and a line where its
-//! tasks are executed: in [`Strategies::after_round`], or in [`Tasks`](tasks::Tasks) if workers would wait for them otherwise. All
-//! tasks of a kind are planned from what is shown when they begin, executed on any worker, and learned from in their
-//! order: nothing depends on how many workers there are.
+//! tasks are executed: in [`Strategies::after_round`], or in [`Tasks`](tasks::Tasks) if workers would wait for them
+//! otherwise. All tasks of a kind are planned from what is shown when they begin, executed on any worker, and learned
+//! from in their order: nothing depends on how many workers there are.
 
 pub(super) mod climb;
 pub(super) mod closing;

@@ -192,8 +192,9 @@ impl Worker {
         noted
     }
 
-    /// Executes the input in the quick variant. Returns the fuel that it took, if that has fuel; and, if it is to be executed where that decides, how it
-    /// ended and by what key its failure is known. With a number that may turn out [later](Judge::news_of_earlier).
+    /// Executes the input in the quick variant. Returns the fuel that it took, if that has fuel; and, if it is to be
+    /// executed where that decides, how it ended and by what key its failure is known. With a number that may turn out
+    /// [later](Judge::news_of_earlier).
     fn execute_quick(
         &mut self,
         variants: &Variants,
