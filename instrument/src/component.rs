@@ -62,8 +62,9 @@ pub struct ComponentModule {
 ///
 /// # Errors
 ///
-/// As those of [`instrument`], after the path and the offset of the module that they are about; further offsets are then
-/// those in the module. Besides: the file is no component; it is invalid; or components are nested more than 100 deep.
+/// As those of [`instrument`], after the path and the offset of the module that they are about; further offsets are
+/// then those in the module. Besides: the file is no component; it is invalid; or components are nested more than 100
+/// deep.
 pub fn instrument_component(wasm: &[u8], options: &Options) -> Result<InstrumentedComponent> {
     ensure!(wasm.len() <= MODULE_BYTES_MAX, "has {} bytes, more than the {MODULE_BYTES_MAX} allowed", wasm.len());
     let mut walk = Walk { options, path: Vec::new(), modules: Vec::new() };

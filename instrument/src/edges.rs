@@ -110,7 +110,8 @@ impl EdgeKind {
         matches!(self, EdgeKind::SelectFirst | EdgeKind::SelectSecond)
     }
 
-    /// Whether it is counted by adding a condition, wherever its operator is reached: so its counter is written even if it is not taken.
+    /// Whether it is counted by adding a condition, wherever its operator is reached: so its counter is written even if
+    /// it is not taken.
     pub(crate) fn is_conditional_count(self) -> bool {
         self.is_select() || self == EdgeKind::BrOnTaken
     }
@@ -140,7 +141,8 @@ impl fmt::Display for EdgeKind {
 /// What each counter counts, and what the functions are called.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EdgeMap {
-    /// They come in the order of their offsets. With a counter on every edge and without [`Options::lines`](crate::Options::lines), edge i is counter i.
+    /// They come in the order of their offsets. With a counter on every edge and without
+    /// [`Options::lines`](crate::Options::lines), edge i is counter i.
     pub edges: Vec<Edge>,
     /// Per function index, imported functions first: the raw (mangled) name from the name section, else the first
     /// export's name, else for an import `module.name`.

@@ -48,36 +48,37 @@ use crate::write::{CodeSection, assemble};
 /// makes one `add`.
 ///
 /// **Index spaces stay put.** Nothing is imported, and what is added comes last: types, functions that save and restore
-/// the mutable globals, one memory, a table, globals, exports. So a function, global, table, memory, tag, type or segment keeps its number, an operator's bytes mean the
-/// same in the new module, and all code that isn't a counted branch is copied verbatim. Only depths of branches out of
-/// a `try_table` change, because each of its clauses gets a block of its own around it.
+/// the mutable globals, one memory, a table, globals, exports. So a function, global, table, memory, tag, type or
+/// segment keeps its number, an operator's bytes mean the same in the new module, and all code that isn't a counted
+/// branch is copied verbatim. Only depths of branches out of a `try_table` change, because each of its clauses gets a
+/// block of its own around it.
 ///
-/// **Edges** are: function entry; both ways of `if`, `br_if` and `br_on_*`; each arm of `br_table`; `br` to a loop; each
-/// operand of `select`; each clause of `try_table`. Code that can't be reached (after `br`, `return`, `unreachable`, ...
-/// until a branch joins) is copied and has none.
+/// **Edges** are: function entry; both ways of `if`, `br_if` and `br_on_*`; each arm of `br_table`; `br` to a loop;
+/// each operand of `select`; each clause of `try_table`. Code that can't be reached (after `br`, `return`,
+/// `unreachable`, ... until a branch joins) is copied and has none.
 ///
 /// **Counters** count edges, or other flows and blocks from which the edges' counts follow: [`Options::counters`]. They
-/// wrap. [`Instrumented::edge_counts`] gives the counts; they are exact for executions that end in any way, if all frames
-/// are known which a trap or the host left. Exceptions that imported functions throw are taken into account if the module has
-/// tags.
+/// wrap. [`Instrumented::edge_counts`] gives the counts; they are exact for executions that end in any way, if all
+/// frames are known which a trap or the host left. Exceptions that imported functions throw are taken into account if
+/// the module has tags.
 ///
-/// **Endless executions** can be ended by another thread at no cost until then: a signal handler of the host goes to a function that
-/// fails. What it can't interrupt, because it is no code of the module (bulk operators, the host's functions), is
-/// followed by a load from a page that a watchdog can take away. See [`Injected::stop`].
+/// **Endless executions** can be ended by another thread at no cost until then: a signal handler of the host goes to a
+/// function that fails. What it can't interrupt, because it is no code of the module (bulk operators, the host's
+/// functions), is followed by a load from a page that a watchdog can take away. See [`Injected::stop`].
 ///
-/// **Fuel**, if it is on, is taken at each function entry and loop head: the number of operators in the body or loop, outside of loops
-/// in it. No endless execution escapes it, start functions included: there are no jumps back but to loop heads, and no
-/// calls but to entries. Operators that do as much as an operand says take more: one for 8 bytes of memory (fill, copy,
-/// init), one for an element of a table or array; growing takes 256. `memory.atomic.wait` times out at once, because nobody is there to
-/// notify.
+/// **Fuel**, if it is on, is taken at each function entry and loop head: the number of operators in the body or loop,
+/// outside of loops in it. No endless execution escapes it, start functions included: there are no jumps back but to
+/// loop heads, and no calls but to entries. Operators that do as much as an operand says take more: one for 8 bytes of
+/// memory (fill, copy, init), one for an element of a table or array; growing takes 256. `memory.atomic.wait` times out
+/// at once, because nobody is there to notify.
 ///
-/// **Recursion** can be limited: each call that may be part of one counts itself while it is live; where an exception is caught, the catching
-/// function sets back what it knew.
+/// **Recursion** can be limited: each call that may be part of one counts itself while it is live; where an exception
+/// is caught, the catching function sets back what it knew.
 ///
 /// **Writes below address 1024** can be made to trap where a C compiler's output has nothing there.
 ///
-/// **Operands and calls** can be recorded, in a [`trace`](crate::trace) behind the counters. Functions that are appended
-/// do it; a full trace loses what comes, and nothing else happens.
+/// **Operands and calls** can be recorded, in a [`trace`](crate::trace) behind the counters. Functions that are
+/// appended do it; a full trace loses what comes, and nothing else happens.
 ///
 /// **Legacy exceptions** are translated first, as [`translate_legacy_exceptions`] shows; all of the above is then about
 /// the translated module. Offsets and edges are the original's: a `try` has an edge for each of its clauses, as a
@@ -90,8 +91,8 @@ use crate::write::{CodeSection, assemble};
 /// # Errors
 ///
 /// The message says what the module is or has, as in `is a component; only core modules can be rewritten`: no core
-/// module; invalid, with the validator's message and offset; using what [`features`](crate::features) doesn't have; or beyond a limit
-/// when rewritten (memories, types, exports, locals, body size, counters).
+/// module; invalid, with the validator's message and offset; using what [`features`](crate::features) doesn't have; or
+/// beyond a limit when rewritten (memories, types, exports, locals, body size, counters).
 pub fn instrument(wasm: &[u8], options: &Options) -> Result<Instrumented> {
     match instrument_current(wasm, options) {
         Err(error) if error.is::<UsesLegacy>() => {

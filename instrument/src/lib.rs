@@ -9,12 +9,13 @@
 //! 3. `counters` decides which flows of the graph get a counter, and how all counts follow from these;
 //! 4. `write` writes the new module: it copies what did not change, and puts the planned code in between.
 //!
-//! `options` is what is asked for, `instrumented` what comes out and how it is read: [`EdgeMap`] says what each edge is, [`CounterMap`]
-//! how its count follows from the counters, [`OffsetMap`] leads from an offset in the new module back to the original, [`StateExports`]
-//! names all state that an execution can change, and [`trace`] is what it compared and called, if that is recorded.
+//! `options` is what is asked for, `instrumented` what comes out and how it is read: [`EdgeMap`] says what each edge
+//! is, [`CounterMap`] how its count follows from the counters, [`OffsetMap`] leads from an offset in the new module
+//! back to the original, [`StateExports`] names all state that an execution can change, and [`trace`] is what it
+//! compared and called, if that is recorded.
 //!
-//! A module with legacy exceptions is first translated by `legacy`, and then goes the same way. Of a component, `component`
-//! rewrites the core modules inside, or `link` makes one module of them.
+//! A module with legacy exceptions is first translated by `legacy`, and then goes the same way. Of a component,
+//! `component` rewrites the core modules inside, or `link` makes one module of them.
 //!
 //! Beside the passes stands `cfg`: [`Cfg`] is the graph of what a function can do, with the numbers of the edge map on
 //! its edges, and the answers about dominators, loops and control dependence. [`identity`] says which functions of two

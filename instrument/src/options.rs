@@ -7,26 +7,29 @@ use crate::layout::{EDGES_MAX, Flags};
 
 /// How a module is rewritten: what is put into it.
 ///
-/// [`Options::metered`], [`Options::traced`], [`Options::full`] and [`Options::fast`] are the variants of a module that belong together:
-/// the same edges have the same numbers in all, and the same input does the same. [`Options::default`] is the plain
-/// one: a counter on every edge, and fuel.
+/// [`Options::metered`], [`Options::traced`], [`Options::full`] and [`Options::fast`] are the variants of a module that
+/// belong together: the same edges have the same numbers in all, and the same input does the same. [`Options::default`]
+/// is the plain one: a counter on every edge, and fuel.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
     /// Which edges are counted.
     pub counters: Counters,
-    /// Whether counters keep to lines of the cache, [`LINE_COUNTERS`](crate::layout::LINE_COUNTERS) long: those of a function that fit into one are in one, and those
-    /// of others have lines of their own. Some numbers are then no counter's.
+    /// Whether counters keep to lines of the cache, [`LINE_COUNTERS`](crate::layout::LINE_COUNTERS) long: those of a
+    /// function that fit into one are in one, and those of others have lines of their own. Some numbers are then no
+    /// counter's.
     pub lines: bool,
     /// Whether it is counted which operand a `select` gives. Its edges have numbers in any case.
     pub selects: bool,
     /// Whether code spends fuel and stops when it is used up, and how much a new instance starts with, until the host
     /// sets it: what a start function runs on, which runs before the host gets hold of the instance.
     pub fuel: Option<i64>,
-    /// How many calls may be live, if that is limited, of those that can be part of a recursion: calls by reference, and calls of functions
-    /// from which the caller can be reached by other calls than those by reference. (What is live besides is a bounded number of frames for each of them.) One
-    /// more sets [`Flag::StackOverflow`](crate::layout::Flag::StackOverflow) and traps, where it is, whatever machine and
-    /// compiler make of frames: no compiler can do without a frame for each of them, unless it looks through references.
+    /// How many calls may be live, if that is limited, of those that can be part of a recursion: calls by reference,
+    /// and calls of functions from which the caller can be reached by other calls than those by reference. (What is
+    /// live besides is a bounded number of frames for each of them.) One more sets
+    /// [`Flag::StackOverflow`](crate::layout::Flag::StackOverflow) and traps, where it is, whatever machine and
+    /// compiler make of frames: no compiler can do without a frame for each of them, unless it looks through
+    /// references.
     pub calls: Option<u32>,
     /// What is checked besides: code that is about to do one of these sets the flag, and traps before it happens.
     pub checks: Flags,
@@ -36,19 +39,19 @@ pub struct Options {
     pub traps: bool,
     /// Whether comparisons and some other operators record their operands; see [`trace`](crate::trace).
     pub compares: bool,
-    /// Whether compilers are kept from knowing how long a `memory.copy` is: for hosts that make pages inaccessible in the
-    /// middle of a memory.
+    /// Whether compilers are kept from knowing how long a `memory.copy` is: for hosts that make pages inaccessible in
+    /// the middle of a memory.
     pub hide_lengths: bool,
-    /// The memory, if any, of which a host may make more than the guest knows: an annex beyond all that the guest's part can grow to,
-    /// for what it gives the guest. Then `memory.size` and `memory.grow` are about the guest's part, and nobody gets at
-    /// what lies between. See [`Injected::annex`]. Shared memories have none.
+    /// The memory, if any, of which a host may make more than the guest knows: an annex beyond all that the guest's
+    /// part can grow to, for what it gives the guest. Then `memory.size` and `memory.grow` are about the guest's part,
+    /// and nobody gets at what lies between. See [`Injected::annex`]. Shared memories have none.
     pub annex: Option<u32>,
-    /// Whether each access to the memory with the annex is compared with what the guest counts: then nothing need be inaccessible between that and
-    /// the annex, so a host that restores instances can leave open what an execution grew. Memories with 32-bit addresses only; for the others
-    /// see [`AnnexPlace::bounds`].
+    /// Whether each access to the memory with the annex is compared with what the guest counts: then nothing need be
+    /// inaccessible between that and the annex, so a host that restores instances can leave open what an execution
+    /// grew. Memories with 32-bit addresses only; for the others see [`AnnexPlace::bounds`].
     pub bounds: bool,
-    /// Whether NaNs that arithmetic makes have the canonical bits wherever bits are seen: so in an engine that leaves them open, whatever
-    /// it makes of the order of operands, as in one that makes each result canonical.
+    /// Whether NaNs that arithmetic makes have the canonical bits wherever bits are seen: so in an engine that leaves
+    /// them open, whatever it makes of the order of operands, as in one that makes each result canonical.
     pub canonical_nans: bool,
     /// Whether function entry and exit are recorded.
     pub spans: bool,
@@ -57,7 +60,8 @@ pub struct Options {
     pub trace_bytes: u32,
     /// What becomes of imports of the [guest protocol](crate::protocol).
     pub draws: Draws,
-    /// Functions that record what they are given where they are entered, by their names: [`called`](crate::called()) reads that.
+    /// Functions that record what they are given where they are entered, by their names: [`called`](crate::called())
+    /// reads that.
     pub arguments: Option<fn(&str) -> bool>,
     /// A function that the host wants to call, by its name: the first that fits. See [`Injected::callable`].
     pub callable: Option<fn(&str) -> bool>,
@@ -78,7 +82,8 @@ pub enum Counters {
     Only(EdgeSet),
 }
 
-/// What becomes of the imports of a guest that speaks the protocol `fuzzbox_v1`. Whatever it is, it makes no difference to the guest.
+/// What becomes of the imports of a guest that speaks the protocol `fuzzbox_v1`. Whatever it is, it makes no difference
+/// to the guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Draws {
     /// They stay imports, for the host to provide.
@@ -121,20 +126,20 @@ impl Options {
         Options::of(Variant::Full)
     }
 
-    /// Counters for some edges only: those that can still tell something new. `unreachable` is itself, because compilers forget where calls
-    /// come from which they put in the place of others.
+    /// Counters for some edges only: those that can still tell something new. `unreachable` is itself, because
+    /// compilers forget where calls come from which they put in the place of others.
     pub fn fast(interesting: EdgeSet) -> Options {
         Options { counters: Counters::Only(interesting), ..Options::of(Variant::Fast) }
     }
 
-    /// All that decides how an execution ends, whatever machine and compiler are: as [`Options::default`], also whether the stack overflowed
-    /// by what is measured in calls, 65,536 of them, and all checks.
+    /// All that decides how an execution ends, whatever machine and compiler are: as [`Options::default`], also whether
+    /// the stack overflowed by what is measured in calls, 65,536 of them, and all checks.
     pub fn metered() -> Options {
         Options::of(Variant::Metered)
     }
 
-    /// Everything that is known to be asked about an execution: as [`Options::metered`], also what was compared, and which
-    /// functions were called.
+    /// Everything that is known to be asked about an execution: as [`Options::metered`], also what was compared, and
+    /// which functions were called.
     pub fn traced() -> Options {
         Options::of(Variant::Traced)
     }
@@ -176,10 +181,11 @@ impl Options {
         }
     }
 
-    /// How many numbers are kept for counters in use. Their number is known when all functions were planned, and needed before.
+    /// How many numbers are kept for counters in use. Their number is known when all functions were planned, and needed
+    /// before.
     ///
-    /// An edge that was taken makes one counter necessary at most, in nearly all functions, and functions end at lines; where it is not
-    /// enough, counters in use are among the others.
+    /// An edge that was taken makes one counter necessary at most, in nearly all functions, and functions end at lines;
+    /// where it is not enough, counters in use are among the others.
     pub(crate) fn reserved(&self) -> u32 {
         /// No page has counters of both kinds.
         const PAGE_COUNTERS: u32 = 1024;

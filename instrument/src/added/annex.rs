@@ -1,14 +1,15 @@
-//! A memory that is longer than the guest knows: what a host puts there lies beyond all that the guest's part can grow to.
+//! A memory that is longer than the guest knows: what a host puts there lies beyond all that the guest's part can grow
+//! to.
 //!
 //! ```text
 //! 0                 size      maximum      ANNEX            length
 //! | the guest's part |          nobody's       | the annex        |
 //! ```
 //!
-//! In the module, `memory.size` is the length less the pages that are [hidden](crate::layout::HIDDEN), `memory.grow` is a call of a
-//! function that asks the host, and each bulk operator is preceded by a call of a function that sees whether its operands
-//! lie in the guest's part or in the annex. These functions give the operands back, so that code needs no locals. Where addresses have 32
-//! bits they are called only for what does not end in the guest's part:
+//! In the module, `memory.size` is the length less the pages that are [hidden](crate::layout::HIDDEN), `memory.grow` is
+//! a call of a function that asks the host, and each bulk operator is preceded by a call of a function that sees
+//! whether its operands lie in the guest's part or in the annex. These functions give the operands back, so that code
+//! needs no locals. Where addresses have 32 bits they are called only for what does not end in the guest's part:
 //!
 //! ```wat
 //! memory.size        memory.size           ;; less what is hidden
@@ -19,10 +20,12 @@
 //! ```
 //!
 //! Loads and stores stay as they are where pages of the memory are no smaller than those of machines: the host makes
-//! what is nobody's inaccessible. Where they are smaller, accesses are looked at as bulk operators are; and if the host asked for it, so
-//! that it need not close pages after each execution, each access is compared with the size where it is.
+//! what is nobody's inaccessible. Where they are smaller, accesses are looked at as bulk operators are; and if the host
+//! asked for it, so that it need not close pages after each execution, each access is compared with the size where it
+//! is.
 //!
-//! Until a host has made an annex, nothing is hidden, `$grow` grows the memory, and everything is as in the module itself.
+//! Until a host has made an annex, nothing is hidden, `$grow` grows the memory, and everything is as in the module
+//! itself.
 //!
 //! # A guest's memory is its own
 //!

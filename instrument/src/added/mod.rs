@@ -132,8 +132,8 @@ impl Added {
     }
 }
 
-/// Where the area of the choice stream begins in the injected memory: behind as many counters as the module can have, because it is to be
-/// known before they are. Nothing touches what lies between.
+/// Where the area of the choice stream begins in the injected memory: behind as many counters as the module can have,
+/// because it is to be known before they are. Nothing touches what lies between.
 fn stream_start(survey: &Survey<'_>, options: &Options, traced: bool) -> u32 {
     // No byte of code has more than two flows (`select`), and no function leaves more than two lines of counters empty.
     let flows = survey.wasm.len().saturating_mul(2).saturating_add(options.reserved() as usize);

@@ -1,4 +1,5 @@
-//! What an assembled function of the protocol becomes in a module: its calls, its memory and its constants are the module's.
+//! What an assembled function of the protocol becomes in a module: its calls, its memory and its constants are the
+//! module's.
 
 use anyhow::{Result, anyhow};
 use wasm_encoder::reencode::{Reencode, utils};
@@ -49,8 +50,8 @@ impl Relocation<'_> {
         Ok(bytes)
     }
 
-    /// Writes a short function in the place of a call. Its parameters without the last, which is `site`, lie on the stack; `locals` are
-    /// what its locals become.
+    /// Writes a short function in the place of a call. Its parameters without the last, which is `site`, lie on the
+    /// stack; `locals` are what its locals become.
     ///
     /// Nothing is cleared, so such a function sets each of its locals before it uses it.
     pub(crate) fn inline(mut self, function: &Assembly, locals: &[u32], site: u32, bytes: &mut Vec<u8>) -> Result<()> {
@@ -83,8 +84,8 @@ impl Relocation<'_> {
         })
     }
 
-    /// Writes a function's operators, those of its end included. `instead` is asked about each, with the number of blocks that are open
-    /// around it, and may write something else.
+    /// Writes a function's operators, those of its end included. `instead` is asked about each, with the number of
+    /// blocks that are open around it, and may write something else.
     fn operators(
         &mut self,
         function: &Assembly,

@@ -1,7 +1,7 @@
 //! Which accesses to a memory are compared with the end of the guest's part, and how far.
 //!
-//! Where pages behind the guest's part are accessible, each address has to be compared before it is used. Most comparisons would say what
-//! an earlier one has said, so these are left out:
+//! Where pages behind the guest's part are accessible, each address has to be compared before it is used. Most
+//! comparisons would say what an earlier one has said, so these are left out:
 //!
 //! - of addresses that are known to be small: constants, masked and narrow numbers, as for tables in static data;
 //! - of what lies within what was compared before on every way here, from the same value: a pointer's fields. A memory never becomes
@@ -14,12 +14,13 @@
 //! i32.load offset=8                   i32.load offset=8
 //! ```
 //!
-//! A comparison goes as far as the accesses need that follow without a branch or a call between, so one of them is out of bounds
-//! if it fails. For addresses that come from a global, which is the stack pointer, it goes as far as all accesses that it stands before: a
-//! frame that isn't within the memory is a failure, if maybe not yet. Whoever compiles with bounds executes again what fails.
+//! A comparison goes as far as the accesses need that follow without a branch or a call between, so one of them is out
+//! of bounds if it fails. For addresses that come from a global, which is the stack pointer, it goes as far as all
+//! accesses that it stands before: a frame that isn't within the memory is a failure, if maybe not yet. Whoever
+//! compiles with bounds executes again what fails.
 //!
-//! [`values`] tells values of a function apart, without memory of how they come to be; [`facts`] keeps what was compared on the way to
-//! a place; [`walk`] goes through the operators.
+//! [`values`] tells values of a function apart, without memory of how they come to be; [`facts`] keeps what was
+//! compared on the way to a place; [`walk`] goes through the operators.
 
 mod check;
 mod facts;
@@ -35,7 +36,8 @@ mod tests {
     use crate::module::access::memarg;
     use wasmparser::{Operator, Parser, Payload};
 
-    /// What is compared in a function of two parameters, with two pages of memory: for each access where from and to, or nothing.
+    /// What is compared in a function of two parameters, with two pages of memory: for each access where from and to,
+    /// or nothing.
     fn compared(code: &str) -> Vec<Option<(i64, i64)>> {
         let text = format!(
             "(module (memory 2) (global $sp (mut i32) (i32.const 9000)) (func $other) \

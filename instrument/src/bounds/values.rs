@@ -24,7 +24,8 @@ pub(super) struct Value {
 #[derive(Debug)]
 pub(super) struct Values {
     next: u32,
-    /// Whether there is a page at least at the start of the memory. Else what is added to a value may be beyond the end where the value is not.
+    /// Whether there is a page at least at the start of the memory. Else what is added to a value may be beyond the end
+    /// where the value is not.
     deltas: bool,
 }
 

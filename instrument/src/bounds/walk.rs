@@ -9,8 +9,8 @@ use super::facts::{Fact, Facts};
 use super::values::{NoModule, Value, Values};
 use crate::module::access::Access;
 
-/// What is compared before accesses to memories that are `ours`, in the order of the function, as far as they can be reached. There are
-/// `bytes` of memory at least.
+/// What is compared before accesses to memories that are `ours`, in the order of the function, as far as they can be
+/// reached. There are `bytes` of memory at least.
 ///
 /// What can't be read, or is not valid, is told by the validator: it doesn't matter what is said of it here.
 pub(crate) fn checks(body: &FunctionBody<'_>, bytes: u64, ours: &dyn Fn(u32) -> bool) -> Vec<Check> {
@@ -95,14 +95,15 @@ enum Kind {
 /// A block that is open, and can be reached.
 struct Frame {
     kind: Kind,
-    /// The part of the function in which locals are set that may be others behind it; that of the block around for loops, which are left
-    /// at their end alone.
+    /// The part of the function in which locals are set that may be others behind it; that of the block around for
+    /// loops, which are left at their end alone.
     part: u32,
     /// How many facts there were at its start.
     start: usize,
     /// How many of the facts at its end every branch to there has.
     branched: Option<usize>,
-    /// To how many facts were cut since it was opened, and since the first of these branches: what there was beyond them is forgotten.
+    /// To how many facts were cut since it was opened, and since the first of these branches: what there was beyond
+    /// them is forgotten.
     low: usize,
     low_since: usize,
 }

@@ -13,6 +13,8 @@ pub(super) struct BodyCalls {
     pub(super) by_reference: bool,
     /// Whether it throws.
     pub(super) throws: bool,
+    /// Whether it has a `try_table` with something to catch.
+    pub(super) catches: bool,
     /// Functions that it makes references to.
     pub(super) referenced: Vec<u32>,
     /// Calls of the guest protocol: where they are, offsets in the module, and whom they call.
@@ -38,6 +40,7 @@ impl BodyCalls {
                 }
                 O::RefFunc { function_index } => calls.referenced.push(function_index),
                 O::Throw { .. } | O::ThrowRef => calls.throws = true,
+                O::TryTable { try_table } => calls.catches |= !try_table.catches.is_empty(),
                 _ => {}
             }
         }

@@ -1,4 +1,5 @@
-//! What all calls of a module tell together: which functions may throw or draw, and which calls may be part of a recursion.
+//! What all calls of a module tell together: which functions may throw or draw, and which calls may be part of a
+//! recursion.
 //!
 //! `bodies` reads each body once; `throws`, `draws` and `recursion` follow calls from there.
 

@@ -8,13 +8,17 @@ use crate::module::survey::Survey;
 
 /// The recursions of a module, as far as calls that name their callee say.
 ///
-/// A compiler that puts a callee's code in the place of a call can't do so for all calls of such a recursion, and the one that is used with
-/// this crate (wasmtime's, which goes from callees to callers) does it for none. So each has a frame of its own, and so has each
-/// call by reference.
+/// A compiler that puts a callee's code in the place of a call can't do so for all calls of such a recursion, and the
+/// one that is used with this crate (wasmtime's, which goes from callees to callers) does it for none. So each has a
+/// frame of its own, and so has each call by reference.
 pub(crate) struct Recursion {
-    /// Per function index: the number of the strongly connected component of the call graph that it is in; [`NONE`] if it can't be
-    /// part of a recursion.
+    /// Per function index: the number of the strongly connected component of the call graph that it is in; [`NONE`] if
+    /// it can't be part of a recursion.
     components: Box<[u32]>,
+    /// How many functions are imported.
+    imported: u32,
+    /// Per defined function: whether it catches exceptions.
+    catches: Box<[bool]>,
 }
 
 const NONE: u32 = u32::MAX;
@@ -38,7 +42,14 @@ impl Recursion {
                 component.iter().for_each(|function| components[function.index()] = number);
             }
         }
-        Recursion { components: components.into() }
+        let catches = calls.iter().map(|calls| calls.catches).collect();
+        Recursion { components: components.into(), imported: survey.imported, catches }
+    }
+
+    /// Whether a function catches exceptions: then calls that it made may have ended without a return.
+    pub(crate) fn catches(&self, function: u32) -> bool {
+        let defined = function.checked_sub(self.imported);
+        defined.is_some_and(|defined| self.catches.get(defined as usize).copied().unwrap_or(false))
     }
 
     /// Whether a call may be part of a recursion; there is no callee if it is by reference.

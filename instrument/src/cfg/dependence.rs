@@ -14,9 +14,9 @@ use super::graph::{Graph, NONE};
 ///
 /// Block *w* depends on block *a* if *a* can go two ways, where after one *w* is certain to come (it post-dominates
 /// that successor) and after the other it is not (it doesn't post-dominate *a*). That *a* dominates *w* is not asked
-/// for, as some texts do (who wants that asks [`Cfg::dominators`](crate::Cfg::dominators) too): code after a join depends
-/// on branches before it as well. A block never depends on itself here: a loop's test would, because it decides whether
-/// it comes again.
+/// for, as some texts do (who wants that asks [`Cfg::dominators`](crate::Cfg::dominators) too): code after a join
+/// depends on branches before it as well. A block never depends on itself here: a loop's test would, because it decides
+/// whether it comes again.
 ///
 /// "Certain" leaves out traps of operators other than `unreachable`, endless loops, and exceptions where no
 /// `try_table` of this function catches them.

@@ -67,8 +67,8 @@ impl DominatorTree {
         self.root
     }
 
-    /// The immediate dominator: the one that all other dominators of `block` dominate. `None` for the root, and for what
-    /// has no path from it.
+    /// The immediate dominator: the one that all other dominators of `block` dominate. `None` for the root, and for
+    /// what has no path from it.
     pub fn parent(&self, block: u32) -> Option<u32> {
         Some(self.parents[block as usize]).filter(|&parent| parent != NONE)
     }

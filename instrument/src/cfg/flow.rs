@@ -16,8 +16,8 @@ pub struct Block {
     /// Byte offset of its first operator in the original module. For a block without code, of what it stands for: the
     /// first operator, the end of the body, the `try_table`.
     pub start: u32,
-    /// Where its last operator ends; equal to `start` if it has no code. `block`, `loop`, `else` and `end` count as code
-    /// of the block before them.
+    /// Where its last operator ends; equal to `start` if it has no code. `block`, `loop`, `else` and `end` count as
+    /// code of the block before them.
     pub end: u32,
 }
 

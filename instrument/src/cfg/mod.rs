@@ -54,9 +54,10 @@ use graph::Graph;
 ///
 /// **Exceptions:** a `try_table` has a block of kind [`BlockKind::Catch`] without code. To it lead all calls and throws
 /// directly inside; from it one edge per clause, and one to the next such block outside, or to the exit, unless a
-/// clause catches all. A `select` is a branch with two edges to the same block. A call inside a `try_table` ends its block, other calls don't: what passes through this function
-/// only is not in the graph, and neither are traps other than `unreachable`. If nothing inside can throw, the clauses'
-/// edges are still there, but nothing leads to them: a few blocks may not be reachable from the entry.
+/// clause catches all. A `select` is a branch with two edges to the same block. A call inside a `try_table` ends its
+/// block, other calls don't: what passes through this function only is not in the graph, and neither are traps other
+/// than `unreachable`. If nothing inside can throw, the clauses' edges are still there, but nothing leads to them: a
+/// few blocks may not be reachable from the entry.
 ///
 /// ```
 /// # use fuzzbox_instrument::Cfg;
@@ -189,8 +190,9 @@ impl<'a> Cfgs<'a> {
     ///
     /// # Errors
     ///
-    /// Those of [`instrument`](crate::instrument) as far as it has read then. Functions with legacy exceptions have no graph
-    /// here: they have one in the module that [`translate_legacy_exceptions`](crate::translate_legacy_exceptions) makes.
+    /// Those of [`instrument`](crate::instrument) as far as it has read then. Functions with legacy exceptions have no
+    /// graph here: they have one in the module that [`translate_legacy_exceptions`](crate::translate_legacy_exceptions)
+    /// makes.
     pub fn new(wasm: &'a [u8]) -> Result<Cfgs<'a>> {
         let (survey, bodies) = survey(wasm)?;
         let allocations = FuncValidatorAllocations::default();

@@ -26,8 +26,8 @@ impl Random {
     }
 }
 
-/// Any graph in which nothing leads to the entry or out of the exit: with blocks that can't be reached, endless parts and
-/// loops with two entries. Some have few edges, some many, some mostly such as lead a short way.
+/// Any graph in which nothing leads to the entry or out of the exit: with blocks that can't be reached, endless parts
+/// and loops with two entries. Some have few edges, some many, some mostly such as lead a short way.
 fn random_graph(random: &mut Random) -> (u32, Vec<(u32, u32)>) {
     let nodes = 3 + random.below(38);
     let density = [1, 1, 2, 4][random.below(4) as usize];

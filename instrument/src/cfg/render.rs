@@ -115,8 +115,8 @@ impl Cfg {
 
     /// Writes the graph in the language of Graphviz.
     ///
-    /// A block shows its number, its range of offsets, how many loops it is in and what it depends on. An edge shows its
-    /// kind and its number in the edge map. Back edges are bold, exceptions dashed, and the edges that give endless
+    /// A block shows its number, its range of offsets, how many loops it is in and what it depends on. An edge shows
+    /// its kind and its number in the edge map. Back edges are bold, exceptions dashed, and the edges that give endless
     /// loops a way to the exit dotted.
     ///
     /// # Errors

@@ -40,16 +40,16 @@ pub struct CounterMap {
     len: u32,
 }
 
-/// The counters of a function. They are neighbours, so a host can see by a few bytes whether it was executed, and by a hash
-/// of them whether it did anything new.
+/// The counters of a function. They are neighbours, so a host can see by a few bytes whether it was executed, and by a
+/// hash of them whether it did anything new.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionCounters {
     /// The function's index.
     pub function: u32,
     /// The numbers of its counters, without those that are rare.
     pub counters: Range<u32>,
-    /// The numbers of those that were of no use to executions of the past, if they are elsewhere. Functions whose `counters` share a
-    /// line have these in lines that no others have.
+    /// The numbers of those that were of no use to executions of the past, if they are elsewhere. Functions whose
+    /// `counters` share a line have these in lines that no others have.
     pub rare: Range<u32>,
     /// The numbers of its edges.
     pub edges: Range<u32>,
@@ -93,8 +93,8 @@ impl CounterMap {
         Self { reserved, len: reserved, ..Self::default() }
     }
 
-    /// Adds counters of functions, and takes away what is needed to recover. Returns each one's numbers. With `lines`, counters that fit
-    /// into a line are in one, and others have theirs alone.
+    /// Adds counters of functions, and takes away what is needed to recover. Returns each one's numbers. With `lines`,
+    /// counters that fit into a line are in one, and others have theirs alone.
     pub(crate) fn extend(
         &mut self,
         plans: &[FunctionPlan],
@@ -115,7 +115,8 @@ impl CounterMap {
         }
         let mut places = vec![None; plans.len()];
         for (index, (plan, placement)) in plans.iter().zip(placements).enumerate() {
-            // Some functions have edges that only lead to traps: then there is nothing to count but the frames that are left.
+            // Some functions have edges that only lead to traps: then there is nothing to count but the frames that are
+            // left.
             if placement.len == 0 && placement.recovery.is_none() {
                 continue;
             }
@@ -166,8 +167,8 @@ impl CounterMap {
             self.by_counter.iter().copied().filter(|&place| !functions[place as usize].rare.is_empty()).collect();
     }
 
-    /// How many numbers counters have: one more than the highest. With [`Options::lines`](crate::Options::lines) some are
-    /// nobody's.
+    /// How many numbers counters have: one more than the highest. With [`Options::lines`](crate::Options::lines) some
+    /// are nobody's.
     pub fn len(&self) -> u32 {
         self.len
     }
@@ -178,7 +179,8 @@ impl CounterMap {
     }
 
     /// The functions of whose edges some counts are known, in order: of their indices and of their edges.
-    /// Together they have all counters. Some have none, and all that can be known of them is which of their frames were left.
+    /// Together they have all counters. Some have none, and all that can be known of them is which of their frames were
+    /// left.
     pub fn functions(&self) -> &[FunctionCounters] {
         &self.functions
     }
@@ -269,8 +271,8 @@ impl FunctionCounters {
         self.solve(counters, left, counts, excess)
     }
 
-    /// The counts of the function's edges, in their order, if its counters have these values, those that are rare behind the others, and `left`
-    /// are the frames of it that were left; 0 for edges whose counts aren't known.
+    /// The counts of the function's edges, in their order, if its counters have these values, those that are rare
+    /// behind the others, and `left` are the frames of it that were left; 0 for edges whose counts aren't known.
     pub fn counts_of<'a>(&self, counters: &'a [u32], left: &[u32], buffer: &'a mut CountsBuffer) -> &'a [u32] {
         self.solve(counters, left, &mut buffer.counts, &mut buffer.excess)
     }
@@ -295,8 +297,8 @@ impl FunctionCounters {
         &counts[..edges]
     }
 
-    /// As [`FunctionCounters::counts_of`] for up to [`LANES`] executions at once, whose counters follow each other: calls `visit` with each edge
-    /// whose counts are known, and these.
+    /// As [`FunctionCounters::counts_of`] for up to [`LANES`] executions at once, whose counters follow each other:
+    /// calls `visit` with each edge whose counts are known, and these.
     pub fn lanes(&self, counters: &[u32], buffer: &mut CountsBuffer, mut visit: impl FnMut(u32, &Lanes)) {
         let len = self.counters.len() + self.rare.len();
         let mut executions = counters.chunks_exact(len.max(1));

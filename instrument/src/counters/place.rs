@@ -153,8 +153,8 @@ fn ways(function: &FunctionPlan, options: &Options) -> Vec<Way> {
     ways
 }
 
-/// The blocks with code to which several flows lead. Those of a `select` count as one: what follows it has no place of its
-/// own to be counted.
+/// The blocks with code to which several flows lead. Those of a `select` count as one: what follows it has no place of
+/// its own to be counted.
 fn split(graph: &Parts, ways: &[Way]) -> Vec<u32> {
     let mut flows = vec![0; graph.blocks.len()];
     for (flow, way) in graph.flows.iter().zip(ways) {

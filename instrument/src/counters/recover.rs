@@ -52,8 +52,8 @@ struct Counted {
     edge: u32,
 }
 
-/// A flow without a counter. The flows without counters are trees, so it cuts one in two; and nodes have their places in such an order that the part
-/// without the root has neighbouring ones.
+/// A flow without a counter. The flows without counters are trees, so it cuts one in two; and nodes have their places
+/// in such an order that the part without the root has neighbouring ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Derived {
     /// The first of these places.
@@ -109,11 +109,11 @@ impl Recovery {
         }
     }
 
-    /// Computes the counts of all edges, modulo 2^32, into `counts`: by an edge's number within the function, and one behind
-    /// them for what is no edge. `excess` is room to compute in.
+    /// Computes the counts of all edges, modulo 2^32, into `counts`: by an edge's number within the function, and one
+    /// behind them for what is no edge. `excess` is room to compute in.
     ///
-    /// `left` has the offset of the operator for each frame of the function that was left without returning or throwing:
-    /// by a trap, or by the host.
+    /// `left` has the offset of the operator for each frame of the function that was left without returning or
+    /// throwing: by a trap, or by the host.
     ///
     /// Hosts do this for most functions that an execution touches, so it has no branches: which counters are 0 can't be
     /// foretold.
@@ -147,8 +147,8 @@ impl Recovery {
         }
     }
 
-    /// As [`Recovery::solve`] for several executions, none of which left frames, at once: `row` gives the values of a counter, and `visit` is
-    /// called with each edge, a number within the function, and its counts.
+    /// As [`Recovery::solve`] for several executions, none of which left frames, at once: `row` gives the values of a
+    /// counter, and `visit` is called with each edge, a number within the function, and its counts.
     pub(crate) fn solve_lanes(
         &self,
         row: impl Fn(usize) -> Lanes,
@@ -218,7 +218,8 @@ fn steps(unknown: &[Link], nodes: u32) -> Vec<Step> {
     steps
 }
 
-/// Places of the nodes, and how many each has with all nodes below it: a node's come right before those of the nodes below it.
+/// Places of the nodes, and how many each has with all nodes below it: a node's come right before those of the nodes
+/// below it.
 fn places(steps: &[Step], nodes: u32) -> (Vec<u32>, Vec<u32>) {
     let mut sizes = vec![1_u32; nodes as usize];
     let mut is_root = vec![true; nodes as usize];

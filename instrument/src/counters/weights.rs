@@ -1,8 +1,9 @@
 //! How often flows are taken, guessed from the shape of the graph or known from a profile, and what it costs to count
 //! them.
 //!
-//! The guess: a loop goes round ten times, what leads out of it is taken once in ten, other ways are alike, and what only
-//! leads to a trap or an exception is rare. Blocks come in code order and loops have one entry, so one pass is enough.
+//! The guess: a loop goes round ten times, what leads out of it is taken once in ten, other ways are alike, and what
+//! only leads to a trap or an exception is rare. Blocks come in code order and loops have one entry, so one pass is
+//! enough.
 
 use crate::cfg::{BlockKind, Cfg, FlowKind, PackedFlow, Parts};
 use crate::edges::EdgeKind;

@@ -4,7 +4,8 @@ use wasmparser::Operator;
 
 use super::shape::{F32_NAN, F64_NAN, Shape};
 
-/// What an operator does with NaNs. All that is not told here may show the bits of what it takes, and what it gives are exact bits.
+/// What an operator does with NaNs. All that is not told here may show the bits of what it takes, and what it gives are
+/// exact bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     /// Takes all NaNs for the same, and may give one, of whatever bits.

@@ -1,9 +1,10 @@
 //! NaNs that arithmetic makes: their bits are made canonical where they can be seen, and nowhere else.
 //!
-//! The bits of a NaN that arithmetic gives depend on the order of operands, which a compiler may choose differently for each variant
-//! of a module. The rule is that it is the positive quiet NaN without payload, whatever the operands are. An engine that keeps
-//! to the rule looks at each result; but nearly all results only go into more arithmetic, comparisons and conversions, for which all
-//! NaNs are the same. So the rewriter puts the test where a result is stored, reinterpreted, passed on, or has its sign taken:
+//! The bits of a NaN that arithmetic gives depend on the order of operands, which a compiler may choose differently for
+//! each variant of a module. The rule is that it is the positive quiet NaN without payload, whatever the operands are.
+//! An engine that keeps to the rule looks at each result; but nearly all results only go into more arithmetic,
+//! comparisons and conversions, for which all NaNs are the same. So the rewriter puts the test where a result is
+//! stored, reinterpreted, passed on, or has its sign taken:
 //!
 //! ```wat
 //! local.get $p         local.get $p
@@ -21,8 +22,9 @@
 //! f64.store            f64.store
 //! ```
 //!
-//! What was loaded, is a constant or came as a parameter keeps its bits, and isn't looked at. `class` says what operators do with
-//! NaNs, `flow` follows values through the stack and locals of a function, `places` decides where tests are put.
+//! What was loaded, is a constant or came as a parameter keeps its bits, and isn't looked at. `class` says what
+//! operators do with NaNs, `flow` follows values through the stack and locals of a function, `places` decides where
+//! tests are put.
 //!
 //! # NaNs are canonical where they are seen
 //!

@@ -1,7 +1,8 @@
 //! Decides where tests are put.
 //!
-//! A value that is shown is tested where it is pushed, if all that it can be was made by arithmetic of one shape. Else it may be an exact
-//! value, whose bits are to be kept, and the test is put behind the arithmetic instead, of all that it can be.
+//! A value that is shown is tested where it is pushed, if all that it can be was made by arithmetic of one shape. Else
+//! it may be an exact value, whose bits are to be kept, and the test is put behind the arithmetic instead, of all that
+//! it can be.
 
 use super::flow::Flow;
 use super::shape::Shape;

@@ -32,7 +32,8 @@ pub(super) struct Slot {
     pub(super) place: Option<u32>,
 }
 
-/// Where a test can be put: how many edits are planned before it, and the operator that it follows, by its offset and that of the next.
+/// Where a test can be put: how many edits are planned before it, and the operator that it follows, by its offset and
+/// that of the next.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Taken {
     pub(crate) edits: u32,

@@ -39,8 +39,8 @@ pub struct Pair {
 /// its callers. Line numbers that the program knows (assertions, Rust's panics) don't count either.
 ///
 /// What is certain and what is inferred: indices of functions, globals, types and segments are written as such in the
-/// code. Numbers that may be addresses, or places of functions in the table, are judged by what is at these places in both
-/// builds, and by the rest of the module. So two builds are compared more exactly than two fingerprints.
+/// code. Numbers that may be addresses, or places of functions in the table, are judged by what is at these places in
+/// both builds, and by the rest of the module. So two builds are compared more exactly than two fingerprints.
 pub fn diff(old: &Identity, new: &Identity) -> Diff {
     let mut pairs = Pairs::new(build(old), build(new));
     let mut moved = Moved::new(&old.module, &new.module, &pairs);

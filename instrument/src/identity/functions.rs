@@ -49,7 +49,8 @@ pub struct EdgeKey {
 impl Identity {
     /// Finds out who the functions of a module are.
     ///
-    /// Takes a few times as much memory as the module, and keeps its data and the numbers in its code, for [`diff`](super::diff()).
+    /// Takes a few times as much memory as the module, and keeps its data and the numbers in its code, for
+    /// [`diff`](super::diff()).
     ///
     /// # Errors
     ///
@@ -79,7 +80,8 @@ impl Identity {
         &self.functions
     }
 
-    /// What a function is whatever anybody calls it, and how many of that come before it. The same in a module that has lost its names.
+    /// What a function is whatever anybody calls it, and how many of that come before it. The same in a module that has
+    /// lost its names.
     pub fn nameless(&self, function: u32) -> Option<(Fingerprint, usize)> {
         let index = function as usize;
         let fingerprint = *self.bare.get(index)?;

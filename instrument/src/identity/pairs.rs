@@ -208,7 +208,8 @@ impl<'a> Pairs<'a> {
         found.into_iter().for_each(|(old, new)| self.pair(old, new));
     }
 
-    /// Pairs functions that have the same places in the table as long as shapes and numbers agree, from its start and from its end.
+    /// Pairs functions that have the same places in the table as long as shapes and numbers agree, from its start and
+    /// from its end.
     fn by_table(&mut self) {
         let (old, new) = (&self.old.module.table, &self.new.module.table);
         let forward: Vec<_> = old.values().copied().zip(new.values().copied()).collect();

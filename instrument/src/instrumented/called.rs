@@ -11,7 +11,8 @@ pub struct Called {
     pub params: Vec<u64>,
 }
 
-/// The functions that were entered last, the last one first, 16 at most. `injected` is the content of the injected memory.
+/// The functions that were entered last, the last one first, 16 at most. `injected` is the content of the injected
+/// memory.
 ///
 /// ```
 /// # use fuzzbox_instrument::{Options, called, instrument};

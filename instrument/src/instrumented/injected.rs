@@ -18,46 +18,51 @@ pub struct Injected {
     /// Its size in pages of 64 KiB, the least and the most.
     pub pages: u64,
     /// The name of the table, if there is one, whose only element is a function without parameters and results that is
-    /// called before each `unreachable`. At first it does nothing; a host can put one there that fails at less cost than
-    /// the trap.
+    /// called before each `unreachable`. At first it does nothing; a host can put one there that fails at less cost
+    /// than the trap.
     pub trap_table_export: Option<String>,
     /// The index of a function without parameters and results that does nothing but fail, by `unreachable`, if
-    /// [`Options::interrupts`] asked for it. Nothing calls it. The host can go there, from a signal handler that has interrupted the
-    /// module's code. For when it interrupts other code: after every bulk operator, growth and direct call of an imported function there is a load from the
-    /// page that starts at [`layout::POLL`](crate::layout::POLL), which the host can make inaccessible.
+    /// [`Options::interrupts`] asked for it. Nothing calls it. The host can go there, from a signal handler that has
+    /// interrupted the module's code. For when it interrupts other code: after every bulk operator, growth and direct
+    /// call of an imported function there is a load from the page that starts at [`layout::POLL`](crate::layout::POLL),
+    /// which the host can make inaccessible.
     pub stop: Option<u32>,
     /// How to make the annex of a memory, if [`Options::annex`] asked for that.
     pub annex: Option<AnnexPlace>,
     /// Where the trace is, if something is recorded: a range of bytes. [`Instrumented::trace`] reads it.
     pub trace: Option<Range<u32>>,
-    /// Where the area of the choice stream is, if the module speaks the guest protocol and its imports were replaced: a range of bytes.
-    /// [`layout::stream`](crate::layout::stream) says what is in it; there are records if it has room for them.
+    /// Where the area of the choice stream is, if the module speaks the guest protocol and its imports were replaced: a
+    /// range of bytes. [`layout::stream`](crate::layout::stream) says what is in it; there are records if it has room
+    /// for them.
     pub stream: Option<Range<u32>>,
-    /// The function that [`Options::callable`] means, if there is one: its index, and the name under which it is exported.
+    /// The function that [`Options::callable`] means, if there is one: its index, and the name under which it is
+    /// exported.
     pub callable: Option<(u32, String)>,
-    /// The functions of the protocol that the module imports, each with the name under which what replaces it is exported: for
-    /// who calls the import otherwise than by a call in the module's code, which is not replaced.
+    /// The functions of the protocol that the module imports, each with the name under which what replaces it is
+    /// exported: for who calls the import otherwise than by a call in the module's code, which is not replaced.
     pub protocol_exports: Vec<(&'static str, String)>,
 }
 
-/// What a host has to know to make an [annex](Options::annex), as follows. It chooses where the annex begins, above all that the guest's
-/// part will ever grow to and at a page; grows the memory, whose own maximum is gone, up to the end of the annex; makes inaccessible what lies between; puts a
-/// function into the table; and writes [`layout::HIDDEN`](crate::layout::HIDDEN), [`layout::ANNEX`](crate::layout::ANNEX),
-/// [`layout::GUEST_END`](crate::layout::GUEST_END) and [`layout::ROOM`](crate::layout::ROOM).
-/// From then on it is that function which is asked for growth.
+/// What a host has to know to make an [annex](Options::annex), as follows. It chooses where the annex begins, above all
+/// that the guest's part will ever grow to and at a page; grows the memory, whose own maximum is gone, up to the end of
+/// the annex; makes inaccessible what lies between; puts a function into the table; and writes
+/// [`layout::HIDDEN`](crate::layout::HIDDEN), [`layout::ANNEX`](crate::layout::ANNEX),
+/// [`layout::GUEST_END`](crate::layout::GUEST_END) and [`layout::ROOM`](crate::layout::ROOM). From then on it is that
+/// function which is asked for growth.
 ///
-/// What is inaccessible is so for the host too: `memory.copy` and the like never go there, and its own functions must not.
+/// What is inaccessible is so for the host too: `memory.copy` and the like never go there, and its own functions must
+/// not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnnexPlace {
     /// The memory's index.
     pub memory: u32,
     /// How many pages the module lets it have at most, if it says so.
     pub maximum: Option<u64>,
-    /// The name of the table for the function that grows the guest's part: it takes a number of pages, an `i64`, and gives 1 if the
-    /// guest has got them, else 0, an `i32`. It need not heed the maximum.
+    /// The name of the table for the function that grows the guest's part: it takes a number of pages, an `i64`, and
+    /// gives 1 if the guest has got them, else 0, an `i32`. It need not heed the maximum.
     pub table_export: String,
-    /// Every access is compared with [`layout::GUEST_END`](crate::layout::GUEST_END), which the host writes with the other cells: what
-    /// lies between the guest's part and the annex can be accessible.
+    /// Every access is compared with [`layout::GUEST_END`](crate::layout::GUEST_END), which the host writes with the
+    /// other cells: what lies between the guest's part and the annex can be accessible.
     pub bounds: bool,
 }
 

@@ -27,9 +27,9 @@ pub struct Instrumented {
     pub injected: Injected,
     /// Where all state of the module can be reached.
     pub state: StateExports,
-    /// Whether writes below address 1024 are found: that was asked for, and nothing is to lie there. This is so if memory 0
-    /// has 32-bit addresses, the lowest of its active data segments begins at 1024, and the first mutable global, which
-    /// is the stack pointer, starts as an `i32` above that.
+    /// Whether writes below address 1024 are found: that was asked for, and nothing is to lie there. This is so if
+    /// memory 0 has 32-bit addresses, the lowest of its active data segments begins at 1024, and the first mutable
+    /// global, which is the stack pointer, starts as an `i32` above that.
     pub finds_low_stores: bool,
     /// The way back from offsets in `wasm` to the original module.
     pub offsets: OffsetMap,
@@ -46,11 +46,11 @@ impl Instrumented {
     ///
     /// `left` are the frames that a trap or the host ended, in any order; without exceptions, none of them is one that
     /// returned. The frame of a function that overflowed the stack when it was entered is not among them. If a frame is
-    /// missing, edges that lead to where it was may be missing from the counts, and others be wrong. So they may be if an
-    /// offset is wrong: optimising compilers make one conditional trap of a branch and the trap behind it.
+    /// missing, edges that lead to where it was may be missing from the counts, and others be wrong. So they may be if
+    /// an offset is wrong: optimising compilers make one conditional trap of a branch and the trap behind it.
     ///
-    /// An edge whose count isn't known has 0: with [`Counters::Only`] all but those of the set, and those of `select` if
-    /// [`Options::selects`] is off.
+    /// An edge whose count isn't known has 0: with [`Counters::Only`] all but those of the set, and those of `select`
+    /// if [`Options::selects`] is off.
     pub fn edge_counts(&self, counters: &[u32], left: &[Left]) -> Vec<u32> {
         let mut counts = vec![0; self.edges.edges.len()];
         let mut left = left.to_vec();
@@ -61,8 +61,8 @@ impl Instrumented {
         counts
     }
 
-    /// Calls `visit` with each edge of one function whose count is known and not 0, and the count: those that [`Instrumented::edge_counts`]
-    /// gives, at the cost of that function alone.
+    /// Calls `visit` with each edge of one function whose count is known and not 0, and the count: those that
+    /// [`Instrumented::edge_counts`] gives, at the cost of that function alone.
     ///
     /// ```
     /// # use fuzzbox_instrument::{Options, instrument};
@@ -82,9 +82,10 @@ impl Instrumented {
     /// ```
     ///
     /// `index` is the function's in [`CounterMap::functions`], `counters` are the values of all counters; `left` has to
-    /// be sorted, and may have frames of other functions. Counts change only if one of the counters did or a frame of the
-    /// function was left: so the functions to ask about are those of counters that are not 0
-    /// ([`CounterMap::of_counter`]), and those that were left ([`CounterMap::of_function`]), which may have no counters.
+    /// be sorted, and may have frames of other functions. Counts change only if one of the counters did or a frame of
+    /// the function was left: so the functions to ask about are those of counters that are not 0
+    /// ([`CounterMap::of_counter`]), and those that were left ([`CounterMap::of_function`]), which may have no
+    /// counters.
     pub fn function_edge_counts(&self, index: usize, counters: &[u32], left: &[Left], mut visit: impl FnMut(u32, u32)) {
         let mut buffer = CountsBuffer::default();
         let counts = self.function_counts(index, counters, left, &mut buffer);
@@ -92,8 +93,8 @@ impl Instrumented {
         edges.zip(counts).filter(|(_, count)| **count != 0).for_each(|(edge, &count)| visit(edge, count));
     }
 
-    /// As [`Instrumented::function_edge_counts`], all in the order of the edges' numbers, and 0 for those that aren't known:
-    /// in `buffer`, or `counters` themselves.
+    /// As [`Instrumented::function_edge_counts`], all in the order of the edges' numbers, and 0 for those that aren't
+    /// known: in `buffer`, or `counters` themselves.
     pub fn function_counts<'a>(
         &self,
         index: usize,

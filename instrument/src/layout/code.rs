@@ -58,8 +58,8 @@ impl<'b> Code<'b> {
         self.i32_const(0).i32_const(1).i32_store8(flag);
     }
 
-    /// Adds a call to those that are live, and stops if these are more than `limit`. The second load costs nothing, as that
-    /// of the fuel.
+    /// Adds a call to those that are live, and stops if these are more than `limit`. The second load costs nothing, as
+    /// that of the fuel.
     pub(crate) fn enter_call(&mut self, limit: u32) {
         let calls = self.cell(layout::CALLS.into(), 2);
         self.i32_const(0).i32_const(0).i32_load(calls).i32_const(1).i32_add().i32_store(calls);

@@ -5,8 +5,9 @@
 //! | out-of-fuel | table-write | table-grow | segment-drop | memory-grow | stack-overflow | null-write |
 //! ```
 //!
-//! This is the one table of them: the rewriter's code sets a byte to 1 when the event happens, the host reads all together as [`Flags`], and
-//! clears them. So a check that the rewriter makes is a line here, a probe that ends with it, and the host's word for the failure.
+//! This is the one table of them: the rewriter's code sets a byte to 1 when the event happens, the host reads all
+//! together as [`Flags`], and clears them. So a check that the rewriter makes is a line here, a probe that ends with
+//! it, and the host's word for the failure.
 
 /// The first of the flags' bytes.
 pub const FLAGS: u32 = 8;
@@ -27,8 +28,8 @@ pub enum Flag {
     MemoryGrow,
     /// More calls were live than [`Options::calls`](crate::Options::calls) allows (and it trapped with `unreachable`).
     StackOverflow,
-    /// The guest was about to write below address 1024 (and trapped with `unreachable`), in a module in which nothing lies there: linkers of C
-    /// leave these addresses free, so that nothing has the address 0.
+    /// The guest was about to write below address 1024 (and trapped with `unreachable`), in a module in which nothing
+    /// lies there: linkers of C leave these addresses free, so that nothing has the address 0.
     /// [`Instrumented::finds_low_stores`](crate::Instrumented::finds_low_stores) says if the module is one.
     LowStore,
 }

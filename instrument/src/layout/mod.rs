@@ -10,7 +10,8 @@
 //! says where, and [`trace`](crate::trace) what is in it. The host clears [`TRACE_CELLS`] before each execution; the
 //! trace itself can stay as it is.
 //!
-//! Between the zeros at [`ZERO`] and the poll, [`CALLED`] and the slots at [`CALLED_START`] say what some functions were given.
+//! Between the zeros at [`ZERO`] and the poll, [`CALLED`] and the slots at [`CALLED_START`] say what some functions
+//! were given.
 //!
 //! The page of the machine that starts at [`POLL`] can be taken away by a watchdog.
 
@@ -22,9 +23,10 @@ pub use flags::*;
 
 use std::ops::Range;
 
-/// Fuel, an `i64`: how much more is left than the [`Options::fuel`](crate::Options::fuel) that a new instance starts with; so 0 in a new
-/// instance. Each function entry and each loop head takes from it what the code there costs, and execution stops with a
-/// trap when nothing is left. Before each execution, the host writes what it may spend less what an instance starts with.
+/// Fuel, an `i64`: how much more is left than the [`Options::fuel`](crate::Options::fuel) that a new instance starts
+/// with; so 0 in a new instance. Each function entry and each loop head takes from it what the code there costs, and
+/// execution stops with a trap when nothing is left. Before each execution, the host writes what it may spend less what
+/// an instance starts with.
 pub const FUEL: u32 = 0;
 
 /// Bytes, as a power of two, that bulk memory operators handle for a unit of fuel.
@@ -42,8 +44,8 @@ pub const TRACE_DEPTH: u32 = 20;
 /// How many records had no room in the trace, a `u64`.
 pub const TRACE_LOST: u32 = 24;
 
-/// How many calls are live, a `u32`, of those that [`Options::calls`](crate::Options::calls) limits. An execution that returns
-/// leaves what it found; what ends otherwise leaves anything, and the host sets it to 0 before the next.
+/// How many calls are live, a `u32`, of those that [`Options::calls`](crate::Options::calls) limits. An execution that
+/// returns leaves what it found; what ends otherwise leaves anything, and the host sets it to 0 before the next.
 pub const CALLS: u32 = 32;
 
 /// Eight bytes that nobody writes.
@@ -53,8 +55,8 @@ pub const ZERO: u32 = 40;
 /// [`Options::arguments`](crate::Options::arguments) names. [`called`](crate::called()) reads them.
 pub const CALLED: u32 = 48;
 
-/// The first of the slots that hold what they were given; the last one entered is in the slot of its number modulo [`CALLED_SLOTS`]: its index,
-/// the number of its parameters that are there, both `u32`, and these, 8 bytes each.
+/// The first of the slots that hold what they were given; the last one entered is in the slot of its number modulo
+/// [`CALLED_SLOTS`]: its index, the number of its parameters that are there, both `u32`, and these, 8 bytes each.
 pub const CALLED_START: u32 = 1024;
 
 /// How many slots there are, a power of two.
@@ -66,22 +68,23 @@ pub const CALLED_SLOT_BYTES: u32 = 64;
 /// How many parameters a slot has room for.
 pub const CALLED_PARAMS: u32 = 7;
 
-/// How many pages of the guest's memory are not the guest's, a `u64`: those of the [annex](ANNEX), and those between. `memory.size` is by so
-/// many less than the memory's length. The host writes it when it makes the annex; growth makes it less.
+/// How many pages of the guest's memory are not the guest's, a `u64`: those of the [annex](ANNEX), and those between.
+/// `memory.size` is by so many less than the memory's length. The host writes it when it makes the annex; growth makes
+/// it less.
 pub const HIDDEN: u32 = 56;
 
 /// Where the annex of the guest's memory begins, a `u64` in bytes; 0 as long as there is none. See
 /// [`Options::annex`](crate::Options::annex).
 pub const ANNEX: u32 = 64;
 
-/// How long the guest's part of that memory is, a `u64` in bytes; 0 as long as there is no annex. What ends there or before needs no other
-/// look. The host writes it with the others; growth makes it more.
+/// How long the guest's part of that memory is, a `u64` in bytes; 0 as long as there is no annex. What ends there or
+/// before needs no other look. The host writes it with the others; growth makes it more.
 pub const GUEST_END: u32 = 72;
 
-/// How much room there is for the guest, seen from the [annex](ANNEX) of a memory with 32-bit addresses, a `u64` in bytes: 2^32 less where the annex
-/// begins, and the length of the guest's part. What begins at `a` and has `n` bytes is in the annex, or in the guest's part, if the difference of
-/// `a` and where the annex begins, modulo 2^32, is with `n` no more than this (and it ends where the memory does). The host writes it with the
-/// others; growth makes it more.
+/// How much room there is for the guest, seen from the [annex](ANNEX) of a memory with 32-bit addresses, a `u64` in
+/// bytes: 2^32 less where the annex begins, and the length of the guest's part. What begins at `a` and has `n` bytes is
+/// in the annex, or in the guest's part, if the difference of `a` and where the annex begins, modulo 2^32, is with `n`
+/// no more than this (and it ends where the memory does). The host writes it with the others; growth makes it more.
 pub const ROOM: u32 = 80;
 
 /// The cells of the annex.

@@ -1,12 +1,14 @@
-//! Where things are in the area of the choice stream, in bytes from its start, which [`Injected::stream`](crate::Injected::stream) says.
+//! Where things are in the area of the choice stream, in bytes from its start, which
+//! [`Injected::stream`](crate::Injected::stream) says.
 //!
 //! ```text
 //! 0           4 KiB            64 KiB     +1 MiB     +1 MiB      +1 MiB    +1 MiB     +64 KiB
 //! | control    | counts    | 0 | items     | blobs in | blobs out | entries | closings | records ... |
 //! ```
 //!
-//! An area of zeros is the empty stream, on which zeros follow. Before an execution, the host writes [`END`], [`TAIL`], [`WRAP`], [`RANDOM_END`],
-//! [`RNG`], [`REPORT`], [`CLOSINGS_END`], items and blobs, and the closings if they are not there from an execution before; all else is zero.
+//! An area of zeros is the empty stream, on which zeros follow. Before an execution, the host writes [`END`], [`TAIL`],
+//! [`WRAP`], [`RANDOM_END`], [`RNG`], [`REPORT`], [`CLOSINGS_END`], items and blobs, and the closings if they are not
+//! there from an execution before; all else is zero.
 //!
 //! - An **item** is what the stream has for one draw: [`ITEM_BYTES`], of which the first eight are an index, or the length of a blob.
 //!   The next four are 0 for an index; for a blob, where it starts in *blobs in*, plus 1.
@@ -66,7 +68,8 @@ pub const fn label_hash(text: &[u8]) -> u64 {
     hash
 }
 
-/// The name of the feature by which a guest asks whether what it reports is read. It is drawn by nobody; [`REPORT`] says.
+/// The name of the feature by which a guest asks whether what it reports is read. It is drawn by nobody; [`REPORT`]
+/// says.
 pub const REPORT_NAME: &str = "fuzzbox:report";
 
 /// The most bytes of a note that are kept.
@@ -135,7 +138,8 @@ pub const SPANS_LOST: u32 = 80;
 /// How many features were asked for, a `u32`.
 pub const FEATURES_USED: u32 = 84;
 
-/// Whether features are switched off at random in this execution (swarm testing), a `u32`: 0 before that is decided, 1 if they are not, 2 if they are.
+/// Whether features are switched off at random in this execution (swarm testing), a `u32`: 0 before that is decided, 1
+/// if they are not, 2 if they are.
 pub const SWARM: u32 = 88;
 
 /// What [`REPORT_NAME`] is answered, a `u32`.
@@ -147,7 +151,8 @@ pub const ASKED: u32 = 96;
 /// How many call sites have a closing that counts, a `u32`, that of calls by reference included.
 pub const CLOSINGS_END: u32 = 100;
 
-/// Where the features are that were asked for, eight bytes each: the hash of the name, in which the lowest bit is the answer.
+/// Where the features are that were asked for, eight bytes each: the hash of the name, in which the lowest bit is the
+/// answer.
 pub const FEATURES: u32 = 1 << 10;
 
 /// How many features there can be; all others are enabled.

@@ -25,7 +25,8 @@ use crate::write::sections::{added_types, extended};
 /// A module without legacy exceptions.
 #[derive(Clone, Debug)]
 pub struct Translated {
-    /// The module. It validates with [`output_features`](crate::output_features), and the name section is all it has of custom sections.
+    /// The module. It validates with [`output_features`](crate::output_features), and the name section is all it has of
+    /// custom sections.
     pub wasm: Vec<u8>,
     /// The way back from offsets in `wasm` to the original module.
     pub offsets: OffsetMap,

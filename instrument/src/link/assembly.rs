@@ -1,7 +1,7 @@
 //! What a component consists of once it is instantiated: core instances, and functions that are lifted and lowered.
 //!
-//! Nothing runs here. Sections are read in file order, as an engine would that instantiates the component, and each index
-//! space holds what an index stands for in the end: aliases and arguments of instances are followed, not kept.
+//! Nothing runs here. Sections are read in file order, as an engine would that instantiates the component, and each
+//! index space holds what an index stands for in the end: aliases and arguments of instances are followed, not kept.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;

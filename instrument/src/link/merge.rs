@@ -204,8 +204,8 @@ impl<'a> Merger<'a> {
         all
     }
 
-    /// The module with the most debug information, or code if there is none, and the number of its part: debug information that is
-    /// elsewhere will be its.
+    /// The module with the most debug information, or code if there is none, and the number of its part: debug
+    /// information that is elsewhere will be its.
     pub(super) fn debugged(&self) -> Option<(usize, &'a [u8])> {
         let sizes = |(number, part): (usize, &Part<'a>)| {
             let info = crate::module::sections::custom_sections(part.wasm).find(|(name, _)| *name == ".debug_info");

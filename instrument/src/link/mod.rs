@@ -11,8 +11,8 @@
 //! So a component is executed, instrumented and restored as any module is. What is done once at instantiation keeps its
 //! order: segments of a module that comes after one with a start function are copied by a start function of ours.
 //!
-//! `assembly` finds out what there is (`scope` are its index spaces), `merge` puts modules together and `write` writes them,
-//! `addresses` leads back for debug information, `types` says what functions take, `values` what they give.
+//! `assembly` finds out what there is (`scope` are its index spaces), `merge` puts modules together and `write` writes
+//! them, `addresses` leads back for debug information, `types` says what functions take, `values` what they give.
 
 mod addresses;
 mod assembly;
@@ -48,8 +48,8 @@ pub use values::{HandleType, Shape, ValueType};
 /// A component as one core module.
 #[derive(Clone, Debug)]
 pub struct Linked {
-    /// The module. It validates with [`features`](crate::features). Its name section has the names of all modules. Debug
-    /// information is that of one, which has the most, and [`Addresses::of`] the linked module leads there.
+    /// The module. It validates with [`features`](crate::features). Its name section has the names of all modules.
+    /// Debug information is that of one, which has the most, and [`Addresses::of`] the linked module leads there.
     pub wasm: Vec<u8>,
     /// The functions that the component exports, in the order of their names.
     pub functions: Vec<ComponentFunction>,
@@ -101,8 +101,8 @@ pub struct ComponentImport {
     pub memory: Option<String>,
     /// The export that allocates what it returns.
     pub realloc: Option<String>,
-    /// If it is `resource.new`, `resource.rep` or `resource.drop` of the canonical ABI: the number of the resource that the
-    /// component defines.
+    /// If it is `resource.new`, `resource.rep` or `resource.drop` of the canonical ABI: the number of the resource that
+    /// the component defines.
     pub resource: Option<u32>,
     /// The export that is called with the representation of a resource that is dropped.
     pub destructor: Option<String>,
@@ -132,9 +132,9 @@ pub fn is_component(wasm: &[u8]) -> bool {
 ///
 /// # Errors
 ///
-/// If the file is no component, or invalid; if components are nested or instantiate each other more than 100 deep, or it takes too
-/// much to instantiate them; if it instantiates core modules or components that it imports; or if the linked module would
-/// be beyond what engines accept.
+/// If the file is no component, or invalid; if components are nested or instantiate each other more than 100 deep, or
+/// it takes too much to instantiate them; if it instantiates core modules or components that it imports; or if the
+/// linked module would be beyond what engines accept.
 pub fn link_component(wasm: &[u8]) -> Result<Linked> {
     ensure!(wasm.len() <= MODULE_BYTES_MAX, "has {} bytes, more than the {MODULE_BYTES_MAX} allowed", wasm.len());
     check(wasm, 1)?;
@@ -222,8 +222,8 @@ impl<'m, 'a> Names<'m, 'a> {
         Self { merger, exports: Vec::new(), exported, imports, values: Values::new(resources) }
     }
 
-    /// The name by which a core item is exported, which is `what` and a number, so that none is a name that means something
-    /// elsewhere.
+    /// The name by which a core item is exported, which is `what` and a number, so that none is a name that means
+    /// something elsewhere.
     fn export(&mut self, what: &str, kind: ExportKind, item: CoreItem<'_>) -> Option<String> {
         let index = self.merger.index(item)?;
         let known = self.exported.entry((kind == ExportKind::Func, index)).or_insert_with(|| {

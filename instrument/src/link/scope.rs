@@ -116,8 +116,8 @@ pub(super) enum Type<'a> {
     Other,
 }
 
-/// The index spaces of a component that is being instantiated. They only grow, so a component inside can refer to them by
-/// index later.
+/// The index spaces of a component that is being instantiated. They only grow, so a component inside can refer to them
+/// by index later.
 #[derive(Default)]
 pub(super) struct Scope<'a> {
     /// The scope of the component's definition.

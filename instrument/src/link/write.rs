@@ -181,8 +181,8 @@ enum Start {
         part: usize,
         function: u32,
     },
-    /// Start functions of several modules, or one before segments of others: a function does all of it in order, from the
-    /// first start function on.
+    /// Start functions of several modules, or one before segments of others: a function does all of it in order, from
+    /// the first start function on.
     Sequence {
         first: usize,
     },

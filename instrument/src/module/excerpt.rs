@@ -7,8 +7,8 @@ const UNREACHABLE: u8 = 0x00;
 const NOP: u8 = 0x01;
 const END: u8 = 0x0b;
 
-/// Lets functions of a valid module do nothing but trap, by `unreachable`: those whose index `is_left_out`. No byte of the others
-/// moves, so offsets mean what they meant, and the module stays valid.
+/// Lets functions of a valid module do nothing but trap, by `unreachable`: those whose index `is_left_out`. No byte of
+/// the others moves, so offsets mean what they meant, and the module stays valid.
 ///
 /// # Errors
 ///

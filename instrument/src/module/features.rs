@@ -2,8 +2,8 @@
 
 use wasmparser::WasmFeatures;
 
-/// What we accept: what wasmtime 48 can run, and legacy exceptions. All of WebAssembly 3.0 with threads, wide arithmetic
-/// and custom page sizes; no stack switching, components or shared-everything threads.
+/// What we accept: what wasmtime 48 can run, and legacy exceptions. All of WebAssembly 3.0 with threads, wide
+/// arithmetic and custom page sizes; no stack switching, components or shared-everything threads.
 pub fn features() -> WasmFeatures {
     output_features() | WasmFeatures::LEGACY_EXCEPTIONS
 }

@@ -1,4 +1,5 @@
-//! The module as it was given: what is accepted, how it is read, and what there is to know of it before its bodies are planned.
+//! The module as it was given: what is accepted, how it is read, and what there is to know of it before its bodies are
+//! planned.
 
 pub(crate) mod access;
 pub(crate) mod bodies;

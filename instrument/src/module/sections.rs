@@ -93,13 +93,14 @@ impl<'a> Iterator for Sections<'a> {
     }
 }
 
-/// Copies a module or a component without its custom sections, those of modules and components inside neither: the bytes
-/// that its id is the hash of.
+/// Copies a module or a component without its custom sections, those of modules and components inside neither: the
+/// bytes that its id is the hash of.
 ///
 /// What executes is what is kept, so stripping names or debug info changes no id. The order of the other sections and
 /// their content are kept byte for byte; only a section's size is written in the shortest way.
 ///
-/// Only the framing is looked at. Fails if the file is neither, a section reaches past its end, or components are nested too deep.
+/// Only the framing is looked at. Fails if the file is neither, a section reaches past its end, or components are
+/// nested too deep.
 pub fn strip_custom_sections(wasm: &[u8]) -> Result<Vec<u8>> {
     if header(wasm)? == COMPONENT_HEADER { strip_component(wasm, 1) } else { strip(wasm) }
 }

@@ -139,7 +139,8 @@ pub(crate) struct TablePlan {
 pub(crate) enum ArmsWay {
     /// Each arm that has a counter goes to a block of its own, which counts and branches on.
     Blocks,
-    /// The counter's address is computed from the index, and kept in this scratch local: all arms have counters or none.
+    /// The counter's address is computed from the index, and kept in this scratch local: all arms have counters or
+    /// none.
     Address(u32),
     /// There is one arm.
     Single,

@@ -8,7 +8,8 @@
 //! flow gets a counter, which `counters` decides when the graph is known. All others are `probes`' code, which is there
 //! already.
 //!
-//! Plans are made in parallel, each by itself, as a `draft` of a `function`'s plan first; then the numbers of edges and types are settled in their order.
+//! Plans are made in parallel, each by itself, as a `draft` of a `function`'s plan first; then the numbers of edges and
+//! types are settled in their order.
 
 mod context;
 mod draft;

@@ -198,8 +198,8 @@ impl Annex {
     }
 }
 
-/// Compares where what is accessed ends with the end of the guest's part, and if it is beyond, traps unless it begins in the annex. The
-/// address, of 32 bits, is on the stack, and stays there.
+/// Compares where what is accessed ends with the end of the guest's part, and if it is beyond, traps unless it begins
+/// in the annex. The address, of 32 bits, is on the stack, and stays there.
 fn compare(reach: Reach, site: &mut Site<'_, '_>) -> Result<()> {
     let address = site.scratch(ValType::I32, 0)?;
     let mut code = site.code();

@@ -8,7 +8,8 @@
 //! ...
 //! ```
 //!
-//! The slots are used again and again: the last ones are there. A function that has as many locals as there may be is left out.
+//! The slots are used again and again: the last ones are there. A function that has as many locals as there may be is
+//! left out.
 
 use anyhow::Result;
 use wasmparser::ValType;

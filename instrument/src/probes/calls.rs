@@ -9,11 +9,11 @@
 //!   return_call $f)               return_call $f)
 //! ```
 //!
-//! A call that an exception leaves does not count itself down. Functions with a `try_table` keep the number as it was when they were
-//! entered in a local, and set it again when they have caught.
+//! A call that an exception leaves does not count itself down. Functions with a `try_table` keep the number as it was
+//! when they were entered in a local, and set it again when they have caught.
 
 use anyhow::Result;
-use wasmparser::{FunctionBody, Operator, ValType};
+use wasmparser::{Operator, ValType};
 
 use super::probe::{Probe, Site};
 use crate::calls::Recursion;
@@ -28,12 +28,9 @@ pub(super) struct Calls<'p> {
 }
 
 impl<'p> Calls<'p> {
-    pub(super) fn new(limit: u32, recursion: &'p Recursion, body: &FunctionBody<'_>) -> Calls<'p> {
-        // What can't be read is told by the validator, which has not seen the body.
-        let mut operators = body.get_operators_reader().into_iter().flatten().map_while(Result::ok);
-        let catches = operators
-            .any(|operator| matches!(operator, Operator::TryTable { try_table } if !try_table.catches.is_empty()));
-        Calls { limit, recursion, catches, live: None }
+    /// For a function with this index.
+    pub(super) fn new(limit: u32, recursion: &'p Recursion, function: u32) -> Calls<'p> {
+        Calls { limit, recursion, catches: recursion.catches(function), live: None }
     }
 
     fn counts(&self, operator: &Operator<'_>, site: &Site<'_, '_>) -> bool {

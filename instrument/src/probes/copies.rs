@@ -1,7 +1,8 @@
 //! Lengths that compilers can't foretell: those of `memory.copy`.
 //!
-//! Short copies of a known length become loads and stores, of which engines know that they are inside the memory. A host that
-//! makes pages of it inaccessible could tell them neither from the guest's own, which are to trap, nor make them trap.
+//! Short copies of a known length become loads and stores, of which engines know that they are inside the memory. A
+//! host that makes pages of it inaccessible could tell them neither from the guest's own, which are to trap, nor make
+//! them trap.
 
 use anyhow::Result;
 use wasmparser::{Operator, ValType};

@@ -1,7 +1,7 @@
 //! What operators cost that take longer than others: the host works for them, or collected objects are counted.
 //!
-//! A loop of cheap operators takes 0.2 to 0.4 ns for each. Here is what takes more than ten times that; the units are what bring it
-//! below, with some to spare. `tests/tests/hostile/fuel_against_time` has the loops.
+//! A loop of cheap operators takes 0.2 to 0.4 ns for each. Here is what takes more than ten times that; the units are
+//! what bring it below, with some to spare. `tests/tests/hostile/fuel_against_time` has the loops.
 
 use wasmparser::Operator;
 
@@ -77,7 +77,8 @@ pub(super) fn of(operator: &Operator<'_>, survey: &Survey<'_>) -> u32 {
     }
 }
 
-/// Of a bulk operator that handles references, each of which takes longer than a number: the units for one, as a power of two.
+/// Of a bulk operator that handles references, each of which takes longer than a number: the units for one, as a power
+/// of two.
 pub(super) fn of_references_log2(operator: &Operator<'_>, survey: &Survey<'_>) -> Option<u32> {
     use Operator as O;
     let has_objects = match *operator {

@@ -1,4 +1,5 @@
-//! Spans of draws: records where functions that reach a draw begin and end, and the iterations of loops with a draw in them.
+//! Spans of draws: records where functions that reach a draw begin and end, and the iterations of loops with a draw in
+//! them.
 //!
 //! ```wat
 //! (func (result i32)                      (func (result i32) (local $span i32) (local $iteration i32)
@@ -28,8 +29,8 @@
 //!                                           call $leave)
 //! ```
 //!
-//! A loop can be left by a branch to the end of any block around it. So the last iteration is ended behind each block with such a
-//! loop in it. To end what has ended changes nothing; neither does 0, which is no span.
+//! A loop can be left by a branch to the end of any block around it. So the last iteration is ended behind each block
+//! with such a loop in it. To end what has ended changes nothing; neither does 0, which is no span.
 
 use std::collections::BTreeSet;
 
@@ -53,7 +54,8 @@ pub(super) struct DrawSpans {
     loops: u32,
     /// The blocks that are open.
     open: Vec<Open>,
-    /// Locals with the span of an iteration, by how many loops that draw are around the loop; `None` where there was no room.
+    /// Locals with the span of an iteration, by how many loops that draw are around the loop; `None` where there was no
+    /// room.
     iterations: Vec<Option<u32>>,
     /// How many loops that draw are open.
     depth: usize,

@@ -58,7 +58,8 @@ impl Draws<'_> {
     }
 }
 
-/// Scratch locals for the parameters and locals of a function that is inlined; none for the call site. `None` if there is no room.
+/// Scratch locals for the parameters and locals of a function that is inlined; none for the call site. `None` if there
+/// is no room.
 fn locals(function: &Assembly, site: &mut Site<'_, '_>) -> Result<Option<Vec<u32>>> {
     let mut types = function.ty.params().to_vec();
     let number = types.len() - 1;

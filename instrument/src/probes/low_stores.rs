@@ -13,9 +13,10 @@
 //! i32.store offset=12  i32.store offset=12
 //! ```
 //!
-//! Addresses are unsigned and don't wrap: a store with a larger offset is never so low. `memory.fill`, `memory.copy` and
-//! `memory.init` stop by where they begin to write, if they write at all; this comes before what else would make them fail.
-//! A function that has as many locals as there may be has no room for the operands, and its writes are not looked at.
+//! Addresses are unsigned and don't wrap: a store with a larger offset is never so low. `memory.fill`, `memory.copy`
+//! and `memory.init` stop by where they begin to write, if they write at all; this comes before what else would make
+//! them fail. A function that has as many locals as there may be has no room for the operands, and its writes are not
+//! looked at.
 
 use anyhow::Result;
 use wasmparser::{MemArg, MemArgTarget, Operator, ValType};

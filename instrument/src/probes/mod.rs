@@ -1,9 +1,9 @@
 //! What is put between operators besides counters: one file per instrumentation.
 //!
 //! A probe sees each operator of a function, before it and after it, and writes what it wants there. What it writes
-//! leaves the operands on the stack as they are, so probes don't know of each other. Adding an instrumentation is adding
-//! a file here, a line in [`Probes::new`] and a switch in [`Options`](crate::Options); a check, which stops an execution, has a
-//! [`Flag`] in the place of the switch.
+//! leaves the operands on the stack as they are, so probes don't know of each other. Adding an instrumentation is
+//! adding a file here, a line in [`Probes::new`] and a switch in [`Options`](crate::Options); a check, which stops an
+//! execution, has a [`Flag`] in the place of the switch.
 
 mod annex;
 mod arguments;
@@ -53,7 +53,7 @@ impl<'p> Probes<'p> {
             probes.extend(spans.map(|spans| Box::new(spans) as Box<dyn Probe + 'p>));
         }
         if let (Some(limit), Some(recursion)) = (options.calls, &calls.recursion) {
-            probes.push(Box::new(calls::Calls::new(limit, recursion, function.body)));
+            probes.push(Box::new(calls::Calls::new(limit, recursion, function.index)));
         }
         if options.interrupts {
             probes.push(Box::new(polls::Polls));

@@ -1,8 +1,9 @@
 //! Polls: loads that a watchdog can make trap, by taking their page away.
 //!
-//! A signal interrupts the module's own code. What else the code may spend its time in has a poll behind it, so that a loop of such
-//! operators ends as well: operators that do as much as an operand says, growth, allocation, and direct calls of imported functions.
-//! (What is called by reference may be an imported function too; there the host has to see to it that it ends.)
+//! A signal interrupts the module's own code. What else the code may spend its time in has a poll behind it, so that a
+//! loop of such operators ends as well: operators that do as much as an operand says, growth, allocation, and direct
+//! calls of imported functions. (What is called by reference may be an imported function too; there the host has to see
+//! to it that it ends.)
 
 use anyhow::Result;
 use wasmparser::Operator;

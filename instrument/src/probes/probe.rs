@@ -11,8 +11,8 @@ use crate::plan::Draft;
 
 /// One kind of code that is put between operators, for one function.
 ///
-/// Hooks are called for dead code too, so that a probe can follow the nesting of blocks; [`Site::live`] tells, and where
-/// code is dead nothing is to be written that takes operands.
+/// Hooks are called for dead code too, so that a probe can follow the nesting of blocks; [`Site::live`] tells, and
+/// where code is dead nothing is to be written that takes operands.
 pub(crate) trait Probe: Send {
     /// The start of the body.
     fn enter(&mut self, _site: &mut Site<'_, '_>) -> Result<()> {
@@ -50,8 +50,8 @@ pub(crate) trait Probe: Send {
         Ok(())
     }
 
-    /// Before the function's end, behind what is counted there. What is written is reached by what goes on to the end, or
-    /// branches to the function's label if a block was opened around the body, which is closed here.
+    /// Before the function's end, behind what is counted there. What is written is reached by what goes on to the end,
+    /// or branches to the function's label if a block was opened around the body, which is closed here.
     fn leave(&mut self, _site: &mut Site<'_, '_>) -> Result<()> {
         Ok(())
     }

@@ -22,8 +22,8 @@
 //!                                           call $leave)
 //! ```
 //!
-//! Each call knows its depth, so one that is left by a trap or an exception needs no record. A function that has as many
-//! locals as there may be has no room for it, and no span.
+//! Each call knows its depth, so one that is left by a trap or an exception needs no record. A function that has as
+//! many locals as there may be has no room for it, and no span.
 
 use anyhow::Result;
 use wasmparser::{Operator, ValType};

@@ -1,11 +1,12 @@
 //! The bodies of the protocol's functions: wasm text, assembled when first needed.
 //!
-//! The text is in `bodies/`. Six things are put into it: the numbers of [`layout::stream`], as `%NAME`; how a draw takes an item,
-//! between `%TAKE` and `%TAKEN` what the index is if it is random (with `%CLOSED` before `%TAKEN` if the end of the stream can have another
-//! index than 0); how it takes one that fits, `%ITEM`, with a branch to `$slow` if there is none;
-//! the order of integers, `%ZIGZAG`; how it is recorded, `%RECORD kind %LO lo %HI hi %MORE more %RECORDED`; and how the beginning or
-//! the end of a span is, if that leaves room for all draws that there can be: `%MARK head %MARK_LABEL label %MARKED`, behind which `$at` is
-//! where the record ends, or 0 if it had no room.
+//! The text is in `bodies/`. Six things are put into it: the numbers of [`layout::stream`], as `%NAME`; how a draw
+//! takes an item, between `%TAKE` and `%TAKEN` what the index is if it is random (with `%CLOSED` before `%TAKEN` if the
+//! end of the stream can have another index than 0); how it takes one that fits, `%ITEM`, with a branch to `$slow` if
+//! there is none; the order of integers, `%ZIGZAG`; how it is recorded,
+//! `%RECORD kind %LO lo %HI hi %MORE more %RECORDED`; and how the beginning or the end of a span is, if that leaves
+//! room for all draws that there can be: `%MARK head %MARK_LABEL label %MARKED`, behind which `$at` is where the record
+//! ends, or 0 if it had no room.
 
 use std::sync::OnceLock;
 

@@ -7,7 +7,8 @@ use super::assembled::{Assembled, OWN};
 /// The module of the imports.
 pub const MODULE: &str = "fuzzbox_v1";
 
-/// A call of the protocol in the module's code. Its number is its place among all, from 1 on; 0 stands for calls by reference.
+/// A call of the protocol in the module's code. Its number is its place among all, from 1 on; 0 stands for calls by
+/// reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Site {
     /// The function that calls.

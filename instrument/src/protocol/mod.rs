@@ -12,14 +12,15 @@
 //!                                              call $body_of_draw_int)             ;; appended
 //! ```
 //!
-//! Where the body is short and leaves all that is rare to another one, as that of `draw_int` does, it is written in the place of the call.
+//! Where the body is short and leaves all that is rare to another one, as that of `draw_int` does, it is written in the
+//! place of the call.
 //!
 //! `assembled` are the bodies, `functions` says what modules see of them, and `imports` which of them a module needs.
-//! What gets hold of an import in another way than by calling it (through a table, by reference, as an export) gets the import: for these the
-//! appended functions are exported as well, without site, and the host has to pass such calls on.
+//! What gets hold of an import in another way than by calling it (through a table, by reference, as an export) gets the
+//! import: for these the appended functions are exported as well, without site, and the host has to pass such calls on.
 //!
-//! An appended function takes bounded time, spends no fuel itself (calls of it do, see `probes/cost`), has no counters, and writes nowhere but in the area of the stream, and
-//! into the guest's memory where the guest told it to.
+//! An appended function takes bounded time, spends no fuel itself (calls of it do, see `probes/cost`), has no counters,
+//! and writes nowhere but in the area of the stream, and into the guest's memory where the guest told it to.
 
 mod assembled;
 mod functions;

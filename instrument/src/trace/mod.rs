@@ -1,8 +1,8 @@
 //! What an execution recorded: operands of what it compared, and which functions it called.
 //!
-//! Records lie one behind the other from the start of [`Injected::trace`](crate::Injected::trace), as many bytes as the cell
-//! at [`TRACE_USED`](crate::layout::TRACE_USED) says. When there is no room left, that one and all after it are lost, and
-//! counted at [`TRACE_LOST`](crate::layout::TRACE_LOST). Each takes a slot of 32 bytes; all is little-endian:
+//! Records lie one behind the other from the start of [`Injected::trace`](crate::Injected::trace), as many bytes as the
+//! cell at [`TRACE_USED`](crate::layout::TRACE_USED) says. When there is no room left, that one and all after it are
+//! lost, and counted at [`TRACE_LOST`](crate::layout::TRACE_LOST). Each takes a slot of 32 bytes; all is little-endian:
 //!
 //! ```text
 //! 0     4       5       6       8          16         24         32
@@ -26,15 +26,15 @@
 //! 10 quads     then a slot: two floats of 128 bits. functions like __letf2
 //! ```
 //!
-//! A `xor` whose result is one of several that are combined by `or` and held against 0 is a comparison by `eq`: so what is wider than a
-//! number is compared.
+//! A `xor` whose result is one of several that are combined by `or` and held against 0 is a comparison by `eq`: so what
+//! is wider than a number is compared.
 //!
-//! "Bytes" are recorded where functions like `memcmp` are entered, which [`Comparer`] names, and "quads" where such are that compare floats
-//! of 128 bits, which WebAssembly does not have. All other records are made
-//! before the operator does what it does, so the last one may be that of an operator that trapped.
+//! "Bytes" are recorded where functions like `memcmp` are entered, which [`Comparer`] names, and "quads" where such are
+//! that compare floats of 128 bits, which WebAssembly does not have. All other records are made before the operator
+//! does what it does, so the last one may be that of an operator that trapped.
 //!
-//! Not recorded: a condition that a comparison directly before gives, and its negation; comparisons of SIMD lanes and of
-//! references; functions that were imported.
+//! Not recorded: a condition that a comparison directly before gives, and its negation; comparisons of SIMD lanes and
+//! of references; functions that were imported.
 
 mod event;
 mod format;

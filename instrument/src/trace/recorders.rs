@@ -9,9 +9,9 @@
 //! i32.lt_u           i32.lt_u
 //! ```
 //!
-//! A recorder takes bounded time, spends no fuel, can't trap, and writes nowhere but in the trace and its cells. One may
-//! overflow the stack, as any call; then the function that called it needed more stack than there was in any case, or
-//! nearly so.
+//! A recorder takes bounded time, spends no fuel, can't trap, and writes nowhere but in the trace and its cells. One
+//! may overflow the stack, as any call; then the function that called it needed more stack than there was in any case,
+//! or nearly so.
 
 use std::ops::Range;
 
@@ -122,7 +122,8 @@ impl Recorders {
     }
 }
 
-/// What stands for an operator in code: its offset in the module, which is below 2^28, and which one of its class it is.
+/// What stands for an operator in code: its offset in the module, which is below 2^28, and which one of its class it
+/// is.
 pub(crate) fn tag(site: u32, operator: u8) -> i32 {
     (site << 4 | u32::from(operator)).cast_signed()
 }
@@ -198,8 +199,8 @@ impl Body<'_> {
         Code::new(&mut self.bytes, self.memory)
     }
 
-    /// Writes a record of so many slots if there is room for the longest, so that from the first that is lost on all are;
-    /// else counts it as lost.
+    /// Writes a record of so many slots if there is room for the longest, so that from the first that is lost on all
+    /// are; else counts it as lost.
     fn record(&mut self, slots: u32, fields: impl FnOnce(&mut Self)) {
         let (at, last) = (self.at, self.trace.end - self.trace.start - LONGEST);
         let mut code = self.code();

@@ -12,12 +12,13 @@ pub struct Span {
     pub function: u32,
     /// How many calls it is in, itself included.
     pub depth: u32,
-    /// The call that it was made in, as a place in the list. `None` if the host made it. A function that is entered by a
-    /// tail call has the parent of the one whose place it takes.
+    /// The call that it was made in, as a place in the list. `None` if the host made it. A function that is entered by
+    /// a tail call has the parent of the one whose place it takes.
     pub parent: Option<usize>,
     /// The calls made in it, in order, as places in the list.
     pub children: Vec<usize>,
-    /// Its records, as places in [`Trace::records`]: from its entry to where it was left, those of its children included.
+    /// Its records, as places in [`Trace::records`]: from its entry to where it was left, those of its children
+    /// included.
     pub records: Range<usize>,
     /// How it ended.
     pub end: SpanEnd,

@@ -77,8 +77,9 @@ impl Body<'_, '_> {
         code.i64_sub();
     }
 
-    /// Traps if there is an annex, and so many bytes at an address are neither in the guest's part nor behind where the annex
-    /// begins: the operator itself sees that they end where memory does. All are locals of 64 bits; the last is free.
+    /// Traps if there is an annex, and so many bytes at an address are neither in the guest's part nor behind where the
+    /// annex begins: the operator itself sees that they end where memory does. All are locals of 64 bits; the last is
+    /// free.
     fn check(&mut self, address: u32, length: u32, free: u32) {
         let shift = self.annex.page_log2(self.survey).into();
         let mut code = self.code();

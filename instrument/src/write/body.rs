@@ -16,16 +16,16 @@ pub(super) struct Written {
     pub(super) bytes: Vec<u8>,
     /// The runs of offsets start with it.
     pub(super) offsets: OffsetMap,
-    /// Where in it there is an `if` or a `br_if` that mostly goes the same way, in order, and whether it is that of a condition that
-    /// holds.
+    /// Where in it there is an `if` or a `br_if` that mostly goes the same way, in order, and whether it is that of a
+    /// condition that holds.
     pub(super) hints: Vec<(u32, bool)>,
 }
 
 /// A branch mostly goes one way if it goes so many times as often as the other.
 const MOSTLY: u64 = 1024;
 
-/// Writes a function's body. `numbers` are those of its counters; `profile` has the counts of its edges in executions of the past, if these
-/// are known.
+/// Writes a function's body. `numbers` are those of its counters; `profile` has the counts of its edges in executions
+/// of the past, if these are known.
 pub(super) fn body(
     wasm: &[u8],
     plan: &FunctionPlan,
@@ -150,8 +150,8 @@ impl Body<'_> {
         }
     }
 
-    /// The operator that inserted code belongs to. What a probe does after an operator belongs to the next: it may fail,
-    /// and then the block has been left that the operator ends.
+    /// The operator that inserted code belongs to. What a probe does after an operator belongs to the next: it may
+    /// fail, and then the block has been left that the operator ends.
     fn owner(&self, edit: &Edit) -> u32 {
         match edit.change {
             Change::Handlers { number } => self.plan.tries[number as usize].at,

@@ -1,4 +1,5 @@
-//! Writes the bodies of the protocol that a module needs: those of its imports, whom they call, and what they need of the guest.
+//! Writes the bodies of the protocol that a module needs: those of its imports, whom they call, and what they need of
+//! the guest.
 
 use anyhow::{Result, bail};
 use wasm_encoder::{BlockType, Encode, MemArg};

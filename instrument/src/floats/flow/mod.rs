@@ -1,8 +1,9 @@
 //! Follows what arithmetic gives through the stack and the locals of a function.
 //!
-//! One pass over the operators, beside the planning: it makes a graph of *values*, which are what arithmetic gives, and what is one of
-//! several other values: where branches meet, in a local at the start of a block, by a `select`. And it notes which values are *taken* by
-//! operators that show bits. [`places`](super::places) does the rest when the function has ended.
+//! One pass over the operators, beside the planning: it makes a graph of *values*, which are what arithmetic gives, and
+//! what is one of several other values: where branches meet, in a local at the start of a block, by a `select`. And it
+//! notes which values are *taken* by operators that show bits. [`places`](super::places) does the rest when the
+//! function has ended.
 
 mod blocks;
 mod frames;
@@ -20,8 +21,8 @@ use frames::{Frame, Kind};
 
 const EXACT_SLOT: Slot = Slot { value: EXACT, place: None };
 
-/// What is noted of a function may be this much for each byte of its body, and some more; else each operator that does arithmetic gets
-/// a test. Compilers' output takes a tenth.
+/// What is noted of a function may be this much for each byte of its body, and some more; else each operator that does
+/// arithmetic gets a test. Compilers' output takes a tenth.
 const NOTES_PER_BYTE: usize = 4;
 
 /// The graph of a function's values, as far as it has been read.
@@ -58,8 +59,8 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// Starts a function whose first locals are parameters. `None` if it does no arithmetic. With `compares` the bits of what is
-    /// compared are seen.
+    /// Starts a function whose first locals are parameters. `None` if it does no arithmetic. With `compares` the bits
+    /// of what is compared are seen.
     pub(crate) fn new(body: &FunctionBody<'_>, params: u32, results: usize, compares: bool) -> Option<Flow> {
         let (mut arithmetic, mut catches) = (false, false);
         // What can't be read is told by the validator, which has not seen the body.
@@ -97,8 +98,8 @@ impl Flow {
         self.overrun || notes > self.notes_max
     }
 
-    /// Takes an operator that the validator has accepted, with how many operands it takes and gives. `local` is the type of the local
-    /// that it is about. A test may be put at `here`, behind the operator.
+    /// Takes an operator that the validator has accepted, with how many operands it takes and gives. `local` is the
+    /// type of the local that it is about. A test may be put at `here`, behind the operator.
     pub(crate) fn operator(
         &mut self,
         operator: &Operator<'_>,

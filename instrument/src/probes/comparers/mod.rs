@@ -1,7 +1,7 @@
 //! Comparers: records what functions like `memcmp` and `strcmp` are given, where they are entered.
 //!
-//! They are known by their names, if their types fit: (pointer, pointer) or (pointer, pointer, length) to a number. Or by
-//! that type and their shape. What compares floats of 128 bits is in [`quads`].
+//! They are known by their names, if their types fit: (pointer, pointer) or (pointer, pointer, length) to a number. Or
+//! by that type and their shape. What compares floats of 128 bits is in [`quads`].
 
 mod quads;
 mod shape;

@@ -1,8 +1,9 @@
-//! Records what functions compare that are given two floats of 128 bits (`long double` in C): WebAssembly has none, so compilers call
-//! `__letf2` and its like with the halves of each, the low one first.
+//! Records what functions compare that are given two floats of 128 bits (`long double` in C): WebAssembly has none, so
+//! compilers call `__letf2` and its like with the halves of each, the low one first.
 //!
-//! They are known by their names, or by what they do: a short body that neither loops nor calls nor has to do with memory, and that knows infinity's
-//! higher half. The one that only tells whether two are numbers (`__unordtf2`) has nothing to do with signs.
+//! They are known by their names, or by what they do: a short body that neither loops nor calls nor has to do with
+//! memory, and that knows infinity's higher half. The one that only tells whether two are numbers (`__unordtf2`) has
+//! nothing to do with signs.
 
 use anyhow::Result;
 use wasmparser::{FunctionBody, Operator, ValType};

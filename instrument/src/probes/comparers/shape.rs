@@ -1,10 +1,10 @@
-//! The shape of functions that compare bytes. A heuristic: in a loop, a byte that was loaded through the first parameter is
-//! compared with one that was loaded through the second, or subtracted, or combined by `xor`. And nothing else is done: a
-//! function that stores, calls, or uses floats, globals or another memory is none, nor is a large one.
+//! The shape of functions that compare bytes. A heuristic: in a loop, a byte that was loaded through the first
+//! parameter is compared with one that was loaded through the second, or subtracted, or combined by `xor`. And nothing
+//! else is done: a function that stores, calls, or uses floats, globals or another memory is none, nor is a large one.
 //!
-//! Which parameter a value comes from is followed through locals and the stack, and through tables that ignore case, from
-//! the body's start to its end once. Where branches meet, a local has all origins it can have. What a loop carries back
-//! to its head is left out, which is good enough for what compilers make of such loops: a pointer that moves on is
+//! Which parameter a value comes from is followed through locals and the stack, and through tables that ignore case,
+//! from the body's start to its end once. Where branches meet, a local has all origins it can have. What a loop carries
+//! back to its head is left out, which is good enough for what compilers make of such loops: a pointer that moves on is
 //! still one into the same bytes.
 
 use wasmparser::{FunctionBody, MemArg, MemArgTarget, Operator};

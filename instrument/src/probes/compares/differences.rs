@@ -1,5 +1,6 @@
-//! Which operators compare although they are none that do: `xor`, if what it gives is combined with others by `or` and held against zero.
-//! So compilers compare what is wider than a number, and what `memcmp` is asked for at a length that they know.
+//! Which operators compare although they are none that do: `xor`, if what it gives is combined with others by `or` and
+//! held against zero. So compilers compare what is wider than a number, and what `memcmp` is asked for at a length that
+//! they know.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -99,7 +100,8 @@ impl Values {
         }
     }
 
-    /// A value is held against zero. What is no more than one difference is what a comparison is, and compilers write that as one.
+    /// A value is held against zero. What is no more than one difference is what a comparison is, and compilers write
+    /// that as one.
     fn compare(&mut self, value: Parts) {
         if value.len() > 1 {
             self.compared.extend(value);

@@ -1,10 +1,10 @@
 //! Compares: records the operands of operators that compare, decide, or take as much memory as they are told.
 //!
-//! Those are the comparisons of `i32`, `i64`, `f32` and `f64`, `eqz` included; `if`, `br_if` and `select`, whose condition
-//! is compared with 0; `br_table`; and `memory.copy`, `memory.fill` and `memory.init`. Beside these `xor`, where that is a part of a comparison of
-//! what is wider. A condition that a comparison
-//! gives says nothing new, and neither does its negation by `i32.eqz`. Comparisons of SIMD lanes are left out: they are
-//! made to be many at once; and of references, which have no bits to show.
+//! Those are the comparisons of `i32`, `i64`, `f32` and `f64`, `eqz` included; `if`, `br_if` and `select`, whose
+//! condition is compared with 0; `br_table`; and `memory.copy`, `memory.fill` and `memory.init`. Beside these `xor`,
+//! where that is a part of a comparison of what is wider. A condition that a comparison gives says nothing new, and
+//! neither does its negation by `i32.eqz`. Comparisons of SIMD lanes are left out: they are made to be many at once;
+//! and of references, which have no bits to show.
 
 mod differences;
 

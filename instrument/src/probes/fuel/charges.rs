@@ -1,8 +1,9 @@
 //! Where a function takes fuel, and how much.
 //!
-//! An entry that takes what the whole body costs charges an allocator for all of its cases whenever it is called, ten times what it executes. So what
-//! may not be executed is charged where it begins, if it is worth that: an arm of an `if`, what follows a branch that may leave
-//! the block, and what follows a block out of which something may branch further. A loop's head is charged for each turn.
+//! An entry that takes what the whole body costs charges an allocator for all of its cases whenever it is called, ten
+//! times what it executes. So what may not be executed is charged where it begins, if it is worth that: an arm of an
+//! `if`, what follows a branch that may leave the block, and what follows a block out of which something may branch
+//! further. A loop's head is charged for each turn.
 //!
 //! ```wat
 //! (func                    ;; 5: what comes before the first charge behind it
@@ -16,8 +17,8 @@
 //!     ...
 //! ```
 //!
-//! All that is executed is charged before: what comes next in a block, by the last charge before it there, or else by that of the block around,
-//! and both were passed.
+//! All that is executed is charged before: what comes next in a block, by the last charge before it there, or else by
+//! that of the block around, and both were passed.
 
 use anyhow::Result;
 use wasmparser::{FunctionBody, Operator};
@@ -29,7 +30,8 @@ use crate::probes::cost;
 const WORTH: u32 = 64;
 /// What an entry or a turn of a loop executes by then, in units, so that charges are a small part of all.
 const APART: u32 = 32;
-/// Charges of each entry, and turn of a loop, that may follow sooner: what can be done quickly is done at the beginning.
+/// Charges of each entry, and turn of a loop, that may follow sooner: what can be done quickly is done at the
+/// beginning.
 const SOON: u32 = 4;
 
 /// Where fuel is taken, beside the entry: by number of the operator behind which that is.
@@ -69,7 +71,8 @@ impl Charges {
     }
 }
 
-/// What the body costs, and each block and arm in it, in the order of their beginnings: without loops inside, which are charged by themselves.
+/// What the body costs, and each block and arm in it, in the order of their beginnings: without loops inside, which are
+/// charged by themselves.
 fn sizes(body: &FunctionBody<'_>, survey: &Survey<'_>) -> Result<Vec<u32>> {
     let (mut sizes, mut open) = (vec![0_u32], vec![(0, false)]);
     let mut operators = body.get_operators_reader()?;

@@ -1,8 +1,8 @@
-//! Fuel: what is executed takes what it costs, and function entries and loop heads see whether there is any left, so that every execution
-//! ends. [`charges`] says where how much is taken.
+//! Fuel: what is executed takes what it costs, and function entries and loop heads see whether there is any left, so
+//! that every execution ends. [`charges`] says where how much is taken.
 //!
-//! To charge an entry or a loop's head for all that may follow would charge an interpreter for all of its operations whenever it executes one: they
-//! lie in one loop, around a `br_table`.
+//! To charge an entry or a loop's head for all that may follow would charge an interpreter for all of its operations
+//! whenever it executes one: they lie in one loop, around a `br_table`.
 //!
 //! # Fuel is ours
 //!
@@ -96,7 +96,8 @@ enum Length {
     UpTo(u32, u32),
 }
 
-/// Takes fuel for the length on the stack; leaves the length. Whether the fuel is used up is seen at the next function entry or loop head.
+/// Takes fuel for the length on the stack; leaves the length. Whether the fuel is used up is seen at the next function
+/// entry or loop head.
 fn spend_length(code: &mut Code<'_>, local: u32, wide: bool, length: Length) {
     let fuel = code.cell(layout::FUEL.into(), 3);
     code.local_set(local).i32_const(0).i32_const(0).i64_load(fuel).local_get(local);
