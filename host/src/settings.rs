@@ -131,6 +131,8 @@ impl Settings {
     /// The largest fuel limit: some minutes. Counters have 32 bits, and no edge is counted twice for one unit of fuel:
     /// whoever allows more than these hold may see the count of an edge wrap.
     pub const FUEL_MAX: u64 = 1 << 40;
+    /// The limit on fuel that nobody chose.
+    pub const FUEL_DEFAULT: u64 = 2_000_000_000;
     /// The largest limit on input length, in bytes.
     pub const INPUT_BYTES_MAX: u32 = 64 << 20;
     /// The largest limit on memory, in bytes.
@@ -147,7 +149,7 @@ impl Default for Settings {
             args: Vec::new(),
             input_bytes_max: 1 << 20,
             memory_bytes_max: 256 << 20,
-            fuel_max: 2_000_000_000,
+            fuel_max: Self::FUEL_DEFAULT,
             stub_imports: None,
             crash_on_exit: false,
             grow_heap_bytes: 1 << 20,

@@ -67,7 +67,7 @@ impl Found {
 /// Names and source positions of a target.
 pub(super) fn symbols(target: &Target, debug_info: Found) -> Symbols {
     let names = |index| target.edges.function_name(index).map(ToOwned::to_owned);
-    debug_info.apply(Symbols::new(target.bytes.clone(), names))
+    debug_info.apply(Symbols::new(target.candidate.bytes().clone(), names))
 }
 
 /// What the module itself has or names.

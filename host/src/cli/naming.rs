@@ -81,7 +81,7 @@ impl NameArgs {
     /// Sees to it that what is kept under `name` is of the target that was read from `path`, and notes so. A name that
     /// was given is taken from whoever had it, and that is said.
     pub(super) fn claim(&self, store: &Store, name: &str, path: &Path, target: &Target) -> Result<(), Fault> {
-        let new = origin(store, path, target.id, &target.settings);
+        let new = origin(store, path, target.candidate.id, &target.candidate.settings);
         match self.verdict(store, name, &new)? {
             Verdict::Known => return Ok(()),
             Verdict::Free => {}

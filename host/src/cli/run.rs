@@ -143,7 +143,7 @@ impl Args {
         };
         let sessions = targets.into_iter().zip(symbols).zip(names).map(|((target, symbols), name)| Session {
             name,
-            dictionary: dictionary.clone().with_constants_of(&target.bytes),
+            dictionary: dictionary.clone().with_constants_of(target.candidate.bytes()),
             target: Arc::new(target),
             store: &store,
             workers: &workers,
@@ -160,7 +160,7 @@ impl Args {
         let sessions: Vec<_> = sessions.collect();
         let first_inputs = |session: &Session<'_>| -> Result<_, Fault> {
             let mut seeds = seeds.clone();
-            seeds.extend(repository_seeds(&store, &session.name, &session.target.settings)?);
+            seeds.extend(repository_seeds(&store, &session.name, &session.target.candidate.settings)?);
             Ok(seeds)
         };
         let done = take_turns(

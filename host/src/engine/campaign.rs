@@ -274,7 +274,7 @@ impl Campaign {
     fn is_trimmed(&self, admitted: &Admitted) -> bool {
         // Fewer bytes are no simpler in choice streams, nor in records of numbers, whose missing bytes are 0 and hard
         // to put back.
-        let is_text = !self.target().takes_choices() && !self.target().entry.takes_numbers();
+        let is_text = !self.target().takes_choices() && !self.target().candidate.entry.takes_numbers();
         is_text && !admitted.new_edges.is_empty() && !self.corpus.targets().is_best(admitted.index)
     }
 
@@ -308,7 +308,7 @@ impl Campaign {
             fuel: self.fuel(),
             fuel_mean: self.fuel_mean(),
             // Of inputs that are numbers, bytes that aren't there are 0, but what is not there can't be changed.
-            len_min: target.entry.numbers_bytes().min(target.settings.input_bytes_max as usize),
+            len_min: target.candidate.entry.numbers_bytes().min(target.candidate.settings.input_bytes_max as usize),
             len_max: self.len_max,
         }
     }
@@ -316,7 +316,7 @@ impl Campaign {
     /// Fuel that an execution may take before it is suspected to hang, in units. Seeds may take all, and so may what
     /// draws: it ends by an overrun, which is what closing is learned from.
     pub fn fuel_limit(&self) -> u64 {
-        let fuel_max = self.target().settings.fuel_max;
+        let fuel_max = self.target().candidate.settings.fuel_max;
         if self.totals.rounds == 0 || self.target().takes_choices() {
             return fuel_max;
         }
@@ -338,7 +338,7 @@ impl Campaign {
         signature: &dyn Fn(&Outcome) -> String,
     ) -> Result<Option<(Vec<Report>, Hangs)>> {
         let fuel = self.fuel_mean().saturating_mul(self.totals.execs);
-        let affordable = self.hangs.affordable(fuel, self.target().settings.fuel_max);
+        let affordable = self.hangs.affordable(fuel, self.target().candidate.settings.fuel_max);
         let (mut hangs, mut reports) = (self.hangs.clone(), Vec::new());
         let (known, variants) = (self.all_known(), &self.variants);
         let met: Vec<_> = met.into_iter().map(|suspect| (signature(&suspect.outcome), suspect)).collect();

@@ -152,7 +152,7 @@ impl Progress {
         let compares = self.growths.execs >= GROWTH_SAMPLES && self.growths.pay();
         match &self.stage {
             Stage::Metered => {
-                let time = Watchdog::time_for(self.metered.settings.fuel_max);
+                let time = Watchdog::time_for(self.metered.candidate.settings.fuel_max);
                 let Some(time) = time.filter(|_| self.metered.can_be_interrupted()) else {
                     // What can't be watched needs fuel.
                     self.stage = Stage::Last;

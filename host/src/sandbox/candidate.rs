@@ -1,12 +1,12 @@
 //! What can be found out about a module before it is rewritten and compiled: whether it can be a target, and by which entry.
 
-use super::compiler::Code;
-use super::component::Source;
-use super::entry::{self, Entry};
-use super::host::TABLE_ELEMENTS_MAX;
-use super::imports::{self, Missing};
-use super::interface::{Interface, initial_bytes};
 use crate::id::{ModuleId, ObjectId};
+use crate::sandbox::code::compiler::Code;
+use crate::sandbox::entry::{self, Entry};
+use crate::sandbox::imports::{self, Missing};
+use crate::sandbox::limits::TABLE_ELEMENTS_MAX;
+use crate::sandbox::source::Source;
+use crate::sandbox::source::interface::{Interface, initial_bytes};
 use crate::settings::Settings;
 use crate::text::size;
 use anyhow::{Result, bail, ensure};
@@ -16,7 +16,7 @@ use wasmparser::{KnownCustom, Name, Parser, Payload};
 
 /// A module that has an entry, and of which nothing is known that would keep it from being executed.
 ///
-/// It costs next to nothing beside a [`Target`](super::Target), so whatever else can be wrong (flags, other files) is to be found out
+/// It costs next to nothing beside a [`Target`](crate::sandbox::Target), so whatever else can be wrong (flags, other files) is to be found out
 /// between the two.
 #[derive(Clone, Debug)]
 pub struct Candidate {
@@ -27,7 +27,8 @@ pub struct Candidate {
     pub entry: Entry,
     /// What will execute: the file without custom sections.
     pub id: ModuleId,
-    pub(super) object: ObjectId,
+    /// The file as an object of the store.
+    pub object: ObjectId,
     pub(super) interface: Arc<Interface>,
     /// Imports that will be stubbed.
     pub(super) missing: Arc<Missing>,
@@ -60,6 +61,11 @@ impl Candidate {
     /// How it is compiled if that is not to be waited for: large modules in a hurry.
     pub fn code_to_begin_with(&self) -> Code {
         Code::to_begin_with(self.interface.code_bytes)
+    }
+
+    /// What was given: the module, or a component.
+    pub fn file(&self) -> &Arc<[u8]> {
+        &self.source.file
     }
 
     /// The module that will execute; of a component the one that it is linked to.

@@ -1,89 +1,75 @@
 //! All that touches wasmtime, and the only place with `unsafe`.
 //!
 //! A [`Target`] is a module made ready once: rewritten, compiled, its entry chosen. An [`Executor`] is one instance of it,
-//! kept by one worker: [`Executor::run`] gives an [`Outcome`](crate::outcome::Outcome), and an [`Observation`] until the next run. Every run starts from the same state,
-//! whatever ran before: see [`Executor`].
+//! kept by one worker: [`Executor::run`] gives an [`Outcome`](crate::outcome::Outcome), and an [`Observation`] until the next run.
+//! Every run starts from the same state, whatever ran before: see [`Executor`].
 //!
-//! | file | holds |
+//! From the top; each line imports only lines below it.
+//!
+//! | place | holds |
 //! | --- | --- |
-//! | `candidate`, `interface` | what is known of a module before it is compiled |
-//! | `target` | from bytes to compiled code |
-//! | `compiler` | the settings that machine code depends on |
-//! | `code` | compiled code, kept from one process to the next |
-//! | `entry`, `parameter`, `file_args`, `component`, `call` | which export is called, and how it takes its input |
-//! | `lifted` | whether what a component's function gives is of its type |
-//! | `prepare` | all that runs before the first input |
-//! | `imports`, `wasi`, `host` | what the guest can call, and the limits |
-//! | `reference` | the guest protocol as host functions |
-//! | `executor`, `snapshot`, `tables` | running, and going back |
-//! | `injected`, `observation`, `hash` | fuel, flags and counters, and what they say |
-//! | `variant` | what is put into the code |
-//! | `interrupt`, `thread`, `watchdog` | ending an execution from another thread |
-//! | `plain` | the module as it is, to be compared with |
-//! | `stack` | room on the native stack |
-//! | `memory`, `signals`, `fault` | linear memories that know which pages were written; where the guest trapped |
-//! | `summary` | what `inspect` shows |
-//! | `trap` | how an execution ended |
-//! | `words` | what the guest said meanwhile, for people |
+//! | `summary`, `plain` | what `inspect` shows; a module as it is, to be compared with |
+//! | `quick` | what fails in quick code, executed in optimised code |
+//! | `load` | from a candidate to a target that was executed once |
+//! | `executor` | running an input |
+//! | `instance/` | one instance: made ready, executed, looked at, taken back |
+//! | `targets/` | what is ready: rewritten, compiled, and what instances showed |
+//! | `candidate` | what is known of a module before it is compiled |
+//! | `entry/` | which export is called, and how it takes its input: a file for each way |
+//! | `imports/` | what the guest can call, and the limits |
+//! | `faults/` | pages made writable, traps noted |
+//! | `interrupt/` | ending an execution from another thread |
+//! | `code/` | what is put into the code; machine code, kept from one process to the next |
+//! | `source/` | the module or component that was given |
+//! | `messages/` | what the words mean with which guests fail |
+//! | `machine/` | registers, the native stack |
+//! | `wasi/` | WASI |
+//! | `memory/`, `tables` | memories and tables that go back to what they were |
+//! | `limits`, `hash` | numbers |
 
 #![allow(unsafe_code, reason = "linear memories and the fault handler are made here, and nowhere else")]
 
-mod annex;
-mod call;
 mod candidate;
-mod check;
 mod code;
-mod compiler;
-mod component;
 mod entry;
 mod executor;
-mod fault;
-mod file_args;
-mod foreign;
+mod faults;
 mod hash;
-mod host;
 mod imports;
-mod injected;
-mod interface;
+mod instance;
 mod interrupt;
-mod lifted;
+mod limits;
+mod load;
+mod machine;
 mod memory;
-mod observation;
-mod parameter;
-mod past;
+mod messages;
 mod plain;
-mod prepare;
 mod quick;
-mod reference;
-mod signals;
-mod snapshot;
-mod stack;
+mod source;
 mod summary;
 mod tables;
-mod target;
-mod thread;
-mod trap;
-mod variant;
+mod targets;
 pub mod wasi;
-mod watchdog;
-mod words;
 
 pub use candidate::Candidate;
-pub use code::CodeCache;
-pub use compiler::{Code, compiler_settings};
-pub use component::core_module;
+pub(crate) use code::background::{compiling, received};
+pub use code::cache::CodeCache;
+pub use code::compiler::{Code, compiler_settings};
+pub use code::past::{Growths, Past};
+pub use code::variant::Variant;
 pub use entry::Entry;
+pub use entry::parameter::{Number, Parameter};
 pub use executor::Executor;
-pub use injected::ExecutedGroup;
-pub use interrupt::{Execution, Interrupter};
-pub use observation::{Executed, Group, Observation};
-pub use parameter::{Number, Parameter};
-pub use past::{Growths, Past};
+pub use imports::reference::link_reference;
+pub use instance::observation::{Executed, Group, Observation};
+pub use interrupt::interrupter::Interrupter;
+pub use interrupt::is_ignored;
+pub use interrupt::stop::Execution;
+pub use interrupt::watchdog::{Watchdog, fuel_per_second};
+pub use limits::THREAD_STACK_BYTES;
+pub use load::Unsuited;
 pub use plain::Plain;
-pub use reference::link_reference;
-pub(crate) use stack::{compiling, received};
+pub use source::{assemble, core_module};
 pub use summary::Summary;
-pub use target::{THREAD_STACK_BYTES, Target, Unsuited, assemble};
-pub use thread::is_ignored;
-pub use variant::Variant;
-pub use watchdog::{Watchdog, fuel_per_second};
+pub use targets::Target;
+pub use targets::groups::ExecutedGroup;

@@ -1,18 +1,18 @@
 //! A module as it is, in an instance that is kept: nothing is counted, limited, restored or looked at. What all else is compared with.
 
-use super::call::Harness;
-use super::candidate::Candidate;
-use super::compiler::{INLINED_CODE_BYTES_MAX, compiler_settings};
-use super::entry::Entry;
-use super::executor::wasi_config;
-use super::host::{Host, Limits};
-use super::imports::Imports;
-use super::parameter::Parameter;
-use super::prepare::initialise;
-use super::stack::with_room;
-use super::target::Target;
-use super::variant::Variant;
-use super::wasi::Wasi;
+use crate::sandbox::candidate::Candidate;
+use crate::sandbox::code::compiler::{INLINED_CODE_BYTES_MAX, compiler_settings};
+use crate::sandbox::code::variant::Variant;
+use crate::sandbox::entry::Entry;
+use crate::sandbox::entry::call::Harness;
+use crate::sandbox::entry::file_args::wasi_config;
+use crate::sandbox::entry::parameter::Parameter;
+use crate::sandbox::imports::Imports;
+use crate::sandbox::imports::host::{Host, Limits};
+use crate::sandbox::instance::prepare::initialise;
+use crate::sandbox::machine::stack::with_room;
+use crate::sandbox::targets::Target;
+use crate::sandbox::wasi::Wasi;
 use anyhow::{Context, Result};
 use fuzzbox_instrument::{EdgeSet, translate_legacy_exceptions};
 use wasmtime::{Engine, Inlining, Instance, Memory, Module, Store};
@@ -41,9 +41,11 @@ impl Plain {
     ///
     /// If the module can't be compiled, or its initialisers fail, which they did not in `target`.
     pub fn new(target: &Target) -> Result<Option<Self>> {
-        let Candidate { source, settings, entry, interface, missing, .. } = target.candidate();
+        let Candidate { source, settings, entry, interface, missing, .. } = &target.candidate;
         let Entry::Function { export, parameters, wide } = &entry else { return Ok(None) };
-        if !matches!(**parameters, [Parameter::Pointer, Parameter::Length]) || target.injected.stream.is_some() {
+        if !matches!(**parameters, [Parameter::Pointer, Parameter::Length])
+            || target.rewritten.injected.stream.is_some()
+        {
             return Ok(None);
         }
         let stack_bytes = Variant::Fast(EdgeSet::default()).stack_bytes();
@@ -65,7 +67,10 @@ impl Plain {
         let room = settings.input_bytes_max as usize;
         let bytes_max = usize::try_from(settings.memory_bytes_max)?.saturating_add(room.next_multiple_of(1 << 16));
         with_room(stack_bytes, || {
-            let mut store = Store::new(&engine, Host::new(Wasi::new(wasi_config(target)), Limits::new(bytes_max, 0)));
+            let mut store = Store::new(
+                &engine,
+                Host::new(Wasi::new(wasi_config(&target.candidate.settings)), Limits::new(bytes_max, 0)),
+            );
             store.limiter(|host| host);
             let instance = imports.instantiate(&module, &mut store).map_err(anyhow::Error::from)?;
             let memory = instance.get_memory(&mut store, "memory").context("the module exports no memory")?;

@@ -5,13 +5,15 @@
 //! to optimise an *excerpt*: the module in which all other functions only trap. Should one of these be entered all the same, as where quick code
 //! ended too early, the excerpt says nothing, and the whole module is waited for. So it is when several excerpts were made.
 
-use super::compiler::Code;
-use super::executor::{Executor, Kept, Way};
-use super::interrupt::Unprepared;
-use super::past::Past;
-use super::stack::{compiling, received, with_room};
-use super::target::Target;
 use crate::outcome::Outcome;
+use crate::sandbox::code::background::{compiling, received};
+use crate::sandbox::code::compiler::Code;
+use crate::sandbox::code::past::Past;
+use crate::sandbox::executor::{Executor, Other, Way};
+use crate::sandbox::instance::kept::Kept;
+use crate::sandbox::interrupt::gate::Unprepared;
+use crate::sandbox::machine::stack::with_room;
+use crate::sandbox::targets::Target;
 use crate::stream::Rule;
 use anyhow::Result;
 use std::collections::BTreeSet;
@@ -22,28 +24,6 @@ use std::sync::mpsc::Receiver;
 /// As many are made of a target at most: by then the whole module is the better bargain.
 const EXCERPTS_MAX: usize = 8;
 
-/// What was made of a target in quick code.
-#[derive(Debug, Default)]
-pub(super) struct Excerpts {
-    made: usize,
-    last: Option<Arc<Target>>,
-}
-
-/// The other one of two instances: that of an excerpt, or that of quick code while the excerpt's is in its place.
-pub(super) struct Other {
-    target: Arc<Target>,
-    instance: Kept,
-    /// As [`Executor::dirty`].
-    dirty: bool,
-    is_quick: bool,
-}
-
-impl std::fmt::Debug for Other {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Other").finish_non_exhaustive()
-    }
-}
-
 impl Target {
     /// Has an excerpt made, on a thread of its own, in which these functions are whole, or finds one. It sends `None` if none is made any
     /// more.
@@ -53,7 +33,7 @@ impl Target {
     }
 
     fn make_excerpt(self: &Arc<Self>, mut functions: BTreeSet<u32>) -> Result<Option<Arc<Self>>> {
-        let mut excerpts = self.excerpts.lock().expect("a panic ends the process");
+        let mut excerpts = self.optimised.excerpts.lock().expect("a panic ends the process");
         if let Some(last) = &excerpts.last {
             if last.has_all(&functions) {
                 return Ok(Some(last.clone()));
@@ -65,7 +45,8 @@ impl Target {
         }
         excerpts.made += 1;
         let (variant, past) = (self.variant.clone(), &Past::default());
-        let made = Self::compile(self.candidate(), (variant, past), (&self.cache, Code::Optimised), Some(functions))?;
+        let made =
+            Self::compile(self.candidate.clone(), (variant, past), (&self.cache, Code::Optimised), Some(functions))?;
         let excerpt = self.alike(made)?;
         excerpts.last = Some(excerpt.clone());
         Ok(Some(excerpt))
@@ -141,14 +122,10 @@ impl Executor {
 
     /// The functions that the last execution or the initialisers entered; `None` if they aren't known.
     fn entered(&self, outcome: &Outcome) -> Option<BTreeSet<u32>> {
-        let Kept { injected, lost, .. } = &self.instance;
-        if *lost {
-            return None;
-        }
-        let mut functions = self.target.functions_of(&injected.counted());
+        let mut functions = self.target.functions_of(&self.instance.counted()?);
         // A function may fail before it counts.
         functions.extend(outcome.trap().iter().flat_map(|trap| &trap.frames).map(|frame| frame.function));
-        functions.extend(self.target.initialised());
+        functions.extend(self.target.learned.initialised().into_iter().flatten());
         Some(functions)
     }
 
@@ -175,8 +152,8 @@ impl Executor {
 
     /// Lets the instance that is in place be interrupted.
     fn watch(&self) {
-        self.gate.expect(self.target.stop(), self.target.variant.has_fuel());
-        self.gate.watch(self.instance.injected.region());
+        self.gate.expect(self.target.stop.clone(), self.target.variant.has_fuel());
+        self.gate.watch(self.instance.region());
     }
 
     /// Goes on in optimised code, which is waited for if it must be; `false` if that was interrupted.
@@ -194,7 +171,7 @@ impl Executor {
     fn wait<T>(&self, made: &Receiver<Result<T>>) -> Result<Option<Result<T>>> {
         self.gate.enter();
         let made = received(made, || self.gate.is_taken());
-        let interrupted = self.gate.leave(Some(self.instance.injected.region()))?;
+        let interrupted = self.gate.leave(Some(self.instance.region()))?;
         Ok(made.filter(|_| !interrupted))
     }
 }

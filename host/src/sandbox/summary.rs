@@ -1,17 +1,18 @@
 //! What a person wants to know about a module before it is fuzzed.
 
-use super::candidate::{check_limits, choose, interface};
-use super::component::Source;
-use super::entry::Entry;
-use super::imports;
-use super::interface::{Import, Interface, Shortened};
-use super::parameter::Parameter;
-use super::past::Past;
-use super::prepare::Done;
-use super::signals;
-use super::target::{Target, assemble, restore_plan};
-use super::variant::Variant;
 use crate::id::ModuleId;
+use crate::sandbox::candidate::{check_limits, choose, interface};
+use crate::sandbox::code::past::Past;
+use crate::sandbox::code::variant::Variant;
+use crate::sandbox::entry::Entry;
+use crate::sandbox::entry::parameter::Parameter;
+use crate::sandbox::imports;
+use crate::sandbox::machine::registers::HANDLED;
+use crate::sandbox::source::interface::{Import, Interface};
+use crate::sandbox::source::words::Shortened;
+use crate::sandbox::source::{Source, assemble};
+use crate::sandbox::targets::learned::Done;
+use crate::sandbox::targets::{Target, restore_plan};
 use crate::settings::{EntryArgs, Settings, Stub};
 use anyhow::Result;
 use fuzzbox_instrument::Takes;
@@ -83,7 +84,7 @@ impl Summary {
                 let functions: BTreeSet<u32> = rewritten.edges.edges.iter().map(|edge| edge.function).collect();
                 summary.edges = Some(rewritten.edges.edges.len() as u64);
                 summary.functions = Some(functions.len() as u64);
-                summary.restore = Some(restore_plan(&rewritten.state, signals::HANDLED));
+                summary.restore = Some(restore_plan(&rewritten.state, HANDLED));
                 summary.finds_low_stores = rewritten.finds_low_stores;
             }
             Err(error) => summary.obstacles.push(obstacle(&source.module, error)?),
@@ -164,17 +165,27 @@ impl Summary {
 impl Target {
     /// Describes the target. Once an executor was made, that includes what was done before the first input.
     pub fn summary(&self) -> Summary {
-        let source = self.candidate().source;
+        let source = &self.candidate.source;
         let functions: BTreeSet<u32> = self.edges.edges.iter().map(|edge| edge.function).collect();
         let mut summary = Summary {
             edges: Some(self.edges.edges.len() as u64),
             functions: Some(functions.len() as u64),
             restore: Some(self.restore_plan()),
             finds_low_stores: self.rewritten.finds_low_stores,
-            ..Summary::of_interface(self.id, &source, &self.interface, self.settings.stub_imports)
-                .unwrap_or_else(|_| Summary::empty(self.id))
+            ..Summary::of_interface(
+                self.candidate.id,
+                source,
+                &self.candidate.interface,
+                self.candidate.settings.stub_imports,
+            )
+            .unwrap_or_else(|_| Summary::empty(self.candidate.id))
         };
-        summary.describe_entry(&self.entry, &self.interface, &self.settings, self.attempts.done());
+        summary.describe_entry(
+            &self.candidate.entry,
+            &self.candidate.interface,
+            &self.candidate.settings,
+            self.learned.attempts.done(),
+        );
         summary
     }
 }

@@ -41,7 +41,8 @@ pub(crate) fn new_record(
     execution: &Execution,
     input: &[u8],
 ) -> Result<FindingRecord> {
-    let module_object = store.add_module(name, target.id, &target.file).context("failed to store the module")?;
+    let module_object =
+        store.add_module(name, target.candidate.id, target.candidate.file()).context("failed to store the module")?;
     let id = InputId::of(input);
     let outcome = &execution.outcome;
     let Signature { name: signature, lineless } = signature_of(outcome, symbols);
@@ -49,7 +50,7 @@ pub(crate) fn new_record(
         v: FindingRecord::VERSION,
         id: target.result_id(id),
         target: name.to_owned(),
-        module: target.id,
+        module: target.candidate.id,
         module_object,
         input: id,
         input_bytes: input.len() as u64,
@@ -57,7 +58,7 @@ pub(crate) fn new_record(
         signature,
         lineless,
         frames: outcome.trap().map_or_else(Vec::new, |trap| symbols.resolve(&trap.frames)),
-        settings: serde_json::to_value(&target.settings)?,
+        settings: serde_json::to_value(&target.candidate.settings)?,
         found_at_execs: 0,
         seed: 0,
         engine: concat!("fuzzbox ", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -109,7 +110,7 @@ pub(crate) fn stored_symbols(module: &[u8]) -> Result<Symbols> {
 /// Renames the findings of a module to what they are called now, so that they are known if they are found again. Those
 /// of one bug become one.
 pub(crate) fn renamed(store: &Store, name: &str, target: &Target, symbols: &Symbols) -> Result<()> {
-    for record in store.findings(Some(name))?.iter().filter(|record| record.module == target.id) {
+    for record in store.findings(Some(name))?.iter().filter(|record| record.module == target.candidate.id) {
         let stored = record.signature();
         let Some(now) = signature_now(record, symbols) else { continue };
         // Lines may be known no more.

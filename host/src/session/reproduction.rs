@@ -105,10 +105,10 @@ impl Reproduction<'_> {
         let value = self.record.drawn.as_ref().and_then(|drawn| drawn.value.as_ref());
         let (Some(value), Some(check)) = (value, self.target.check_of_values()) else { return Ok(None) };
         let value = self.store.get(value.object).context("failed to read the finding's value")?;
-        let Settings { input_bytes_max, .. } = self.target.settings;
+        let Settings { input_bytes_max, .. } = self.target.candidate.settings;
         let input_bytes_max = input_bytes_max.max(u32::try_from(value.len())?);
-        let settings = Settings { entry: Some(check), input_bytes_max, ..self.target.settings.clone() };
-        let target = Target::load_cached(&self.target.file, settings, &CodeCache::of_user())?;
+        let settings = Settings { entry: Some(check), input_bytes_max, ..self.target.candidate.settings.clone() };
+        let target = Target::load_cached(self.target.candidate.file(), settings, &CodeCache::of_user())?;
         self.attempt(Way::Value, &Arc::new(target), value).map(Some)
     }
 
@@ -127,7 +127,7 @@ impl Reproduction<'_> {
         let functions = functions(&old, self.target)?;
         let known: BTreeMap<u32, u32> = functions.values().map(|&function| (function, function)).collect();
         let mut executor = Executor::new(self.target)?;
-        let input_bytes_max = self.target.settings.input_bytes_max as usize;
+        let input_bytes_max = self.target.candidate.settings.input_bytes_max as usize;
         let choices = resync(&stored, named_by(&known), named_by(&functions), |choices| {
             let mut stream = encode(choices);
             stream.truncate(input_bytes_max);
@@ -141,7 +141,7 @@ impl Reproduction<'_> {
 
 /// Functions of the new build, and which they are of the old one.
 fn functions(old: &Target, new: &Target) -> Result<BTreeMap<u32, u32>> {
-    let (old, new) = (Identity::of(&old.bytes)?, Identity::of(&new.bytes)?);
+    let (old, new) = (Identity::of(old.candidate.bytes())?, Identity::of(new.candidate.bytes())?);
     let diff = diff(&old, &new);
     Ok(diff.same.iter().chain(&diff.changed).map(|pair| (pair.new, pair.old)).collect())
 }

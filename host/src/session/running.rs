@@ -140,7 +140,7 @@ impl Running<'_> {
 
 /// The inputs of the stored corpus, without those that are damaged.
 fn stored_corpus(session: &Session<'_>) -> Result<Vec<Vec<u8>>> {
-    let loaded = session.store.load_corpus(&session.name, session.target.settings.input_bytes_max.into())?;
+    let loaded = session.store.load_corpus(&session.name, session.target.candidate.settings.input_bytes_max.into())?;
     for (_, error) in &loaded.damaged {
         (session.warn)(&format!("left out of the corpus of `{}` for good: {error:#}", session.name));
     }
@@ -154,7 +154,7 @@ fn write_testcases(session: &Session<'_>, queue: End<'_>) -> Result<()> {
     while let Some(batch) = queue.take(gather) {
         let began = Instant::now();
         let inputs: Vec<_> = batch.iter().map(|(id, bytes)| (*id, &**bytes)).collect();
-        session.store.add_to_corpus(&session.name, session.target.id, &inputs)?;
+        session.store.add_to_corpus(&session.name, session.target.candidate.id, &inputs)?;
         gather = (began.elapsed() * WRITE_PART).clamp(WRITE_EVERY, WRITE_EVERY_MAX);
     }
     Ok(())

@@ -131,7 +131,7 @@ mod tests {
             let target = Target::load(text.as_bytes(), Settings::default()).unwrap();
             Session {
                 name: (*word).to_owned(),
-                symbols: Symbols::new(target.bytes.clone(), |_| None),
+                symbols: Symbols::new(target.candidate.bytes().clone(), |_| None),
                 target: Arc::new(target),
                 store: &store,
                 workers: &workers,

@@ -86,8 +86,8 @@ impl<'a> View<'a> {
         let Session { name, target, seed, jobs, .. } = self.session;
         let start = report::Start {
             target: name.clone(),
-            module: target.id,
-            entry: target.entry.to_string(),
+            module: target.candidate.id,
+            entry: target.candidate.entry.to_string(),
             edges_total: target.edges.edges.len() as u64,
             seeds: seeds as u64,
             seed: *seed,
@@ -244,7 +244,7 @@ impl<'a> View<'a> {
             rejected: totals.rejected,
             overruns: totals.overruns,
             at_size_limit: totals.at_len_max,
-            input_bytes_max: self.session.target.settings.input_bytes_max.into(),
+            input_bytes_max: self.session.target.candidate.settings.input_bytes_max.into(),
             edges: campaign.reached() as u64,
             failures: campaign.failures().len() as u64,
             last_new_edge_execs: totals.execs_at_new_edge,
@@ -278,7 +278,7 @@ impl<'a> View<'a> {
         let (not_reached, nameless_not_reached) = unreached(self.session, campaign);
         report::Done {
             target: status.target,
-            module: self.session.target.id,
+            module: self.session.target.candidate.id,
             execs: status.execs,
             execs_per_sec: status.execs_per_sec,
             elapsed_ms: status.elapsed_ms,

@@ -34,7 +34,7 @@ fn reached(target: &Arc<Target>, inputs: &[Vec<u8>]) -> BTreeSet<u32> {
 /// Edges that a campaign from nothing reaches.
 fn search(target: &Arc<Target>) -> usize {
     let workers = Workers::new(2, Arc::default()).unwrap();
-    let mutator = Mutator::new(Dictionary::default().with_constants_of(&target.bytes));
+    let mutator = Mutator::new(Dictionary::default().with_constants_of(target.candidate.bytes()));
     let mut campaign = Campaign::new(target.clone(), 1, mutator);
     let signature = |outcome: &fuzzbox::outcome::Outcome| format!("{outcome:?}");
     campaign.start(&workers, &[], EXECS, &signature).expect("the host doesn't fail");

@@ -51,8 +51,9 @@ impl Subject {
     fn new(module: &[u8], entry: &str, code: &CodeCache) -> Self {
         let settings = Settings { entry: Some(entry.to_owned()), ..Settings::default() };
         let target = Arc::new(Target::load_cached(module, settings, code).unwrap());
-        let symbols =
-            Symbols::new(target.bytes.clone(), |index| target.edges.function_name(index).map(ToOwned::to_owned));
+        let symbols = Symbols::new(target.candidate.bytes().clone(), |index| {
+            target.edges.function_name(index).map(ToOwned::to_owned)
+        });
         let workers = |jobs| Workers::new(jobs, Arc::new(AtomicBool::new(false))).unwrap();
         Self { symbols, target, one: workers(1), two: workers(2) }
     }
@@ -72,7 +73,7 @@ impl Subject {
                 return (encode(&executor.observation().draws().choices), self.signature(&outcome));
             }
         }
-        panic!("{} does not fail with seed {seed}", self.target.entry);
+        panic!("{} does not fail with seed {seed}", self.target.candidate.entry);
     }
 
     fn shrink(&self, workers: &Workers, input: &[u8], signature: &str) -> ShrunkInput {
@@ -86,7 +87,7 @@ impl Subject {
     fn check(&self, seed: u64, optimum: &[Choice], row: &mut Row) {
         let (first, signature) = self.first_failure(seed);
         let shrunk = self.shrink(&self.one, &first, &signature);
-        let entry = self.target.entry.export();
+        let entry = self.target.candidate.entry.export();
         assert_eq!(decode(&shrunk.input), optimum, "{entry}, seed {seed}, {signature}");
         let with_two = self.shrink(&self.two, &first, &signature);
         assert_eq!((&with_two.input, &with_two.report), (&shrunk.input, &shrunk.report), "{entry}, seed {seed}");

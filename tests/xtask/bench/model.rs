@@ -55,7 +55,7 @@ fn measured(guest: &str, time: Duration) -> Result<Modelled> {
     eprintln!("fuzzing {guest}");
     let wasm = std::fs::read(crate::guest(guest)?)?;
     let target = Arc::new(Target::load(&wasm, Settings::default())?);
-    let mutator = Mutator::new(Dictionary::default().with_constants_of(&target.bytes));
+    let mutator = Mutator::new(Dictionary::default().with_constants_of(target.candidate.bytes()));
     let workers = Workers::new(1, Arc::default())?.with_meter(thread_time);
     let mut campaign = Campaign::new(target, 1, mutator);
     let signature = |outcome: &Outcome| format!("{outcome:?}");

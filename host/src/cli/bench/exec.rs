@@ -78,7 +78,7 @@ impl Args {
         let (paths, inputs): (Vec<_>, Vec<_>) = inputs.into_iter().unzip();
         let subject = Subject::new(&target, &inputs)?;
         if let Some(hang) = subject.hang() {
-            let (path, fuel_max) = (shown(&paths[hang]), target.settings.fuel_max);
+            let (path, fuel_max) = (shown(&paths[hang]), target.candidate.settings.fuel_max);
             let help = "help: raise --fuel-max, or leave that input out";
             return Err(anyhow!("`{path}` takes more than {fuel_max} units of fuel, perhaps for ever\n{help}"))
                 .blame_user();

@@ -26,7 +26,7 @@ impl Campaign {
     /// little beside. From which round on it is used depends on that alone, so whoever is faster waits for it. `false`
     /// if the campaign is to end.
     pub(super) fn trace(&mut self, workers: &Workers) -> Result<bool> {
-        let (bytes, fuel) = (self.target().bytes.len(), self.fuel());
+        let (bytes, fuel) = (self.target().candidate.bytes().len(), self.fuel());
         if self.variants.traced.is_some() || !self.strategies.compares.is_due(bytes, fuel.saturating_mul(2)) {
             return Ok(true);
         }

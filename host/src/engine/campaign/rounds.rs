@@ -20,7 +20,7 @@ const LEN_MAX_GROWN: usize = 4096;
 
 impl Campaign {
     pub(super) fn len_limit(&self) -> usize {
-        self.target().settings.input_bytes_max as usize
+        self.target().candidate.settings.input_bytes_max as usize
     }
 
     /// Lets mutants become longer when nothing new was found for a while.

@@ -85,7 +85,7 @@ impl PlainSubject for Failing<'_> {
 
 impl Subject for Failing<'_> {
     fn attempt_all(&self, orders: &[Order]) -> Result<Vec<Attempt>> {
-        let input_bytes_max = self.target.settings.input_bytes_max as usize;
+        let input_bytes_max = self.target.candidate.settings.input_bytes_max as usize;
         let stream = |order: &Order| {
             let tail = match order.tail {
                 subject::Tail::Zero => Tail::Zero,

@@ -68,7 +68,7 @@ impl Worker {
     ) -> Result<Option<NewTestcase>> {
         let Self { quick, metered, life, counts, .. } = self;
         let mut best = None;
-        let suspected = known.fuel_max < variants.metered.settings.fuel_max;
+        let suspected = known.fuel_max < variants.metered.candidate.settings.fuel_max;
         trim(input, execs_max, |candidate| {
             report.execs += 1;
             report.input_bytes += candidate.len() as u64;

@@ -21,7 +21,7 @@ const LONGEST_FUEL: u64 = 4_000_000_000;
 
 /// How long an execution of this target can't take.
 pub(in crate::engine) fn longest(target: &Target) -> Duration {
-    let times = target.settings.fuel_max.div_ceil(LONGEST_FUEL).max(1);
+    let times = target.candidate.settings.fuel_max.div_ceil(LONGEST_FUEL).max(1);
     LONGEST.saturating_mul(u32::try_from(times).unwrap_or(u32::MAX))
 }
 
@@ -110,7 +110,7 @@ impl Overlong {
         let name = |function: u32| target.edges.function_name(function).map(str::to_owned);
         let call = |function| name(function).unwrap_or_else(|| format!("function {function}"));
         let calls = executor.interrupted_in().iter().map(|frame| call(frame.function)).collect();
-        Self { fuel_max: target.settings.fuel_max, calls }
+        Self { fuel_max: target.candidate.settings.fuel_max, calls }
     }
 }
 

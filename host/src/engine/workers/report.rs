@@ -111,7 +111,7 @@ impl Report {
             let draws = observation.draws().canonical();
             input = encode(&draws.choices).into();
             drawn = Some(draws);
-            if input.len() > target.settings.input_bytes_max as usize {
+            if input.len() > target.candidate.settings.input_bytes_max as usize {
                 return;
             }
         }
@@ -128,7 +128,7 @@ impl Report {
             Outcome::Rejected | Outcome::Overrun => self.no_case(&outcome),
             // Who interrupts what has fuel ends the round.
             Outcome::Interrupted => {}
-            Outcome::Hang(_) if known.fuel_max < target.settings.fuel_max => {
+            Outcome::Hang(_) if known.fuel_max < target.candidate.settings.fuel_max => {
                 self.suspect(executor, &input, outcome, known);
             }
             Outcome::Crash(_) | Outcome::Hang(_) | Outcome::OutOfMemory(_) => {
@@ -155,14 +155,14 @@ impl Report {
     pub(in crate::engine) fn counts(&mut self, input: &[u8], target: &Target) {
         self.execs += 1;
         self.input_bytes += input.len() as u64;
-        self.at_len_max += u64::from(input.len() == target.settings.input_bytes_max as usize);
+        self.at_len_max += u64::from(input.len() == target.candidate.settings.input_bytes_max as usize);
     }
 
     /// Reports that an execution may hang, unless there is no use in finding that out.
     fn suspect(&mut self, executor: &Executor, input: &[u8], outcome: Outcome, known: Known<'_>) {
         let mut edges = new_edges(executor, known.seen);
         edges.retain(|&edge| !known.hangs.has_edge(edge));
-        let chosen = suspects::is_chosen(input, known.fuel_max, executor.target().settings.fuel_max);
+        let chosen = suspects::is_chosen(input, known.fuel_max, executor.target().candidate.settings.fuel_max);
         if chosen || !edges.is_empty() || !known.hangs.is_known(&outcome) {
             self.suspects.push(Suspect { outcome, edges, chosen, origin: None });
         }

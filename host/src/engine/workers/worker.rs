@@ -122,7 +122,7 @@ impl Worker {
         executor.set_fuel_max(known.fuel_max);
         let outcome = self.life.run(executor, &self.input, &self.rule)?;
         report.counts(&self.input, &variants.metered);
-        report.sample.growths.note(executor);
+        report.sample.growths.add(&executor.growth());
         report.sample.hangs += u64::from(matches!(outcome, Outcome::Hang(_)));
         report.witness(&outcome, &self.input, self.rule);
         report.decided(executor, &self.input, (outcome, None), known);
@@ -141,7 +141,7 @@ impl Worker {
         executor.set_fuel_max(u64::MAX);
         let outcome = self.life.run(executor, input, &Rule::default())?;
         let hang = matches!(outcome, Outcome::Hang(_)).then(|| (outcome.clone(), new_edges(executor, known.seen)));
-        let known = Known { fuel_max: variants.metered.settings.fuel_max, ..known };
+        let known = Known { fuel_max: variants.metered.candidate.settings.fuel_max, ..known };
         report.decided(executor, input, (outcome, None), known);
         Ok((report, hang))
     }

@@ -1,10 +1,11 @@
 //! Where wasmtime gets its linear memories from.
 
 use super::Region;
+use anyhow::{Context, Result};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
-use wasmtime::{LinearMemory, MemoryCreator, MemoryType};
+use wasmtime::{AsContext, AsContextMut, Instance, LinearMemory, Memory, MemoryCreator, MemoryType};
 
 /// wasmtime's handle of a region.
 struct Handle(Arc<Region>);
@@ -31,7 +32,7 @@ unsafe impl LinearMemory for Handle {
 
 /// Makes the linear memories of an engine, and finds the region behind a memory's address.
 #[derive(Debug, Default)]
-pub(in crate::sandbox) struct Memories {
+pub(crate) struct Memories {
     regions: Mutex<BTreeMap<usize, Weak<Region>>>,
 }
 
@@ -44,7 +45,7 @@ thread_local! {
 
 /// Runs `job`, and tells `witness` of every region that this thread makes meanwhile: an instance's memories are there before its
 /// start function is called, and nobody else can know them by then.
-pub(in crate::sandbox) fn with_witness<T>(witness: impl Fn(&Arc<Region>) + 'static, job: impl FnOnce() -> T) -> T {
+pub(crate) fn with_witness<T>(witness: impl Fn(&Arc<Region>) + 'static, job: impl FnOnce() -> T) -> T {
     WITNESS.replace(Some(Box::new(witness)));
     let result = job();
     WITNESS.replace(None);
@@ -52,9 +53,22 @@ pub(in crate::sandbox) fn with_witness<T>(witness: impl Fn(&Arc<Region>) + 'stat
 }
 
 impl Memories {
-    /// The region that begins at `base`.
-    pub(in crate::sandbox) fn region(&self, base: *mut u8) -> Option<Arc<Region>> {
-        self.regions.lock().expect("no panic while held").get(&(base as usize))?.upgrade()
+    /// The region behind a memory, which is one of ours.
+    pub(crate) fn region(&self, store: impl AsContext, memory: Memory) -> Result<Arc<Region>> {
+        let base = memory.data_ptr(store) as usize;
+        let region = self.regions.lock().expect("no panic while held").get(&base).and_then(Weak::upgrade);
+        region.context("every linear memory is one of ours")
+    }
+
+    /// The region behind the memory that an instance exports.
+    pub(crate) fn exported(
+        &self,
+        mut store: impl AsContextMut,
+        instance: &Instance,
+        export: &str,
+    ) -> Result<Arc<Region>> {
+        let memory = instance.get_memory(&mut store, export).context("the rewriter exports every memory")?;
+        self.region(&store, memory)
     }
 }
 
@@ -67,7 +81,7 @@ unsafe impl MemoryCreator for Memories {
         maximum: Option<usize>,
         reserved_size_in_bytes: Option<usize>,
         guard_size_in_bytes: usize,
-    ) -> Result<Box<dyn LinearMemory>, String> {
+    ) -> std::result::Result<Box<dyn LinearMemory>, String> {
         let reserved = reserved_size_in_bytes.unwrap_or(0);
         let region = Region::new(minimum, maximum, reserved, guard_size_in_bytes)
             .map_err(|error| format!("failed to reserve address space for a linear memory: {error}"))?;

@@ -9,7 +9,7 @@ use std::io;
 ///
 /// Pages that hold nothing but zeros are known, so that they are cleared instead of copied. They take no memory here.
 #[derive(Debug)]
-pub(in crate::sandbox) struct Image {
+pub(crate) struct Image {
     mapping: Mapping,
     len: usize,
     /// The pages that hold something else than zeros.
@@ -20,7 +20,7 @@ impl Image {
     /// # Errors
     ///
     /// If there is no memory for it.
-    pub(in crate::sandbox) fn of(bytes: &[u8]) -> io::Result<Self> {
+    pub(crate) fn of(bytes: &[u8]) -> io::Result<Self> {
         let page_bytes = *PAGE_BYTES;
         let mapping = Mapping::new(round_up(bytes.len()).max(page_bytes))?;
         mapping.protect(0, bytes.len(), Access::Write)?;
@@ -37,12 +37,12 @@ impl Image {
     }
 
     /// Length of the memory in bytes.
-    pub(in crate::sandbox) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 
     /// The memory's bytes.
-    pub(in crate::sandbox) fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         &self.padded()[..self.len]
     }
 

@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 use std::sync::LazyLock;
 
 /// The size of a page of the host, in bytes.
-pub(in crate::sandbox) static PAGE_BYTES: LazyLock<usize> = LazyLock::new(|| {
+pub(crate) static PAGE_BYTES: LazyLock<usize> = LazyLock::new(|| {
     // SAFETY: sysconf has no preconditions.
     let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     usize::try_from(size).expect("the page size is positive")

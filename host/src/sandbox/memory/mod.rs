@@ -7,20 +7,21 @@
 //!  | R  RW  R  RW  forbidden  R |  RW (grown)  -    |  no access ...                           |
 //! ```
 //!
-//! One can have an annex, which the guest does not count: see [`super::annex`].
+//! One can have an annex, which the guest does not count: see [`crate::sandbox::instance::annex`].
 //!
 //! ```text
 //! base               snapshot      size                              annex                     length (wasm)       reserved
 //!  | R  RW  R  RW  R  |  RW (grown) |  nobody's: no access ...        | R  RW  R  forbidden     |  no access ...      |
 //! ```
 //!
-//! Once [`Region::track`] was called, pages below the snapshot are read-only until the guest first writes to them: the
-//! fault ([`super::signals`]) makes the page writable and *hot*. Restoring makes the hot pages what they are in the [`Image`]
-//! and leaves them writable, so that in the steady state there is no fault and no system call. A hot page that is
-//! clean each time somebody looks ([`upkeep`]) is made read-only again. Memory that grows becomes accessible where it is
-//! touched; afterwards that is zeroed and closed again ([`grown`]), so that an access past the end traps in the thousandth
-//! execution as it did in the first. Of a guest that grows so often that this costs more ([`Growths`](crate::sandbox::Growths)) the code compares addresses itself, in the quick variants, and
-//! what it grew stays open.
+//! Once [`Region::track`] was called, pages below the snapshot are read-only until the guest first writes to them:
+//! the fault ([`crate::sandbox::faults::handler`]) makes the page writable and *hot*. Restoring makes the hot pages
+//! what they are in the [`Image`] and leaves them writable, so that in the steady state there is no fault and no
+//! system call. A hot page that is clean each time somebody looks ([`upkeep`]) is made read-only again. Memory that
+//! grows becomes accessible where it is touched; afterwards that is zeroed and closed again ([`grown`]), so that an
+//! access past the end traps in the thousandth execution as it did in the first. Of a guest that grows so often that
+//! this costs more ([`Growths`](crate::sandbox::Growths)) the code compares addresses itself, in the quick variants,
+//! and what it grew stays open.
 //!
 //! One page inside the memory's length can be [forbidden](Region::forbid): the guest's loads and stores trap there. What
 //! would kill the process, an access by a host function or a library function that the guest's code calls, opens the page for the
@@ -31,6 +32,7 @@
 //! knows what can be read.
 
 mod budget;
+mod closed;
 mod creator;
 mod grown;
 mod image;
@@ -42,9 +44,9 @@ mod pages;
 mod tests;
 mod upkeep;
 
-pub(super) use creator::{Memories, with_witness};
-pub(super) use image::Image;
-pub(super) use mapping::PAGE_BYTES;
+pub(crate) use creator::{Memories, with_witness};
+pub(crate) use image::Image;
+pub(crate) use mapping::PAGE_BYTES;
 
 use budget::{Budget, Pool};
 use grown::Grown;
@@ -66,7 +68,7 @@ const NOWHERE: usize = usize::MAX;
 /// Only the thread that runs the store touches a region, so relaxed atomics do: they are here because the fault handler
 /// interrupts that same thread.
 #[derive(Debug)]
-pub(super) struct Region {
+pub(crate) struct Region {
     mapping: Mapping,
     /// Bytes the memory can grow to.
     capacity: usize,
@@ -94,7 +96,7 @@ struct Tracking {
 }
 
 impl Region {
-    pub(super) fn new(minimum: usize, maximum: Option<usize>, reserved: usize, guard: usize) -> io::Result<Self> {
+    pub(crate) fn new(minimum: usize, maximum: Option<usize>, reserved: usize, guard: usize) -> io::Result<Self> {
         Self::with_budget(minimum, maximum, reserved, guard, Budget::of_process())
     }
 
@@ -130,7 +132,7 @@ impl Region {
     }
 
     /// How many bytes the guest counts: the wasm length if there is no annex.
-    pub(super) fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         self.size.load(Relaxed)
     }
 
@@ -140,13 +142,13 @@ impl Region {
     }
 
     /// Bytes that the memory can grow to.
-    pub(super) fn capacity(&self) -> usize {
+    pub(crate) fn capacity(&self) -> usize {
         self.capacity
     }
 
     /// Lets the next growth make an annex that begins at `start`, a page, and ends where the memory does then. The page before it will always
     /// be nobody's.
-    pub(super) fn announce_annex(&self, start: usize) {
+    pub(crate) fn announce_annex(&self, start: usize) {
         assert!(self.annex.get().is_none() && self.tracking.get().is_none());
         assert!(start.is_multiple_of(*PAGE_BYTES) && self.size() + *PAGE_BYTES <= start);
         self.announced.store(start, Relaxed);
@@ -154,13 +156,13 @@ impl Region {
 
     /// Leaves open what executions grow, from the next snapshot on: nobody goes beyond what the guest counts, because the guest's code
     /// compares each address.
-    pub(super) fn keep_open(&self) {
+    pub(crate) fn keep_open(&self) {
         assert!(self.tracking.get().is_none());
         self.keeps_open.store(true, Relaxed);
     }
 
     /// The bytes between what the guest counts and the annex, which are nobody's; behind everything if there is no annex.
-    pub(super) fn gap(&self) -> Range<usize> {
+    pub(crate) fn gap(&self) -> Range<usize> {
         self.annex.get().map_or(NOWHERE..NOWHERE, |annex| self.size()..annex.start)
     }
 
@@ -171,7 +173,7 @@ impl Region {
     }
 
     /// By how many bytes the memory grew since it was restored.
-    pub(super) fn growth(&self) -> usize {
+    pub(crate) fn growth(&self) -> usize {
         self.size() - self.tracking().pages.image().len()
     }
 
@@ -180,7 +182,7 @@ impl Region {
     /// # Safety
     ///
     /// As for [`Region::bytes`].
-    pub(super) unsafe fn annex_bytes(&self) -> Option<&[u8]> {
+    pub(crate) unsafe fn annex_bytes(&self) -> Option<&[u8]> {
         assert!(self.tracking.get().is_none(), "pages may be inaccessible");
         let Range { start, end } = self.annex.get()?.clone();
         // SAFETY: they are mapped and readable; the caller keeps writers out.
@@ -196,7 +198,7 @@ impl Region {
     /// # Panics
     ///
     /// If a page is inaccessible.
-    pub(super) unsafe fn bytes(&self) -> &[u8] {
+    pub(crate) unsafe fn bytes(&self) -> &[u8] {
         if let Some(Tracking { pages, .. }) = self.tracking.get() {
             assert!(pages.closed().is_none(), "a page is forbidden");
             assert_eq!(self.size(), pages.image().len(), "the memory grew");
@@ -210,7 +212,7 @@ impl Region {
     /// # Safety
     ///
     /// As for [`Region::bytes`].
-    pub(super) unsafe fn visit(&self, mut visit: impl FnMut(&[u8])) {
+    pub(crate) unsafe fn visit(&self, mut visit: impl FnMut(&[u8])) {
         let size = self.size();
         let bytes =
             |pages: Range<usize>, start: usize| start + pages.start * *PAGE_BYTES..start + pages.end * *PAGE_BYTES;
@@ -237,7 +239,7 @@ impl Region {
     /// # Safety
     ///
     /// As for [`Region::bytes`], as long as the bytes are there.
-    pub(super) unsafe fn accessible(&self) -> Vec<(usize, &[u8])> {
+    pub(crate) unsafe fn accessible(&self) -> Vec<(usize, &[u8])> {
         let size = self.size();
         let below = |pages: Range<usize>| pages.start * *PAGE_BYTES..pages.end * *PAGE_BYTES;
         let ranges: Vec<_> = match self.tracking.get() {
@@ -279,45 +281,13 @@ impl Region {
         }
     }
 
-    /// Makes a page of the host inaccessible, as part of the snapshot that is to be taken: the one that starts at `offset`. It
-    /// becomes all zeros. The guest's loads and stores trap there. If anything else that the guest calls touches the page,
-    /// it is accessible from then on until the memory is restored, and [`Region::was_opened`] tells.
-    ///
-    /// Returns `false` if there is no such page: `offset` is no multiple of the page size, or the page not inside the memory.
-    ///
-    /// # Safety
-    ///
-    /// As for [`Region::bytes`].
-    ///
-    /// # Panics
-    ///
-    /// If a page is forbidden already, or the region is tracked.
-    pub(super) unsafe fn forbid(&self, offset: usize) -> bool {
-        if !offset.is_multiple_of(*PAGE_BYTES) || !self.has(offset, *PAGE_BYTES) {
-            return false;
-        }
-        assert!(self.tracking.get().is_none() && self.forbidden.load(Relaxed) == NOWHERE);
-        self.forbidden.store(offset, Relaxed);
-        // SAFETY: inside the memory and writable; the rest by the contract.
-        unsafe { self.base().add(offset).write_bytes(0, *PAGE_BYTES) };
-        true
-    }
-
-    /// Whether something other than the guest's own loads and stores touched the forbidden page since the last restore.
-    pub(super) fn was_opened(&self) -> bool {
-        let opened = |Tracking { pages, annex, .. }: &Tracking| {
-            pages.was_opened() || annex.as_ref().is_some_and(Pages::was_opened)
-        };
-        self.tracking.get().is_some_and(opened)
-    }
-
     /// Takes the present contents as the snapshot and begins to track writes. `image` holds the present contents, `annex` those of the annex. What
     /// is from `scratch` on, which starts a page, is not restored: for what is always written before it is read.
     ///
     /// # Safety
     ///
     /// As for [`Region::bytes`]; and from now on the store's fault handler must know this region.
-    pub(super) unsafe fn track(
+    pub(crate) unsafe fn track(
         &self,
         image: Arc<Image>,
         annex: Option<Arc<Image>>,
@@ -347,51 +317,6 @@ impl Region {
         Ok(())
     }
 
-    /// Whether a fault at an address was for want of permission that can be had, so that what faulted can be tried
-    /// again: the page is writable and hot now. `by_guest` says that the guest's own code faulted. Only then this refuses
-    /// pages inside the memory's length: those that are forbidden. Async-signal-safe.
-    pub(super) fn open(&self, fault: usize, by_guest: bool) -> bool {
-        let Some(tracking) = self.tracking.get() else { return false };
-        let offset = fault.wrapping_sub(self.base() as usize);
-        let end = round_up(self.size());
-        if offset >= end {
-            self.in_annex(tracking, offset).is_some_and(|(annex, page)| annex.fault(&self.mapping, page, by_guest))
-        } else if offset < tracking.grown.first() {
-            tracking.pages.fault(&self.mapping, page_of(offset), by_guest)
-        } else {
-            tracking.grown.make_hot(&self.mapping, offset, end)
-        }
-    }
-
-    /// The pages of the annex, and which of them holds an offset, if one does.
-    fn in_annex<'a>(&self, tracking: &'a Tracking, offset: usize) -> Option<(&'a Pages, usize)> {
-        let range = self.annex.get().filter(|range| range.contains(&offset))?;
-        Some((tracking.annex.as_ref()?, page_of(offset - range.start)))
-    }
-
-    /// Where in the pages of the snapshot an address is, in bytes from the region's start.
-    pub(super) fn offset(&self, address: usize) -> Option<usize> {
-        let offset = address.wrapping_sub(self.base() as usize);
-        (offset < self.tracking.get()?.grown.first()).then_some(offset)
-    }
-
-    /// Makes the page that starts at `offset`, inside the memory's first length, inaccessible, until a memory that is out of mappings
-    /// becomes one; on an error nothing changed. Any thread may call it, but not while another begins to [track](Region::track).
-    pub(super) fn close(&self, offset: usize) -> io::Result<()> {
-        match self.tracking.get() {
-            Some(Tracking { pages, .. }) => pages.close(&self.mapping, page_of(offset)),
-            None => self.mapping.protect(offset, *PAGE_BYTES, Access::None),
-        }
-    }
-
-    /// Makes a page that was [closed](Region::close) accessible again.
-    pub(super) fn reopen(&self, offset: usize) -> io::Result<()> {
-        match self.tracking.get() {
-            Some(Tracking { pages, .. }) => pages.reopen(&self.mapping, page_of(offset)),
-            None => self.mapping.protect(offset, *PAGE_BYTES, Access::Write),
-        }
-    }
-
     /// Writes `bytes` at `offset` from outside any activation of the guest.
     ///
     /// # Safety
@@ -401,7 +326,7 @@ impl Region {
     /// # Panics
     ///
     /// If the range is not inside the memory, or a page of it is forbidden.
-    pub(super) unsafe fn write(&self, offset: usize, bytes: &[u8]) {
+    pub(crate) unsafe fn write(&self, offset: usize, bytes: &[u8]) {
         assert!(self.has(offset, bytes.len()));
         if bytes.is_empty() {
             return;
@@ -427,7 +352,7 @@ impl Region {
     /// # Safety
     ///
     /// The caller is a host function that the guest called, on its thread. Faults of the instance are handled, or nobody takes its pages away.
-    pub(super) unsafe fn load_inside(&self, offset: usize) -> u32 {
+    pub(crate) unsafe fn load_inside(&self, offset: usize) -> u32 {
         assert!(self.has(offset, size_of::<u32>()));
         // SAFETY: in bounds; if somebody takes the page away, the handler gives it back to the host.
         unsafe { self.base().add(offset).cast::<u32>().read_volatile() }
@@ -438,7 +363,7 @@ impl Region {
     /// # Safety
     ///
     /// As for [`Region::load_inside`].
-    pub(super) unsafe fn take_inside(&self, offset: usize, amount: i64) {
+    pub(crate) unsafe fn take_inside(&self, offset: usize, amount: i64) {
         assert!(self.has(offset, size_of::<i64>()));
         // SAFETY: as above.
         unsafe {
@@ -453,7 +378,7 @@ impl Region {
     /// # Safety
     ///
     /// As for [`Region::bytes`]; only the thread that runs the guest calls this.
-    pub(super) unsafe fn restore(&self) -> io::Result<bool> {
+    pub(crate) unsafe fn restore(&self) -> io::Result<bool> {
         let Tracking { pages, grown, annex } = self.tracking();
         let (size, snapshot) = (self.size(), pages.image().len());
         if size != snapshot {
@@ -477,7 +402,7 @@ impl Region {
     /// # Safety
     ///
     /// As for [`Region::restore`].
-    pub(super) unsafe fn visit_hot(&self, mut visit: impl FnMut(usize, &[u8])) {
+    pub(crate) unsafe fn visit_hot(&self, mut visit: impl FnMut(usize, &[u8])) {
         let Some(Tracking { pages, .. }) = self.tracking.get() else {
             // SAFETY: by the contract.
             return visit(0, unsafe { self.bytes() });
@@ -510,7 +435,7 @@ impl Region {
     }
 
     /// Lets the guest count so many bytes, zeros at first.
-    pub(super) fn grow(&self, size: usize) -> io::Result<()> {
+    pub(crate) fn grow(&self, size: usize) -> io::Result<()> {
         let old = self.size();
         let end = self.annex.get().map_or(self.capacity, |annex| annex.start - *PAGE_BYTES);
         if size > end || size < old {

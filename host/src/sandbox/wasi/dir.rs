@@ -1,6 +1,6 @@
 //! The names in one directory.
 
-use super::fs::Ino;
+use super::ino::Ino;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;

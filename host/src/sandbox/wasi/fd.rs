@@ -1,7 +1,7 @@
 //! The table of open descriptors.
 
 use super::abi::{Errno, Filetype, Result, fdflags, rights};
-use super::fs::Ino;
+use super::ino::Ino;
 
 /// An open descriptor.
 ///

@@ -12,12 +12,9 @@
 
 use super::abi::{Errno, Filestat, Filetype, Result};
 use super::dir::Dir;
+use super::ino::Ino;
 use std::cell::Cell;
 use std::sync::Arc;
-
-/// Index of an inode. The guest sees it increased by 1, because 0 looks like "no inode" to C programs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Ino(pub(super) u32);
 
 /// A file, directory or symbolic link, apart from its names.
 #[derive(Clone, Debug, PartialEq, Eq)]

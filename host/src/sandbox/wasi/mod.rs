@@ -30,6 +30,7 @@ mod fd;
 mod files;
 mod fs;
 mod guest;
+mod ino;
 mod link;
 mod output;
 pub(super) mod p2;
@@ -43,7 +44,7 @@ mod tree;
 pub use link::{MODULE, functions, link};
 pub use output::TAIL_BYTES;
 
-use super::memory::Region;
+use crate::sandbox::memory::Region;
 use clock::{Clock, Random};
 use fd::{Fd, Fds};
 use fs::Fs;

@@ -5,7 +5,8 @@
 //! language runtimes turn absolute paths into ones that are relative to the preopened directory.
 
 use super::abi::{Errno, Result};
-use super::fs::{Body, Fs, Ino};
+use super::fs::{Body, Fs};
+use super::ino::Ino;
 
 /// Where a path leads.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,8 +2,9 @@
 
 use super::abi::{Errno, Result, fdflags, oflags, rights};
 use super::clock::Random;
-use super::fs::{Body, Fs, Ino, Inode};
+use super::fs::{Body, Fs, Inode};
 use super::guest::{Call, Guest};
+use super::ino::Ino;
 use super::output::TAIL_BYTES;
 use super::{Small, Wasi, WasiConfig};
 

@@ -1,7 +1,8 @@
 //! What changes names: make, remove, rename and link, with the errors that Linux gives, in the order in which it does.
 
 use super::abi::{Errno, Result};
-use super::fs::{Body, Create, Fs, Ino, Times};
+use super::fs::{Body, Create, Fs, Times};
+use super::ino::Ino;
 use super::path::{Place, Walk, check_paths, strip_slashes};
 
 /// An inode that lost a name: it is to be freed if it has no other and no descriptor holds it.

@@ -26,7 +26,11 @@ fn of_example(name: &str) -> (Arc<Target>, Arc<Target>) {
 fn a_command_does_the_same_as_a_component() {
     let (module, component) = of_example("stdin-tool");
     let (mut module, mut component) = (Executor::new(&module).unwrap(), Executor::new(&component).unwrap());
-    assert!(component.target().entry.to_string().starts_with("wasi:cli/run@0.2."), "{}", component.target().entry);
+    assert!(
+        component.target().candidate.entry.to_string().starts_with("wasi:cli/run@0.2."),
+        "{}",
+        component.target().candidate.entry
+    );
     let inputs: Vec<Vec<u8>> = vec![
         b"".to_vec(),
         b"x".to_vec(),

@@ -64,7 +64,10 @@ const UMLAUT: &str = r#"
 #[test]
 fn a_string_is_the_input_as_text() {
     let mut executor = executor(parser("string", UMLAUT), settings());
-    assert_eq!(executor.target().entry.to_string(), "parse(string), a component's function over the input as text");
+    assert_eq!(
+        executor.target().candidate.entry.to_string(),
+        "parse(string), a component's function over the input as text"
+    );
     let mut crashes = |input: &[u8]| matches!(executor.run(input).unwrap(), Outcome::Crash(_));
     assert!(crashes("Ä".as_bytes()));
     assert!(crashes(b"\xc4"), "what is no UTF-8 is Latin-1");
@@ -148,7 +151,7 @@ fn functions_are_chosen_by_name_with_or_without_their_interfaces_version() {
 #[test]
 fn the_entry_changes_neither_the_id_nor_the_edges() {
     let [a, b] = ["a", "test:pkg/iface#b"].map(|entry| load(several(), named(entry)));
-    assert_eq!((a.id, a.edges.edges.len()), (b.id, b.edges.edges.len()));
+    assert_eq!((a.candidate.id, a.edges.edges.len()), (b.candidate.id, b.edges.edges.len()));
 }
 
 #[test]
@@ -156,7 +159,7 @@ fn names_and_debug_information_inside_are_no_part_of_the_id() {
     let named = wat::parse_str(parser("(list u8)", BUG)).unwrap();
     let anonymous = wat::parse_str(parser("(list u8)", &BUG.replace("$inner", "$other"))).unwrap();
     assert_ne!(named, anonymous);
-    assert_eq!(load(named, settings()).id, load(anonymous, settings()).id);
+    assert_eq!(load(named, settings()).candidate.id, load(anonymous, settings()).candidate.id);
 }
 
 /// Makes a resource, asks for its representation, and drops it, which calls its destructor with that.

@@ -68,7 +68,7 @@ fn same(component: impl AsRef<[u8]>, entry: Option<&str>, inputs: &[&[u8]]) {
     let settings = entry.map_or_else(settings, named);
     let target = load(&component, settings);
     let mut executor = Executor::new(&target).unwrap();
-    let name = match &target.entry {
+    let name = match &target.candidate.entry {
         fuzzbox::sandbox::Entry::Component { name, .. } => name.clone(),
         other => panic!("{other}"),
     };

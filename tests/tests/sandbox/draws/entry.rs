@@ -22,7 +22,7 @@ fn the_only_property_is_the_entry() {
         (func (export \"fbx_alloc\") (param i32) (result i32) (i32.const 0))";
     let one = module(&format!("(func (export \"fbx_a\")) {parts}"));
     let target = Target::load(one.as_bytes(), settings()).unwrap();
-    assert_eq!(target.entry.to_string(), "fbx_a(), a property that draws its input");
+    assert_eq!(target.candidate.entry.to_string(), "fbx_a(), a property that draws its input");
     assert!(target.takes_choices());
     let two = module("(func (export \"fbx_a\")) (func (export \"fbx_b\"))");
     refused(&two, settings(), &["several properties: fbx_a, fbx_b", "--entry"]);

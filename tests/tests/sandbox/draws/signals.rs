@@ -11,7 +11,7 @@ use std::sync::Arc;
 fn campaign(wat: &str, seed: u64, jobs: usize, execs: u64) -> Campaign {
     let target = Target::load(wat.as_bytes(), settings()).unwrap_or_else(|error| panic!("{error:#}\n{wat}"));
     let workers = Workers::new(jobs, Arc::default()).unwrap();
-    let mutator = Mutator::new(Dictionary::default().with_constants_of(&target.bytes));
+    let mutator = Mutator::new(Dictionary::default().with_constants_of(target.candidate.bytes()));
     let mut campaign = Campaign::new(Arc::new(target), seed, mutator);
     let signature = |outcome: &Outcome| format!("{outcome:?}");
     campaign.start(&workers, &[], execs, &signature).unwrap();

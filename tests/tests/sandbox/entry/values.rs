@@ -70,7 +70,7 @@ fn bytes_are_what_numbers_left() {
 fn two_integers_are_a_pair_only_if_they_can_be_addresses() {
     let sum = |parameters: &str, memory: &str| {
         let body = format!(r#"{memory} (func (export "run") {parameters})"#);
-        executor(&body, named()).target().entry.to_string()
+        executor(&body, named()).target().candidate.entry.to_string()
     };
     let (narrow, wide) = ("(memory 1)", "(memory i64 1)");
     assert_eq!(sum("(param i32 i32)", narrow), "run(ptr, len), a function over the input's bytes");

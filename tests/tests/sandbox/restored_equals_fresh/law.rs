@@ -127,7 +127,7 @@ impl Guest {
 
     /// The seeds and mutants of them; the same ones every time.
     fn mutants(&self, target: &Target, stream: u64, count: usize) -> Vec<Vec<u8>> {
-        let mutator = Mutator::new(Dictionary::default().with_constants_of(&target.bytes));
+        let mutator = Mutator::new(Dictionary::default().with_constants_of(target.candidate.bytes()));
         let corpus = Corpus::new(0);
         let mut rng = Rng::of_task(stream, 0, 0);
         // Of many seeds, others are left as they are in each stream.

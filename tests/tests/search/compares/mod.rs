@@ -140,7 +140,7 @@ fn modules_from_outside_fail() {
         let bytes = std::fs::read(&path).unwrap();
         let target = target(&bytes);
         for seed in 1..=seeds {
-            let mutator = Mutator::new(Dictionary::default().with_constants_of(&target.bytes));
+            let mutator = Mutator::new(Dictionary::default().with_constants_of(target.candidate.bytes()));
             let campaign = Campaign::new(target.clone(), seed, mutator);
             let found = search(campaign, 1, execs, true);
             let Totals { execs: took, compared, .. } = found.totals();

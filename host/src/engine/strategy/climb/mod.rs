@@ -79,7 +79,7 @@ impl Worker {
         report: &mut Report,
     ) -> Result<bool> {
         let executor = deciding(&mut self.quick, &mut self.metered, variants, &self.life)?;
-        let input_bytes_max = variants.metered.settings.input_bytes_max as usize;
+        let input_bytes_max = variants.metered.candidate.settings.input_bytes_max as usize;
         let mut best = None;
         let limits = Limits { execs, improvements: climb.improvements_max };
         let cut = ascend(start, limits, &mut |choices| {

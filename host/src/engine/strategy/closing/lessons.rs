@@ -62,7 +62,7 @@ impl Worker {
         report: &mut Report,
     ) -> Result<Probed> {
         let executor = deciding(&mut self.quick, &mut self.metered, variants, &self.life)?;
-        if input.len() > variants.metered.settings.input_bytes_max as usize {
+        if input.len() > variants.metered.candidate.settings.input_bytes_max as usize {
             return Ok(Probed::Other);
         }
         report.execs += 1;

@@ -1,0 +1,161 @@
+//! The annex of the memory that inputs lie in: where the host puts what it gives the guest, beyond all that the guest's part can grow to.
+//!
+//! So the guest has `memory.size` and all below it to itself, as in every other host, whatever its allocator makes of that. The rewriter
+//! sees to it that the guest counts its own pages ([`Options::annex`](fuzzbox_instrument::Options::annex)); here the annex is made, and the guest's part grows.
+//!
+//! ```text
+//! 0                 size        guest_max         start                       end               length
+//! | the guest's part |  can grow  |   a page    | arguments | input of any  | closed page     |
+//! ```
+
+use crate::sandbox::imports::host::Host;
+use crate::sandbox::instance::injected::Injected;
+use crate::sandbox::memory::{PAGE_BYTES, Region};
+use crate::sandbox::targets::Target;
+use anyhow::{Context, Result, bail};
+use std::sync::Arc;
+use wasmtime::{Caller, Func, Instance, Memory, Ref, ResourceLimiter, Store};
+
+/// So far above all that the guest can have the annex begins, if there is room: what goes past the end of memory goes past it by less.
+const GAP_BYTES: usize = 1 << 20;
+
+/// Where things are in the memory that inputs lie in, in bytes from its start.
+pub(crate) struct Annex {
+    pub(crate) memory: Memory,
+    pub(crate) region: Arc<Region>,
+    /// Where the annex begins: a page of the machine for arguments.
+    pub(crate) start: usize,
+    /// The offset at which every input ends: where the last page of the annex begins, one of the machine.
+    pub(crate) end: usize,
+}
+
+/// How long the parts of the memory are, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Layout {
+    /// The most that the guest's part can have.
+    guest_max: usize,
+    start: usize,
+    length: usize,
+}
+
+impl Annex {
+    /// Makes the annex. Nothing that the guest ever sees of its memory changes.
+    pub(crate) fn make(
+        target: &Target,
+        store: &mut Store<Host>,
+        instance: &Instance,
+        injected: &Injected,
+    ) -> Result<Self> {
+        let place = target.rewritten.injected.annex.as_ref();
+        let place = place.context("the harness takes a pointer, but the module has no memory")?;
+        let export = &target.rewritten.state.memories[place.memory as usize];
+        let memory = instance.get_memory(&mut *store, export).context("the rewriter exports every memory")?;
+        let region = target.code.memories.region(&*store, memory)?;
+        let page = memory.page_size(&*store);
+        let maximum = place.maximum.map_or(u64::MAX, |pages| pages.saturating_mul(page));
+        let guest_max = maximum.min(target.candidate.settings.memory_bytes_max);
+        let input = target.candidate.settings.input_bytes_max as usize;
+        let layout = Layout::new(usize::try_from(guest_max)?, region.size(), input, usize::try_from(page)?, &region);
+        let Some(Layout { guest_max, start, length }) = layout else {
+            bail!(
+                "there is no room for inputs of {input} bytes: the guest has {} MiB of the 4 GiB that can be addressed\n\
+                 help: lower --input-bytes-max",
+                region.size() >> 20
+            );
+        };
+        let hidden = (length - region.size()) as u64 / page;
+        let guest_end = region.size() as u64;
+        region.announce_annex(start);
+        store.data_mut().makes_annex = true;
+        let grown = memory.grow(&mut *store, hidden);
+        store.data_mut().makes_annex = false;
+        grown.map_err(anyhow::Error::from).context("failed to make room for inputs in the guest's memory")?;
+        injected.set_annex(hidden, start as u64, guest_end);
+        if place.bounds {
+            region.keep_open();
+        }
+        let grow = growth(store, region.clone(), guest_max, page);
+        let table = instance.get_table(&mut *store, &place.table_export).context("the rewriter exports its table")?;
+        table.set(&mut *store, 0, Ref::Func(Some(grow)))?;
+        if store.data().memory.is_some_and(|other| other.data_ptr(&*store) == memory.data_ptr(&*store)) {
+            store.data_mut().wasi.has_gap(region.clone());
+        }
+        Ok(Self { memory, region, start, end: length - *PAGE_BYTES })
+    }
+}
+
+impl Layout {
+    /// Room for inputs of so many bytes, as low as it can be: other addresses than the guest has are no subject of its tests. `None` if there is none.
+    fn new(guest_max: usize, size: usize, input: usize, page: usize, region: &Region) -> Option<Self> {
+        let granule = page.max(*PAGE_BYTES);
+        // A memory of bytes has one less than can be addressed.
+        let limit = region.capacity().min(1 << 32) - if page < granule { granule } else { 0 };
+        let needed = (*PAGE_BYTES + input.max(1).next_multiple_of(*PAGE_BYTES) + *PAGE_BYTES).next_multiple_of(granule);
+        let last = limit.checked_sub(needed)? / granule * granule;
+        let start = (guest_max.next_multiple_of(granule) + GAP_BYTES).min(last);
+        // The page before the annex is nobody's.
+        let guest_max = guest_max.min(start.checked_sub(granule)?) / page * page;
+        (size <= guest_max).then_some(Self { guest_max, start, length: start + needed })
+    }
+}
+
+/// The function that grows the guest's part, up to `guest_max` bytes, by pages of `page` bytes.
+fn growth(store: &mut Store<Host>, region: Arc<Region>, guest_max: usize, page: u64) -> Func {
+    Func::wrap(store, move |mut caller: Caller<'_, Host>, pages: i64| -> wasmtime::Result<i32> {
+        let bytes = usize::try_from(pages.cast_unsigned().saturating_mul(page)).unwrap_or(usize::MAX);
+        let (size, host) = (region.size(), caller.data_mut());
+        let wanted = size.saturating_add(bytes);
+        if wanted > guest_max {
+            host.limits.refused = true;
+            return Ok(0);
+        }
+        if !host.memory_growing(size, wanted, None)? {
+            return Ok(0);
+        }
+        if let Err(error) = region.grow(wanted) {
+            host.memory_grow_failed(error.into())?;
+            return Ok(0);
+        }
+        Ok(1)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: usize = 1 << 20;
+    const GIB: usize = 1 << 30;
+
+    fn layout(guest_max: usize, size: usize, input: usize, page: usize) -> Option<Layout> {
+        let region = Region::new(0, None, 4 * GIB, 0).unwrap();
+        let layout = Layout::new(guest_max, size, input, page, &region);
+        if let Some(Layout { guest_max, start, length }) = layout {
+            assert!(guest_max.is_multiple_of(page) && length.is_multiple_of(page) && start.is_multiple_of(*PAGE_BYTES));
+            assert!(guest_max + *PAGE_BYTES <= start && start + input + 2 * *PAGE_BYTES <= length && length <= 4 * GIB);
+        }
+        layout
+    }
+
+    #[test]
+    fn the_annex_is_right_above_what_the_guest_can_have() {
+        let place = |guest_max, page| layout(guest_max, 1 << 16, MIB, page).unwrap();
+        assert_eq!(place(256 * MIB, 1 << 16).start, 257 * MIB);
+        assert_eq!(place(256 * MIB, 1 << 16).guest_max, 256 * MIB);
+        assert_eq!(place(1 << 16, 1 << 16).start, (1 << 16) + MIB);
+        assert_eq!(place(70_000, 1).guest_max, 70_000);
+        assert_eq!(place(70_000, 1).start, 70_000_usize.next_multiple_of(*PAGE_BYTES) + MIB);
+    }
+
+    #[test]
+    fn a_guest_that_may_have_everything_has_less_by_the_annex() {
+        for page in [1, 1 << 16] {
+            let Layout { guest_max, length, .. } = layout(4 * GIB, 1 << 16, 64 * MIB, page).unwrap();
+            assert!(guest_max > 4 * GIB - 65 * MIB, "{guest_max}");
+            assert!(length < 1 << 32 || page > 1);
+        }
+        assert_eq!(layout(4 * GIB, 4 * GIB - (1 << 16), 1, 1 << 16), None);
+        assert!(layout(4 * GIB, 4 * GIB - (2 << 16), 1, 1 << 16).is_some());
+        assert_eq!(layout(4 * GIB, 4 * GIB - (2 << 16), 1 << 16, 1 << 16), None);
+    }
+}

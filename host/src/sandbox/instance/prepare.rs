@@ -1,0 +1,199 @@
+//! From a new instance to one that waits for its first input.
+//!
+//! In this order: initialisers, with a place for the input in between, growth of the heap, the warm-up run. The snapshot is taken after
+//! that, so each costs once what it would cost in every execution.
+//!
+//! Growth of the heap and a warm-up run that the guest only may have wanted are attempts. What they leave behind if they
+//! fail can't be undone before there is a snapshot, so the instance is given up then, and the next one does without:
+//! [`Attempts`] keeps that in mind for all instances of a target.
+
+use crate::sandbox::entry::call::{Call, Place};
+use crate::sandbox::entry::{Entry, component};
+use crate::sandbox::imports::can_ask_for_snapshot;
+use crate::sandbox::imports::host::Host;
+use crate::sandbox::instance::annex::Annex;
+use crate::sandbox::instance::injected::Injected;
+use crate::sandbox::interrupt::gate::Gate;
+use crate::sandbox::limits::CALLS_MAX;
+use crate::sandbox::targets::Target;
+use crate::sandbox::targets::learned::Done;
+use anyhow::{Result, anyhow, ensure};
+use wasmtime::{Instance, Store, WasmBacktrace};
+
+/// What to say if nothing can be executed because of `error`, in a line: without all calls that were live. It happened `when` so much fuel was
+/// allowed.
+pub(crate) fn initialiser_failed(
+    target: &Target,
+    error: wasmtime::Error,
+    (when, fuel_max): (&str, u64),
+) -> anyhow::Error {
+    let reason = match error.downcast_ref::<wasmtime::Trap>() {
+        Some(wasmtime::Trap::UnreachableCodeReached) if is_ours(target, &error) => anyhow!(
+            "it takes more than {fuel_max} units of fuel, has more than {CALLS_MAX} calls at a time, or writes below address 1024"
+        ),
+        Some(trap) => anyhow!("{trap}"),
+        None => anyhow::Error::from(error),
+    };
+    reason.context(format!("the module fails {when}, before it is given any input"))
+}
+
+/// Whether an `unreachable` is one that the rewriter put there, where the module itself has something else.
+fn is_ours(target: &Target, error: &wasmtime::Error) -> bool {
+    const UNREACHABLE: u8 = 0;
+    let frame = error.downcast_ref::<WasmBacktrace>().and_then(|backtrace| backtrace.frames().first());
+    let offset = frame.and_then(|frame| u32::try_from(frame.module_offset()?).ok());
+    let original = offset.and_then(|offset| target.rewritten.offsets.original(offset));
+    original
+        .and_then(|original| target.candidate.bytes().get(original as usize))
+        .is_some_and(|&operator| operator != UNREACHABLE)
+}
+
+/// Runs all that comes before the first input. `None` if an attempt was in vain: a new instance is to be made, for which it is
+/// left out.
+pub(crate) fn prepare(
+    target: &Target,
+    store: &mut Store<Host>,
+    instance: &Instance,
+    injected: &Injected,
+    gate: &Gate,
+) -> Result<Option<Call>> {
+    let allow = |fuel| {
+        if target.variant.has_fuel() {
+            injected.set_fuel(fuel);
+        }
+    };
+    allow(target.init_fuel_max());
+    gate.prepare(|| initialise(target, store, instance))??;
+    let takes_bytes = target.candidate.entry.takes_bytes();
+    let annex = takes_bytes.then(|| Annex::make(target, store, instance, injected)).transpose()?;
+    if let Some(annex) = &annex {
+        gate.prepare(|| libfuzzer_initialize(target, store, instance, annex))??;
+    }
+    // What an execution may take is enough for an attempt.
+    allow(target.candidate.settings.fuel_max);
+    let Some(heap) = gate.prepare(|| grow_heap(target, store, instance))?? else {
+        target.learned.attempts.give_up_heap();
+        return Ok(None);
+    };
+    let place = annex.map(|annex| {
+        let place = Place::new(annex.region, annex.end);
+        if target.restores {
+            place.forbid_what_follows();
+        }
+        place
+    });
+    let mut call = Call::bind(&target.binding(), store, instance, place)?;
+    allow(target.candidate.settings.fuel_max);
+    // What initialisers drew is no part of any execution.
+    if target.rewritten.injected.stream.is_some() {
+        target.learned.note_names(|| injected.told().names);
+    }
+    injected.forget_stream();
+    let Some(warm_up) = gate.prepare(|| warm_up(target, store, &mut call))?? else {
+        target.learned.attempts.give_up_warm_up();
+        return Ok(None);
+    };
+    let limits = &mut store.data_mut().limits;
+    ensure!(!limits.host_failed, "failed to grow a linear memory: the machine is out of memory or of mappings");
+    // A growth that was refused so far is nothing that an execution did.
+    limits.refused = false;
+    let done = Done { heap, closed_page: takes_bytes && target.restores, warm_up };
+    target.learned.attempts.note(done);
+    Ok(Some(call))
+}
+
+/// Calls `_initialize`, which a program that is no command exports if it has anything to initialise.
+pub(crate) fn initialise(target: &Target, store: &mut Store<Host>, instance: &Instance) -> Result<()> {
+    if target.candidate.entry.is_program() {
+        return Ok(());
+    }
+    let Ok(initialize) = instance.get_typed_func::<(), ()>(&mut *store, "_initialize") else { return Ok(()) };
+    initialize
+        .call(store, ())
+        .map_err(|error| initialiser_failed(target, error, ("in `_initialize`", target.init_fuel_max())))
+}
+
+/// Calls `LLVMFuzzerInitialize(int *argc, char ***argv)` if there is one, with argc 1 and argv { "fuzzbox", NULL }.
+fn libfuzzer_initialize(target: &Target, store: &mut Store<Host>, instance: &Instance, annex: &Annex) -> Result<()> {
+    const NAME: &str = "LLVMFuzzerInitialize";
+    let Some(function) = instance.get_func(&mut *store, NAME) else { return Ok(()) };
+    let (wide, base) = (annex.memory.ty(&*store).is_64(), annex.start);
+    // argc, argv[0], argv[1], argv, and the name, in words of a pointer's size.
+    let word = if wide { 8 } else { 4 };
+    let words = [1, base + 4 * word, 0, base + word];
+    let mut bytes: Vec<u8> = words.iter().flat_map(|value| value.to_le_bytes()[..word].to_vec()).collect();
+    bytes.extend(b"fuzzbox\0");
+    // SAFETY: no guest runs.
+    unsafe { annex.region.write(base, &bytes) };
+    let (argc, argv) = (base, base + 3 * word);
+    let unusual = |error| anyhow::Error::from(error).context(format!("export `{NAME}` has an unusual type"));
+    let result = if wide {
+        let initialize = function.typed::<(i64, i64), i32>(&*store).map_err(unusual)?;
+        initialize.call(&mut *store, (i64::try_from(argc)?, i64::try_from(argv)?))
+    } else {
+        let initialize = function.typed::<(i32, i32), i32>(&*store).map_err(unusual)?;
+        initialize.call(&mut *store, (u32::try_from(argc)?.cast_signed(), u32::try_from(argv)?.cast_signed()))
+    };
+    result
+        .map(drop)
+        .map_err(|error| initialiser_failed(target, error, ("in `LLVMFuzzerInitialize`", target.init_fuel_max())))
+}
+
+/// Lets the guest's allocator take memory: one block is allocated and given back. Tells whether it was; `None` if the guest failed in between.
+///
+/// An allocator that has no more memory asks for 64 KiB or so at a time, and every execution that makes it do so pays
+/// for making pages accessible and inaccessible again.
+fn grow_heap(target: &Target, store: &mut Store<Host>, instance: &Instance) -> Result<Option<bool>> {
+    let bytes = target.candidate.settings.grow_heap_bytes;
+    if bytes == 0 || target.candidate.entry.is_program() || target.learned.attempts.is_heap_in_vain() {
+        return Ok(Some(false));
+    }
+    if let Entry::Component { lift, .. } = &target.candidate.entry {
+        return Ok(component::grow_heap(lift, store, instance, bytes));
+    }
+    let allocated = if let (Ok(malloc), Ok(free)) = (
+        instance.get_typed_func::<i32, i32>(&mut *store, "malloc"),
+        instance.get_typed_func::<i32, ()>(&mut *store, "free"),
+    ) {
+        malloc.call(&mut *store, bytes.cast_signed()).and_then(|block| match block {
+            0 => Ok(false),
+            block => free.call(&mut *store, block).map(|()| true),
+        })
+    } else if let (Ok(malloc), Ok(free)) = (
+        instance.get_typed_func::<i64, i64>(&mut *store, "malloc"),
+        instance.get_typed_func::<i64, ()>(&mut *store, "free"),
+    ) {
+        malloc.call(&mut *store, i64::from(bytes)).and_then(|block| match block {
+            0 => Ok(false),
+            block => free.call(&mut *store, block).map(|()| true),
+        })
+    } else if let Ok(realloc) = instance.get_typed_func::<(i32, i32), i32>(&mut *store, "realloc") {
+        realloc.call(&mut *store, (0, bytes.cast_signed())).and_then(|block| match block {
+            0 => Ok(false),
+            block => realloc.call(&mut *store, (block, 0)).map(|_| true),
+        })
+    } else {
+        Ok(false)
+    };
+    Ok(allocated.ok())
+}
+
+/// Calls the entry with the empty input, if that is wanted: by the settings, or because the guest can ask for a snapshot. Tells
+/// whether that was done; `None` if it was done in vain, since the guest failed or did not ask.
+fn warm_up(target: &Target, store: &mut Store<Host>, call: &mut Call) -> Result<Option<bool>> {
+    let ordered = target.candidate.settings.warm_up;
+    let may_ask = !target.candidate.entry.is_program() && can_ask_for_snapshot(&target.candidate.interface);
+    if !ordered && (!may_ask || target.learned.attempts.is_warm_up_in_vain()) {
+        return Ok(Some(false));
+    }
+    let host = store.data_mut();
+    // The call begins with a reset, which must not take back what initialisers did.
+    host.wasi.snapshot();
+    host.asked_for_snapshot = false;
+    match call.run(store, &[], || ()) {
+        Ok(_) => Ok((ordered || store.data().asked_for_snapshot).then_some(true)),
+        Err(error) if ordered => Err(anyhow::Error::from(error)
+            .context("the target fails on the empty input, with which it is warmed up\nhelp: leave out --warm-up")),
+        Err(_) => Ok(None),
+    }
+}

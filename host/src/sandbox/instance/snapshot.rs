@@ -1,0 +1,213 @@
+//! The state of an instance after its initialisers, and the way back to it.
+
+use crate::sandbox::faults::handler::{Faults, handle_faults};
+use crate::sandbox::faults::record::FaultRecord;
+use crate::sandbox::imports::host::{Host, Limits};
+use crate::sandbox::instance::injected::Injected;
+use crate::sandbox::interrupt::gate::Gate;
+use crate::sandbox::memory::Region;
+use crate::sandbox::tables::SavedTables;
+use crate::sandbox::targets::Target;
+use anyhow::{Context, Result};
+use fuzzbox_instrument::layout;
+use std::sync::Arc;
+use wasmtime::{Global, Instance, Memory, Store, TypedFunc, Val};
+
+/// Memories, mutable globals, tables and limits of an instance as they were when the snapshot was taken.
+pub(crate) struct Snapshot {
+    /// The guest's memories, then the injected one.
+    memories: Vec<SavedMemory>,
+    globals: SavedGlobals,
+    tables: SavedTables,
+    limits: Limits,
+    fault: Arc<FaultRecord>,
+}
+
+struct SavedMemory {
+    memory: Memory,
+    region: Arc<Region>,
+}
+
+struct SavedGlobals {
+    globals: Vec<Global>,
+    way_back: WayBack,
+}
+
+/// How mutable globals get the values back that they had.
+enum WayBack {
+    /// There is at most one, which is set.
+    Set(Option<Val>),
+    /// The instance saved them, and this function restores them: one call takes as long as setting one and a half.
+    Call(TypedFunc<(), ()>),
+}
+
+impl Snapshot {
+    /// Takes the snapshot and begins to track writes to memory.
+    pub(crate) fn take(
+        target: &Target,
+        store: &mut Store<Host>,
+        instance: &Instance,
+        injected: &Injected,
+        gate: &Arc<Gate>,
+    ) -> Result<Self> {
+        let memories = SavedMemory::all(target, store, instance)?;
+        let (last, guest) = memories.split_last().expect("the injected memory is there");
+        assert!(Arc::ptr_eq(&last.region, injected.region()));
+        let fault = Arc::<FaultRecord>::default();
+        let faults = Faults {
+            guest: guest.iter().map(|saved| saved.region.clone()).collect(),
+            injected: injected.region().clone(),
+            gate: gate.clone(),
+            record: fault.clone(),
+        };
+        if target.restores {
+            handle_faults(store, &target.code.module, faults);
+            gate.watch(injected.region());
+        }
+        let globals = SavedGlobals::save(target, store, instance)?;
+        let mut tables = Vec::new();
+        for export in &target.rewritten.state.tables {
+            let table = instance.get_table(&mut *store, export).context("the rewriter exports every table")?;
+            tables.push(table);
+        }
+        let tables = SavedTables::save(tables, store, &target.learned.tables);
+        Ok(Self { memories, globals, tables, limits: store.data().limits, fault })
+    }
+
+    /// Whether a memory grew since the state was restored.
+    pub(crate) fn has_grown(&self) -> bool {
+        self.memories.iter().any(|saved| saved.region.growth() > 0)
+    }
+
+    /// Goes back to the snapshot, tables only if `tables_written`. Returns `false` if the instance must be replaced.
+    pub(crate) fn restore(&self, store: &mut Store<Host>, tables_written: bool) -> Result<bool> {
+        let mut grown = 0;
+        for saved in &self.memories {
+            grown += saved.region.growth();
+            // SAFETY: no guest runs, and this thread is the one that runs it.
+            if unsafe { saved.region.restore() }.context("failed to restore a linear memory")? {
+                // wasmtime keeps its own copy of the length and reads ours after each growth, by 0 pages too.
+                saved.memory.grow(&mut *store, 0).map_err(anyhow::Error::from)?;
+            }
+        }
+        let all_growth = store.data().limits.bytes() - self.limits.bytes();
+        if all_growth != grown {
+            // Something grew that is not a linear memory: the heap of garbage-collected objects.
+            return Ok(false);
+        }
+        store.data_mut().limits = self.limits;
+        self.globals.restore(store)?;
+        if tables_written { self.tables.restore(store) } else { Ok(true) }
+    }
+
+    /// The guest's first memory, if it has one.
+    pub(crate) fn memory(&self) -> Option<&Region> {
+        let (_, guest) = self.memories.split_last()?;
+        guest.first().map(|saved| &*saved.region)
+    }
+
+    /// Where the guest was when it last trapped.
+    pub(crate) fn fault(&self) -> &FaultRecord {
+        &self.fault
+    }
+
+    /// Whether a forbidden page was touched by something else than the guest's own loads and stores, since the state was
+    /// restored.
+    pub(crate) fn forbidden_was_opened(&self) -> bool {
+        self.memories.iter().any(|saved| saved.region.was_opened())
+    }
+
+    /// A hash over the present state: memories (without the injected one), mutable globals over numbers, sizes of tables.
+    pub(crate) fn hash_of_present(&self, store: &mut Store<Host>) -> blake3::Hash {
+        let mut hasher = blake3::Hasher::new();
+        let guest = &self.memories[..self.memories.len() - 1];
+        for saved in guest {
+            hasher.update(&(saved.region.size() as u64).to_le_bytes());
+            // SAFETY: no guest runs.
+            unsafe { saved.region.visit(|bytes| _ = hasher.update(bytes)) };
+        }
+        for global in &self.globals.globals {
+            match global.get(&mut *store) {
+                Val::I32(value) => hasher.update(&value.to_le_bytes()),
+                Val::I64(value) => hasher.update(&value.to_le_bytes()),
+                Val::F32(bits) => hasher.update(&bits.to_le_bytes()),
+                Val::F64(bits) => hasher.update(&bits.to_le_bytes()),
+                Val::V128(value) => hasher.update(&value.as_u128().to_le_bytes()),
+                reference => hasher.update(&[u8::from(reference.ref_().is_some_and(|reference| reference.is_null()))]),
+            };
+        }
+        for size in self.tables.sizes(store) {
+            hasher.update(&size.to_le_bytes());
+        }
+        hasher.finalize()
+    }
+}
+
+impl SavedMemory {
+    /// The guest's memories, then the injected one; from now on writes to them are tracked, so they need the fault handler.
+    fn all(target: &Target, store: &mut Store<Host>, instance: &Instance) -> Result<Vec<Self>> {
+        let mut memories: Vec<Self> = Vec::new();
+        let mut images = 0..;
+        let guest = target.rewritten.state.memories.iter().map(String::as_str);
+        for export in guest.chain([target.rewritten.injected.memory_export.as_str()]) {
+            let memory = instance.get_memory(&mut *store, export).context("the rewriter exports every memory")?;
+            let region = target.code.memories.region(&*store, memory)?;
+            // Of a stream only what the host wrote is read, and then what the guest did.
+            let stream = target
+                .rewritten
+                .injected
+                .stream
+                .as_ref()
+                .filter(|_| *export == *target.rewritten.injected.memory_export);
+            let scratch = stream.map(|stream| (stream.start + layout::stream::ITEMS) as usize);
+            // Two imports may be the same memory.
+            if memories.iter().all(|saved| !Arc::ptr_eq(&saved.region, &region)) {
+                if target.restores {
+                    let mut image = |bytes| {
+                        let index = images.next().expect("there are few memories");
+                        target.learned.image(index, bytes).context("failed to copy a linear memory")
+                    };
+                    // SAFETY: no guest runs.
+                    let (image, annex) =
+                        unsafe { (image(region.bytes())?, region.annex_bytes().map(image).transpose()?) };
+                    // SAFETY: no guest runs; the caller sets the handler before one does.
+                    unsafe { region.track(image, annex, scratch) }.context("failed to protect a linear memory")?;
+                }
+                memories.push(Self { memory, region });
+            }
+        }
+        Ok(memories)
+    }
+}
+
+impl SavedGlobals {
+    fn save(target: &Target, store: &mut Store<Host>, instance: &Instance) -> Result<Self> {
+        let mut globals = Vec::new();
+        for export in &target.rewritten.state.globals {
+            let global =
+                instance.get_global(&mut *store, export).context("the rewriter exports every mutable global")?;
+            globals.push(global);
+        }
+        let functions = (&target.rewritten.state.save_globals, &target.rewritten.state.restore_globals);
+        let way_back = match functions {
+            (Some(save), Some(restore)) if globals.len() > 1 => {
+                let save: TypedFunc<(), ()> = instance.get_typed_func(&mut *store, save)?;
+                save.call(&mut *store, ()).map_err(anyhow::Error::from).context("failed to save globals")?;
+                WayBack::Call(instance.get_typed_func(&mut *store, restore)?)
+            }
+            _ => WayBack::Set(globals.first().map(|global| global.get(&mut *store))),
+        };
+        Ok(Self { globals, way_back })
+    }
+
+    fn restore(&self, store: &mut Store<Host>) -> Result<()> {
+        match &self.way_back {
+            WayBack::Call(restore) => restore.call(store, ()).map_err(anyhow::Error::from),
+            WayBack::Set(value) => {
+                let mut globals = self.globals.iter().zip(value);
+                globals.try_for_each(|(global, value)| global.set(&mut *store, *value)).map_err(anyhow::Error::from)
+            }
+        }
+        .context("failed to restore globals")
+    }
+}

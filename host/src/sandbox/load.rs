@@ -1,0 +1,191 @@
+//! Makes targets ready. Ready means executed once: whatever keeps a module from being executed is said here, and not by the first worker.
+
+use crate::sandbox::candidate::Candidate;
+use crate::sandbox::code::background::compiling;
+use crate::sandbox::code::cache::CodeCache;
+use crate::sandbox::code::compiler::Code;
+use crate::sandbox::code::past::{Growths, Past, key};
+use crate::sandbox::code::variant::Variant;
+use crate::sandbox::executor::Executor;
+use crate::sandbox::interrupt::gate::Unprepared;
+use crate::sandbox::interrupt::interrupter::Interrupter;
+use crate::sandbox::targets::Target;
+use crate::settings::Settings;
+use anyhow::{Context, Result, ensure};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+
+/// Why a target is not made in a variant: engines have limits, and with what is added there the module is beyond one.
+#[derive(Clone, Copy, Debug)]
+pub struct Unsuited;
+
+impl fmt::Display for Unsuited {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the module is beyond what engines accept when more is put into it")
+    }
+}
+
+impl Target {
+    /// Makes `bytes` (a core module or a component, binary or text) ready to be executed under `settings`.
+    ///
+    /// # Errors
+    ///
+    /// If `bytes` is not a module that can be fuzzed: invalid, without entry, with unknown imports, or it
+    /// fails while it is initialised.
+    pub fn load(bytes: &[u8], settings: Settings) -> Result<Self> {
+        Self::load_cached(bytes, settings, &CodeCache::default())
+    }
+
+    /// As [`Target::load`]. What machine code is in `code` is not compiled again, and what is compiled is kept there; so
+    /// for the other variants that are made of the target.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Target::load`]; never because of `code`.
+    pub fn load_cached(bytes: &[u8], settings: Settings, code: &CodeCache) -> Result<Self> {
+        Self::compiled(Candidate::new(bytes, settings)?, code, Code::Optimised)
+    }
+
+    /// Makes a candidate ready. What machine code is in `cache` is not compiled again, and what is compiled is kept there; so for the other
+    /// variants that are made of the target. In quick code ([`Target::is_quick`]) it is only if that was asked for, and optimised code is
+    /// not in the cache.
+    ///
+    /// # Errors
+    ///
+    /// If the module is invalid, or its initialisers fail; never because of `cache`.
+    pub fn compiled(candidate: Candidate, cache: &CodeCache, code: Code) -> Result<Self> {
+        Self::compiled_watched(candidate, cache, code, &|_| ())
+    }
+
+    /// As [`Target::compiled`]; `watch` is given the handle to interrupt the module with, before any of it is called.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Target::compiled`], and if it was interrupted.
+    pub fn compiled_watched(
+        candidate: Candidate,
+        cache: &CodeCache,
+        code: Code,
+        watch: &dyn Fn(Interrupter),
+    ) -> Result<Self> {
+        let again = candidate.clone();
+        let target = Arc::new(Self::compile(candidate, (Variant::Metered, &Past::default()), (cache, code), None)?);
+        // Whatever keeps the module from being executed is said now, not by the first worker.
+        match Executor::watched(&target, watch) {
+            // Where initialisers end may be a matter of how large frames are: optimised code decides.
+            Err(error) if target.is_quick() && !error.is::<Unprepared>() => {
+                Self::compiled_watched(again, cache, Code::Optimised, watch)
+            }
+            Err(error) => Err(error),
+            Ok(executor) => {
+                drop(executor);
+                Ok(Arc::into_inner(target).expect("the executor is gone"))
+            }
+        }
+    }
+
+    /// As [`Target::load`], in a variant.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Target::load`] and [`Target::in_variant`].
+    pub fn load_variant(bytes: &[u8], settings: Settings, variant: Variant) -> Result<Self> {
+        let target = Self::load(bytes, settings)?;
+        if variant == Variant::Metered { Ok(target) } else { Arc::new(target).in_variant(variant) }
+    }
+
+    /// Makes the same module ready in another variant, under the same settings.
+    ///
+    /// Nobody interrupts initialisers. They end here because they ended before, when this target was loaded: in
+    /// [`Variant::Metered`] an endless one runs out of fuel.
+    ///
+    /// # Errors
+    ///
+    /// If the module can't be rewritten so, or the initialisers leave another state in this variant than in the other,
+    /// which would be a mistake of ours.
+    pub fn in_variant(self: &Arc<Self>, variant: Variant) -> Result<Self> {
+        self.in_variant_after(variant, &Past::default())
+    }
+
+    /// As [`Target::in_variant`], laid out for executions like those of the past.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Target::in_variant`].
+    pub fn in_variant_after(self: &Arc<Self>, variant: Variant, past: &Past) -> Result<Self> {
+        let made = Self::compile(self.candidate.clone(), (variant, past), (&self.cache, Code::Optimised), None);
+        let target = self.alike(made.context(Unsuited)?)?;
+        Ok(Arc::into_inner(target).expect("the executor is gone"))
+    }
+
+    /// Lets what was compiled of the same module begin as this does, and share what both have.
+    pub(super) fn alike(self: &Arc<Self>, mut target: Self) -> Result<Arc<Self>> {
+        target.learned = self.learned.shared();
+        target.restores = self.restores;
+        let target = Arc::new(target);
+        let same = Executor::new(self)?.state_hash() == Executor::new(&target)?.state_hash();
+        ensure!(same, "the initialisers leave another state in another variant of the module");
+        Ok(target)
+    }
+
+    /// This target in optimised code; itself, if it is. The first time it is compiled, and whoever else asks meanwhile waits for that. Not to
+    /// be called by a task on a pool, where waiting would run other tasks.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Target::in_variant`].
+    pub fn optimised(self: &Arc<Self>) -> Result<Arc<Self>> {
+        if !self.is_quick() {
+            return Ok(self.clone());
+        }
+        let _making = self.optimised.making.lock().expect("a panic ends the process");
+        if let Some(optimised) = self.optimised.whole.get() {
+            return Ok(optimised.clone());
+        }
+        let made = self.in_variant(self.variant.clone())?;
+        Ok(self.optimised.whole.get_or_init(|| Arc::new(made)).clone())
+    }
+
+    /// As [`Target::optimised`], on a thread of its own.
+    pub(crate) fn optimise(self: &Arc<Self>) -> Result<Receiver<Result<Arc<Self>>>> {
+        let target = self.clone();
+        compiling(move || target.optimised())
+    }
+}
+
+/// Fuel after which no more inputs are executed to lay out code: about a second.
+const PAST_FUEL_MAX: u64 = 2_000_000_000;
+
+impl Past {
+    /// Executes inputs, until that takes too long, and counts. The target is one with fuel.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Executor::run`].
+    pub fn of<'a>(target: &Arc<Target>, inputs: impl IntoIterator<Item = &'a [u8]>) -> Result<Self> {
+        let mut counts = vec![0; target.edges.edges.len()];
+        let mut executor = Executor::new(target)?;
+        let mut growths = Growths::default();
+        for input in inputs {
+            executor.run(input)?;
+            growths.add(&executor.growth());
+            executor.observation().edges(|edge, count| counts[edge as usize] += u64::from(count));
+            if growths.fuel > PAST_FUEL_MAX {
+                break;
+            }
+        }
+        Ok(Self::new(counts, growths.pay()))
+    }
+
+    /// This past, or the one that the cache has of the target, if that is much the same: code that was laid out by it is in the cache.
+    #[must_use]
+    pub fn or_cached(self, target: &Target) -> Self {
+        let (cache, key) = (&target.cache, key(target.candidate.id, target.candidate.entry.export()));
+        if let Some(cached) = Self::load(cache, &key).filter(|cached| cached.is_like(&self)) {
+            return cached;
+        }
+        self.keep(cache, &key);
+        self
+    }
+}

@@ -1,0 +1,43 @@
+//! The messages with which guests fail, where there is no stream to write them to.
+//!
+//! Who calls `env.abort(message, file, line, column)` of the host, or the innermost functions of its language's library for panics, says why
+//! it fails, but in numbers. These are kept: for imports by the host ([`Given`]), for functions of the module by code at their entries
+//! ([`called`]). What they mean is read from memory when the execution has ended and somebody wants to know.
+//!
+//! Everything here is the guest's to invent: pointers, lengths, texts. Nothing of it decides anything.
+
+pub(super) mod memory;
+pub(super) mod points;
+
+use crate::sandbox::messages::points::Kind;
+
+/// The parameters of a function that ends executions with a message.
+#[derive(Clone, Debug)]
+pub(crate) struct Given {
+    pub(crate) kind: Kind,
+    pub(crate) params: Vec<u64>,
+}
+
+impl Given {
+    /// What an import was called with; `None` if it is not known to take a message.
+    pub(crate) fn to_import(
+        module: &str,
+        name: &str,
+        params: impl ExactSizeIterator<Item = Option<u64>>,
+    ) -> Option<Self> {
+        let kind = points::of_import(module, name, params.len())?;
+        Some(Self { kind, params: params.collect::<Option<_>>()? })
+    }
+}
+
+/// Whether a function of this name is one whose parameters say why programs fail.
+pub(crate) fn takes_message(name: &str) -> bool {
+    points::of_function(name).is_some()
+}
+
+/// Whether a function of this name is `core::fmt::write`.
+pub(crate) fn formats(name: &str) -> bool {
+    name.contains("fmt")
+        && name.contains("write")
+        && format!("{:#}", rustc_demangle::demangle(name)) == "core::fmt::write"
+}

@@ -1,0 +1,147 @@
+//! What instances of a target showed that all its instances share, since they are equal.
+
+use crate::sandbox::entry::Entry;
+use crate::sandbox::imports::can_ask_for_snapshot;
+use crate::sandbox::machine::registers::HANDLED;
+use crate::sandbox::memory::Image;
+use crate::sandbox::source::interface::Interface;
+use crate::sandbox::tables::TableImage;
+use crate::settings::Settings;
+use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// What is known of all instances once one was made.
+#[derive(Debug, Default)]
+pub(crate) struct Learned {
+    /// What was tried before the first input; shared by variants, which do the same.
+    pub(crate) attempts: Arc<Attempts>,
+    /// Functions that ran before the first input.
+    initialised: OnceLock<BTreeSet<u32>>,
+    names: OnceLock<Vec<(u32, u32, String)>>,
+    /// By memory, and of an annex right after its memory: what it holds when an instance is ready. Instances are equal, so one copy serves
+    /// all workers.
+    images: Mutex<Vec<Arc<Image>>>,
+    /// Those of another variant: what is equal is had once.
+    images_elsewhere: Vec<Arc<Image>>,
+    /// What tables hold then, in every variant.
+    pub(crate) tables: Arc<TableImage>,
+}
+
+/// What is not tried again, because it was in vain; and what was done. The same for all instances, since they are equal.
+#[derive(Debug, Default)]
+pub(crate) struct Attempts {
+    no_heap: AtomicBool,
+    no_warm_up: AtomicBool,
+    done: OnceLock<Done>,
+}
+
+/// What was done before the first input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Done {
+    /// The heap was grown.
+    pub(crate) heap: bool,
+    /// Every input ends at an inaccessible page.
+    pub(crate) closed_page: bool,
+    /// The entry was called with the empty input.
+    pub(crate) warm_up: bool,
+}
+
+impl Learned {
+    /// What another variant of the module begins with.
+    pub(crate) fn shared(&self) -> Self {
+        Self {
+            attempts: self.attempts.clone(),
+            tables: self.tables.clone(),
+            images_elsewhere: self.images.lock().expect("no panic while held").clone(),
+            ..Self::default()
+        }
+    }
+
+    /// The same for instances that are made otherwise.
+    pub(crate) fn without_attempts(self) -> Self {
+        Self { attempts: Arc::default(), initialised: OnceLock::new(), ..self }
+    }
+
+    /// The functions that ran before the first input, if that is known.
+    pub(crate) fn initialised(&self) -> Option<&BTreeSet<u32>> {
+        self.initialised.get()
+    }
+
+    /// Notes which functions ran before the first input.
+    pub(crate) fn note_initialised(&self, functions: impl FnOnce() -> BTreeSet<u32>) {
+        self.initialised.get_or_init(functions);
+    }
+
+    /// What the guest's initialisers gave names: of what kind, the id, the name.
+    pub(crate) fn names(&self) -> &[(u32, u32, String)] {
+        self.names.get().map_or(&[], |names| names)
+    }
+
+    /// Notes what the initialisers gave names.
+    pub(crate) fn note_names(&self, names: impl FnOnce() -> Vec<(u32, u32, String)>) {
+        self.names.get_or_init(names);
+    }
+
+    /// Image number `index`, of a memory or an annex whose bytes in a new instance are `bytes`.
+    pub(crate) fn image(&self, index: usize, bytes: &[u8]) -> std::io::Result<Arc<Image>> {
+        let mut images = self.images.lock().expect("no panic while held");
+        if index == images.len() {
+            let equal = self.images_elsewhere.get(index).filter(|image| *image.bytes() == *bytes);
+            images.push(equal.map_or_else(|| Image::of(bytes).map(Arc::new), |image| Ok(image.clone()))?);
+        }
+        let image = images[index].clone();
+        debug_assert!(*image.bytes() == *bytes, "two instances of a module differ before they are given input");
+        Ok(image)
+    }
+}
+
+impl Done {
+    /// What will be done, as far as it can be foreseen: an allocator may refuse, a guest may not ask.
+    pub(crate) fn expected(entry: &Entry, interface: &Interface, settings: &Settings) -> Self {
+        let exports = |name: &str| interface.function(name).is_some();
+        let allocates = match entry {
+            Entry::Component { lift, .. } => lift.realloc.is_some(),
+            _ => exports("malloc") && exports("free") || exports("realloc"),
+        };
+        Self {
+            heap: settings.grow_heap_bytes > 0 && !entry.is_program() && allocates,
+            closed_page: HANDLED && entry.takes_bytes(),
+            warm_up: settings.warm_up || !entry.is_program() && can_ask_for_snapshot(interface),
+        }
+    }
+}
+
+impl Attempts {
+    /// Whether growing the heap was in vain.
+    pub(crate) fn is_heap_in_vain(&self) -> bool {
+        self.no_heap.load(Relaxed)
+    }
+
+    /// Whether a warm-up run that the guest only may have wanted was in vain.
+    pub(crate) fn is_warm_up_in_vain(&self) -> bool {
+        self.no_warm_up.load(Relaxed)
+    }
+
+    /// The heap is not grown again.
+    pub(crate) fn give_up_heap(&self) {
+        self.no_heap.store(true, Relaxed);
+    }
+
+    /// Nor is there another warm-up run.
+    pub(crate) fn give_up_warm_up(&self) {
+        self.no_warm_up.store(true, Relaxed);
+    }
+
+    /// Notes what was done.
+    pub(crate) fn note(&self, done: Done) {
+        let noted = *self.done.get_or_init(|| done);
+        debug_assert_eq!(noted, done, "instances are equal");
+    }
+
+    /// What was done, once an instance was made.
+    pub(crate) fn done(&self) -> Option<Done> {
+        self.done.get().copied()
+    }
+}
