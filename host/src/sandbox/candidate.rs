@@ -1,4 +1,5 @@
-//! What can be found out about a module before it is rewritten and compiled: whether it can be a target, and by which entry.
+//! What can be found out about a module before it is rewritten and compiled: whether it can be a target, and by which
+//! entry.
 
 use crate::id::{ModuleId, ObjectId};
 use crate::sandbox::code::compiler::Code;
@@ -16,8 +17,8 @@ use wasmparser::{KnownCustom, Name, Parser, Payload};
 
 /// A module that has an entry, and of which nothing is known that would keep it from being executed.
 ///
-/// It costs next to nothing beside a [`Target`](crate::sandbox::Target), so whatever else can be wrong (flags, other files) is to be found out
-/// between the two.
+/// It costs next to nothing beside a [`Target`](crate::sandbox::Target), so whatever else can be wrong (flags, other
+/// files) is to be found out between the two.
 #[derive(Clone, Debug)]
 pub struct Candidate {
     pub(super) source: Source,
@@ -39,8 +40,8 @@ impl Candidate {
     ///
     /// # Errors
     ///
-    /// If it is neither; if it has no entry, or imports what nobody provides, or needs more memory than it may have. The message
-    /// is about the module, not its path.
+    /// If it is neither; if it has no entry, or imports what nobody provides, or needs more memory than it may have.
+    /// The message is about the module, not its path.
     pub fn new(bytes: &[u8], settings: Settings) -> Result<Self> {
         let source = Source::new(bytes)?;
         let interface = interface(&source)?;

@@ -16,9 +16,9 @@ use std::sync::Arc;
 
 /// Runs a target's entry on inputs, each from the state right after initialisation.
 ///
-/// The rule is *restored equals fresh*: what an execution does never depends on what ran before it on the same executor.
-/// State is restored lazily, at the start of the next run, so that the counters, the output and the memory of the last execution
-/// can be looked at until then.
+/// The rule is *restored equals fresh*: what an execution does never depends on what ran before it on the same
+/// executor. State is restored lazily, at the start of the next run, so that the counters, the output and the memory of
+/// the last execution can be looked at until then.
 #[derive(Debug)]
 pub struct Executor {
     pub(super) target: Arc<Target>,
@@ -104,9 +104,11 @@ impl Executor {
         self.execute(input, &Rule::default(), Way::Restored)
     }
 
-    /// As [`Executor::run`], but the guest is told that what it reports is read: its feature `fuzzbox:report` is enabled.
+    /// As [`Executor::run`], but the guest is told that what it reports is read: its feature `fuzzbox:report` is
+    /// enabled.
     ///
-    /// It is free to draw or to end otherwise then. So what it does without being told is what counts, and this is for people to read.
+    /// It is free to draw or to end otherwise then. So what it does without being told is what counts, and this is for
+    /// people to read.
     ///
     /// # Errors
     ///
@@ -115,8 +117,8 @@ impl Executor {
         self.execute(input, &Rule::default(), Way::Reporting)
     }
 
-    /// As [`Executor::run`] for a guest that draws: `input` is a choice stream (of any bytes), read by `rule`. For other guests the
-    /// rule means nothing.
+    /// As [`Executor::run`] for a guest that draws: `input` is a choice stream (of any bytes), read by `rule`. For
+    /// other guests the rule means nothing.
     ///
     /// # Errors
     ///
@@ -132,7 +134,8 @@ impl Executor {
         }
     }
 
-    /// From now on an execution may take so many units of fuel, if the settings don't say fewer. It has no meaning in variants without fuel.
+    /// From now on an execution may take so many units of fuel, if the settings don't say fewer. It has no meaning in
+    /// variants without fuel.
     pub fn set_fuel_max(&mut self, fuel_max: u64) {
         self.fuel_max = fuel_max.min(self.target.candidate.settings.fuel_max);
     }
@@ -180,14 +183,14 @@ impl Executor {
         })
     }
 
-    /// The guest's calls that were live when the last execution was interrupted, innermost first; none where the variant doesn't tell, or the
-    /// guest had returned.
+    /// The guest's calls that were live when the last execution was interrupted, innermost first; none where the
+    /// variant doesn't tell, or the guest had returned.
     pub fn interrupted_in(&self) -> &[Frame] {
         self.instance.interrupted_in()
     }
 
-    /// If the last execution failed: a number that tells where, the same for each failure of this executor's target with the
-    /// same calls and the same kind. `None` if that isn't known, and for what did not fail.
+    /// If the last execution failed: a number that tells where, the same for each failure of this executor's target
+    /// with the same calls and the same kind. `None` if that isn't known, and for what did not fail.
     pub fn stack_key(&self) -> Option<NonZeroU64> {
         self.instance.stack_key()
     }
@@ -203,8 +206,8 @@ impl Executor {
         self.instance.observation(&self.target)
     }
 
-    /// What the guest said in the last execution, which ended with `outcome`, for people. What else that execution showed is to be asked
-    /// before: the guest may be called for it, to make a text of its message.
+    /// What the guest said in the last execution, which ended with `outcome`, for people. What else that execution
+    /// showed is to be asked before: the guest may be called for it, to make a text of its message.
     ///
     /// # Errors
     ///
@@ -213,8 +216,8 @@ impl Executor {
         with_room(self.target.variant.stack_bytes(), || Ok(self.instance.said(&self.target, outcome)))
     }
 
-    /// A hash over the guest's state as the last execution left it: contents and sizes of its memories, values of its mutable
-    /// globals, sizes of its tables.
+    /// A hash over the guest's state as the last execution left it: contents and sizes of its memories, values of its
+    /// mutable globals, sizes of its tables.
     pub fn state_hash(&mut self) -> blake3::Hash {
         self.instance.state_hash()
     }

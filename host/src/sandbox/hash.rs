@@ -3,8 +3,8 @@
 /// Odd, with as many ones as zeros, without pattern: the fraction of the golden ratio.
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A hash of `numbers` in their order, different for each `start`. Numbers that differ give equal hashes about once in 2^64
-/// times; it does not resist who looks for such numbers.
+/// A hash of `numbers` in their order, different for each `start`. Numbers that differ give equal hashes about once in
+/// 2^64 times; it does not resist who looks for such numbers.
 ///
 /// Each number is mixed in by a product of 128 bits whose halves are folded (as in wyhash; Wang Yi et al., "Modern
 /// non-cryptographic hash function and pseudorandom number generator").
@@ -12,8 +12,8 @@ pub(super) fn of(start: u64, numbers: impl Iterator<Item = u64>) -> u64 {
     numbers.fold(fold(start ^ FACTOR), |hash, number| fold(hash ^ number).wrapping_add(FACTOR))
 }
 
-/// A hash of 16 numbers, different for each `start`, faster than [`of`]: few of its products wait for another. Sums of such hashes are
-/// as good.
+/// A hash of 16 numbers, different for each `start`, faster than [`of`]: few of its products wait for another. Sums of
+/// such hashes are as good.
 pub(super) fn of_line(start: u64, line: &[u32; 16]) -> u64 {
     const MASKS: [u64; 8] = [
         0x2d35_8dcc_aa6c_78a5,

@@ -1,4 +1,5 @@
-//! The limits of executions that follow from each other, each with its reason; what must hold between them is asserted below.
+//! The limits of executions that follow from each other, each with its reason; what must hold between them is asserted
+//! below.
 //!
 //! Limits that one thing alone knows stand beside it. Those that people set are [`Settings`].
 
@@ -12,25 +13,25 @@ pub(super) const STACK_BYTES: usize = 1 << 20;
 /// The smallest native frame, in bytes: return address and frame pointer.
 const FRAME_BYTES_MIN: usize = 16;
 
-/// How many calls of the guest may be live that can be part of a recursion. Each has a frame, even where functions are put in the
-/// place of calls. So what has more of them overflows any variant's native stack, and everything that could be a stack overflow
-/// is seen to be one.
+/// How many calls of the guest may be live that can be part of a recursion. Each has a frame, even where functions are
+/// put in the place of calls. So what has more of them overflows any variant's native stack, and everything that could
+/// be a stack overflow is seen to be one.
 pub(super) const CALLS_MAX: usize = STACK_BYTES / FRAME_BYTES_MIN;
 
-/// Native stack that the guest may use where calls are counted, in bytes: there may be 1 KiB for each. What still overflows it
-/// is a stack overflow as well.
+/// Native stack that the guest may use where calls are counted, in bytes: there may be 1 KiB for each. What still
+/// overflows it is a stack overflow as well.
 pub(super) const METERED_STACK_BYTES: usize = CALLS_MAX << 10;
 
 /// Room on the native stack for the host functions that a guest calls, and for what the guest is called by, in bytes.
 pub(super) const HOST_STACK_BYTES: usize = 1 << 19;
 
-/// Native stack that a thread should have to execute guests: the guest's, and the host functions' that it calls. On one with
-/// less, [`Executor`](super::Executor) starts a thread where it has to.
+/// Native stack that a thread should have to execute guests: the guest's, and the host functions' that it calls. On one
+/// with less, [`Executor`](super::Executor) starts a thread where it has to.
 pub const THREAD_STACK_BYTES: usize = METERED_STACK_BYTES + (8 << 20);
 
-/// Units of fuel for everything that runs before the first input: instantiation, start function, initialisers. It is in the rewritten
-/// module, since a start function runs before anybody could set it; so it is the same for all limits on executions: twice their default.
-/// Initialisers that are exported may take more, if executions may.
+/// Units of fuel for everything that runs before the first input: instantiation, start function, initialisers. It is in
+/// the rewritten module, since a start function runs before anybody could set it; so it is the same for all limits on
+/// executions: twice their default. Initialisers that are exported may take more, if executions may.
 pub(super) const INIT_FUEL_MAX: u64 = 2 * Settings::FUEL_DEFAULT;
 
 /// All tables together can't have more elements than this; each costs a pointer, in every instance.
@@ -39,8 +40,8 @@ pub(super) const TABLE_ELEMENTS_MAX: usize = 1 << 20;
 /// Heap for exceptions and other collected objects that an instance has from the start, in bytes.
 pub(super) const GC_HEAP_BYTES: u64 = 1 << 20;
 
-/// Frames of a trap that the fault handler notes: as many as are told of a failure, so that two failures that are told apart have other
-/// numbers.
+/// Frames of a trap that the fault handler notes: as many as are told of a failure, so that two failures that are told
+/// apart have other numbers.
 pub(super) const FAULT_FRAMES_MAX: usize = 64;
 
 const _: () = {

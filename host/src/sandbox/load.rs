@@ -1,4 +1,5 @@
-//! Makes targets ready. Ready means executed once: whatever keeps a module from being executed is said here, and not by the first worker.
+//! Makes targets ready. Ready means executed once: whatever keeps a module from being executed is said here, and not by
+//! the first worker.
 
 use crate::sandbox::candidate::Candidate;
 use crate::sandbox::code::background::compiling;
@@ -37,8 +38,8 @@ impl Target {
         Self::load_cached(bytes, settings, &CodeCache::default())
     }
 
-    /// As [`Target::load`]. What machine code is in `code` is not compiled again, and what is compiled is kept there; so
-    /// for the other variants that are made of the target.
+    /// As [`Target::load`]. What machine code is in `code` is not compiled again, and what is compiled is kept there;
+    /// so for the other variants that are made of the target.
     ///
     /// # Errors
     ///
@@ -47,9 +48,9 @@ impl Target {
         Self::compiled(Candidate::new(bytes, settings)?, code, Code::Optimised)
     }
 
-    /// Makes a candidate ready. What machine code is in `cache` is not compiled again, and what is compiled is kept there; so for the other
-    /// variants that are made of the target. In quick code ([`Target::is_quick`]) it is only if that was asked for, and optimised code is
-    /// not in the cache.
+    /// Makes a candidate ready. What machine code is in `cache` is not compiled again, and what is compiled is kept
+    /// there; so for the other variants that are made of the target. In quick code ([`Target::is_quick`]) it is only if
+    /// that was asked for, and optimised code is not in the cache.
     ///
     /// # Errors
     ///
@@ -129,8 +130,8 @@ impl Target {
         Ok(target)
     }
 
-    /// This target in optimised code; itself, if it is. The first time it is compiled, and whoever else asks meanwhile waits for that. Not to
-    /// be called by a task on a pool, where waiting would run other tasks.
+    /// This target in optimised code; itself, if it is. The first time it is compiled, and whoever else asks meanwhile
+    /// waits for that. Not to be called by a task on a pool, where waiting would run other tasks.
     ///
     /// # Errors
     ///
@@ -178,7 +179,8 @@ impl Past {
         Ok(Self::new(counts, growths.pay()))
     }
 
-    /// This past, or the one that the cache has of the target, if that is much the same: code that was laid out by it is in the cache.
+    /// This past, or the one that the cache has of the target, if that is much the same: code that was laid out by it
+    /// is in the cache.
     #[must_use]
     pub fn or_cached(self, target: &Target) -> Self {
         let (cache, key) = (&target.cache, key(target.candidate.id, target.candidate.entry.export()));

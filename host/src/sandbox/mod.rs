@@ -1,8 +1,8 @@
 //! All that touches wasmtime, and the only place with `unsafe`.
 //!
-//! A [`Target`] is a module made ready once: rewritten, compiled, its entry chosen. An [`Executor`] is one instance of it,
-//! kept by one worker: [`Executor::run`] gives an [`Outcome`](crate::outcome::Outcome), and an [`Observation`] until the next run.
-//! Every run starts from the same state, whatever ran before: see [`Executor`].
+//! A [`Target`] is a module made ready once: rewritten, compiled, its entry chosen. An [`Executor`] is one instance of
+//! it, kept by one worker: [`Executor::run`] gives an [`Outcome`](crate::outcome::Outcome), and an [`Observation`]
+//! until the next run. Every run starts from the same state, whatever ran before: see [`Executor`].
 //!
 //! From the top; each line imports only lines below it.
 //!

@@ -1,4 +1,5 @@
-//! A module as it is, in an instance that is kept: nothing is counted, limited, restored or looked at. What all else is compared with.
+//! A module as it is, in an instance that is kept: nothing is counted, limited, restored or looked at. What all else is
+//! compared with.
 
 use crate::sandbox::candidate::Candidate;
 use crate::sandbox::code::compiler::{INLINED_CODE_BYTES_MAX, compiler_settings};
@@ -34,8 +35,8 @@ impl std::fmt::Debug for Plain {
 }
 
 impl Plain {
-    /// Compiles the module that `target` was made of as its fastest variant is, and initialises an instance. `None` if its entry does not take an
-    /// address and a length, or it draws.
+    /// Compiles the module that `target` was made of as its fastest variant is, and initialises an instance. `None` if
+    /// its entry does not take an address and a length, or it draws.
     ///
     /// # Errors
     ///
@@ -88,7 +89,8 @@ impl Plain {
         })
     }
 
-    /// Executes an input of at most as many bytes as the settings allow, from whatever state the last execution left. Whether it returned.
+    /// Executes an input of at most as many bytes as the settings allow, from whatever state the last execution left.
+    /// Whether it returned.
     ///
     /// # Errors
     ///
@@ -118,7 +120,8 @@ mod tests {
 
     #[test]
     fn legacy_exceptions_are_translated() {
-        // Text has no words for them any more. An input whose first byte is odd throws; what catches that fails if there is more.
+        // Text has no words for them any more. An input whose first byte is odd throws; what catches that fails if
+        // there is more.
         let sections: [(u8, &[u8]); 6] = [
             (1, b"\x02\x60\x00\x00\x60\x02\x7f\x7f\x01\x7f"),
             (3, b"\x01\x01"),

@@ -1,9 +1,10 @@
-//! What fails in quick code is executed again in optimised code, and only that counts: quick code may tell a place an instruction early
-//! or late, and has larger frames.
+//! What fails in quick code is executed again in optimised code, and only that counts: quick code may tell a place an
+//! instruction early or late, and has larger frames.
 //!
-//! Optimising all of a large module takes half a minute. But of an execution it is known which functions it entered, so it is enough
-//! to optimise an *excerpt*: the module in which all other functions only trap. Should one of these be entered all the same, as where quick code
-//! ended too early, the excerpt says nothing, and the whole module is waited for. So it is when several excerpts were made.
+//! Optimising all of a large module takes half a minute. But of an execution it is known which functions it entered, so
+//! it is enough to optimise an *excerpt*: the module in which all other functions only trap. Should one of these be
+//! entered all the same, as where quick code ended too early, the excerpt says nothing, and the whole module is waited
+//! for. So it is when several excerpts were made.
 
 use crate::outcome::Outcome;
 use crate::sandbox::code::background::{compiling, received};
@@ -25,8 +26,8 @@ use std::sync::mpsc::Receiver;
 const EXCERPTS_MAX: usize = 8;
 
 impl Target {
-    /// Has an excerpt made, on a thread of its own, in which these functions are whole, or finds one. It sends `None` if none is made any
-    /// more.
+    /// Has an excerpt made, on a thread of its own, in which these functions are whole, or finds one. It sends `None`
+    /// if none is made any more.
     fn excerpt(self: &Arc<Self>, functions: BTreeSet<u32>) -> Result<Receiver<Result<Option<Arc<Self>>>>> {
         let target = self.clone();
         compiling(move || target.make_excerpt(functions))
@@ -83,7 +84,8 @@ impl Executor {
         result.or_else(|error| if error.is::<Unprepared>() { Ok(Outcome::Interrupted) } else { Err(error) })
     }
 
-    /// Executes an input in an excerpt, whose instance stays in place to be looked at until the next execution. `None` if that says nothing.
+    /// Executes an input in an excerpt, whose instance stays in place to be looked at until the next execution. `None`
+    /// if that says nothing.
     fn execute_excerpt(
         &mut self,
         (input, rule): (&[u8], &Rule),

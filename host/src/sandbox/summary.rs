@@ -32,8 +32,8 @@ pub struct Summary {
     pub obstacles: Vec<String>,
     /// The entry and how it takes its input; null if there is none.
     pub entry: Option<String>,
-    /// Exports that can be named by `--entry` and are not chosen without it, those over pointer and length first; not all if there
-    /// are many.
+    /// Exports that can be named by `--entry` and are not chosen without it, those over pointer and length first; not
+    /// all if there are many.
     pub other_entries: Vec<String>,
     /// Where the input is for the guest.
     pub input: Option<String>,
@@ -45,7 +45,8 @@ pub struct Summary {
     pub imports: Vec<String>,
     /// Those of `imports` that nobody provides.
     pub missing: Vec<String>,
-    /// `name type`: functions over pointer and length first, then other functions, then the rest, in the module's order.
+    /// `name type`: functions over pointer and length first, then other functions, then the rest, in the module's
+    /// order.
     pub exports: Vec<String>,
     /// Size and limit of each linear memory of the guest.
     pub memories: Vec<String>,
@@ -62,7 +63,8 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Describes a module or a component, binary or text, and what is known of it under `settings`. Nothing is compiled.
+    /// Describes a module or a component, binary or text, and what is known of it under `settings`. Nothing is
+    /// compiled.
     ///
     /// # Errors
     ///
@@ -151,8 +153,8 @@ impl Summary {
         })
     }
 
-    /// What follows from the entry. `done` is what was done before the first input; what will be done, as far as it can be foreseen, if
-    /// that isn't known.
+    /// What follows from the entry. `done` is what was done before the first input; what will be done, as far as it can
+    /// be foreseen, if that isn't known.
     fn describe_entry(&mut self, entry: &Entry, interface: &Interface, settings: &Settings, done: Option<Done>) {
         let done = done.unwrap_or_else(|| Done::expected(entry, interface, settings));
         self.entry = Some(entry.to_string());

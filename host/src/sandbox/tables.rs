@@ -1,8 +1,8 @@
 //! What tables held when the snapshot was taken, and the way back to it.
 //!
-//! Tables can be large and mostly alike, and there is an instance for each worker and variant. So what they hold is kept once: the numbers
-//! of functions, in the order in which the tables show them first, where tables hold any. An instance has only its own functions, each
-//! once.
+//! Tables can be large and mostly alike, and there is an instance for each worker and variant. So what they hold is
+//! kept once: the numbers of functions, in the order in which the tables show them first, where tables hold any. An
+//! instance has only its own functions, each once.
 
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;

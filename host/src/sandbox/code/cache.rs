@@ -1,12 +1,12 @@
 //! Compiled code, kept in the user's cache from one process to the next.
 //!
-//! An entry is found by a hash over everything that the machine code follows from: the rewritten module's bytes, wasmtime's version
-//! and all its settings, the processor's features among them. So nobody has to know what the rewriter looks at, and an entry is
-//! never out of date.
+//! An entry is found by a hash over everything that the machine code follows from: the rewritten module's bytes,
+//! wasmtime's version and all its settings, the processor's features among them. So nobody has to know what the
+//! rewriter looks at, and an entry is never out of date.
 //!
-//! Compiled code is run as it is found: wasmtime checks that it was compiled with the same settings, and accepts a flipped bit. What is found
-//! here was therefore compiled by this user, and is as it was written ([`Cache::get`]). No store has any, nothing imports it.
-//! Whatever is wrong with an entry, it counts as none.
+//! Compiled code is run as it is found: wasmtime checks that it was compiled with the same settings, and accepts a
+//! flipped bit. What is found here was therefore compiled by this user, and is as it was written ([`Cache::get`]). No
+//! store has any, nothing imports it. Whatever is wrong with an entry, it counts as none.
 
 use crate::cache::Cache;
 use crate::sandbox::code::compiler::give_memory_back;
@@ -51,8 +51,8 @@ impl CodeCache {
         self.cache.as_deref()
     }
 
-    /// The machine code of `wasm`, in an engine with these settings. Code that had to be compiled is kept if it can be: a full disk is no
-    /// reason not to execute it.
+    /// The machine code of `wasm`, in an engine with these settings. Code that had to be compiled is kept if it can be:
+    /// a full disk is no reason not to execute it.
     ///
     /// # Errors
     ///
@@ -63,7 +63,8 @@ impl CodeCache {
         if let Some(module) = self.load(&engine, &key) {
             return Ok((module, Origin { cached: true }));
         }
-        // An engine keeps all memory that compiling took, to compile again: with inlining, that is a graph for each function.
+        // An engine keeps all memory that compiling took, to compile again: with inlining, that is a graph for each
+        // function.
         let compiler = Engine::new(config).map_err(anyhow::Error::from)?;
         let code = compiler.precompile_module(wasm).map_err(anyhow::Error::from)?;
         drop(compiler);
@@ -100,10 +101,11 @@ impl CodeCache {
     /// The module under `key`, if there is one that can be used.
     fn load(&self, engine: &Engine, key: &[u8; 32]) -> Option<Module> {
         let bytes = self.cache()?.get(KIND, key)?;
-        // SAFETY: These are the bytes that `keep` stored under this key, so wasmtime made them: a checksum over key and content was
-        // right that is keyed with a secret which this user alone can read, and the file, its directory and the secret's are this
-        // user's alone. Who can read the secret all the same can also write the program that runs this. That a file came with a
-        // repository or out of an archive makes it the user's, but doesn't tell its maker the secret.
+        // SAFETY: These are the bytes that `keep` stored under this key, so wasmtime made them: a checksum over key and
+        // content was right that is keyed with a secret which this user alone can read, and the file, its directory and
+        // the secret's are this user's alone. Who can read the secret all the same can also write the program that runs
+        // this. That a file came with a repository or out of an archive makes it the user's, but doesn't tell its maker
+        // the secret.
         unsafe { Module::deserialize(engine, bytes) }.ok()
     }
 }

@@ -23,8 +23,8 @@ pub(crate) struct Compiled {
 }
 
 impl Compiled {
-    /// Compiles `wasm`, which is a module rewritten as `variant` says, unless its code is in the cache. If optimised code is in the cache, it is
-    /// that. `interface` is the module's before it was rewritten.
+    /// Compiles `wasm`, which is a module rewritten as `variant` says, unless its code is in the cache. If optimised
+    /// code is in the cache, it is that. `interface` is the module's before it was rewritten.
     ///
     /// # Errors
     ///

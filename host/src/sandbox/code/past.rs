@@ -12,8 +12,8 @@ const KIND: &str = "past";
 /// Oldest entries are removed when they take more than this together, in bytes.
 const BYTES_MAX: u64 = 64 << 20;
 
-/// Executions of the past. Counters are put where they would have been written least often, and those that would have been
-/// written lie together. It makes no difference to what is counted.
+/// Executions of the past. Counters are put where they would have been written least often, and those that would have
+/// been written lie together. It makes no difference to what is counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Past {
     /// By edge. Empty if nothing is known.
@@ -34,8 +34,9 @@ pub struct Growths {
 }
 
 impl Growths {
-    /// To open pages and to close them again are system calls, which all workers of a process wait for: as long as so many units of fuel
-    /// take. Comparisons make code slower by a part of what it takes; they pay if executions that grow are shorter than this.
+    /// To open pages and to close them again are system calls, which all workers of a process wait for: as long as so
+    /// many units of fuel take. Comparisons make code slower by a part of what it takes; they pay if executions that
+    /// grow are shorter than this.
     const FUEL: u64 = 1 << 20;
 
     /// Counts these as well.
@@ -56,7 +57,8 @@ impl Past {
         Self { counts: counts.into(), compares }
     }
 
-    /// Whether so many executions grew a memory that code of variants without fuel compares addresses, and leaves open what grew.
+    /// Whether so many executions grew a memory that code of variants without fuel compares addresses, and leaves open
+    /// what grew.
     pub fn compares(&self) -> bool {
         self.compares
     }
@@ -91,7 +93,8 @@ impl Past {
         let _: Result<()> = cache.put(KIND, key, &bytes).and_then(|()| cache.trim(KIND, BYTES_MAX));
     }
 
-    /// By edge, for the rewriter; `None` if nothing is known. `interesting` are the edges that are counted, if only some are.
+    /// By edge, for the rewriter; `None` if nothing is known. `interesting` are the edges that are counted, if only
+    /// some are.
     pub(crate) fn profile(&self, interesting: Option<&EdgeSet>) -> Option<Arc<[u64]>> {
         match interesting {
             Some(interesting) => Some(self.with_retired(interesting).collect()),

@@ -10,9 +10,10 @@ use std::num::NonZeroUsize;
 /// What is put into a target's code. The same input does the same in all variants, and edges have the same numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Variant {
-    /// Each edge has a counter, fuel ends what takes too long, and more than 65,536 live calls that can be part of a recursion are a stack
-    /// overflow: the only variant in which nothing is endless, and in which it depends on no machine how deep recursion may go. Writes to
-    /// addresses below 1024 are found, in modules as C compilers make them.
+    /// Each edge has a counter, fuel ends what takes too long, and more than 65,536 live calls that can be part of a
+    /// recursion are a stack overflow: the only variant in which nothing is endless, and in which it depends on no
+    /// machine how deep recursion may go. Writes to addresses below 1024 are found, in modules as C compilers make
+    /// them.
     #[default]
     Metered,
     /// Enough counters for the counts of all edges. Ends what is endless only if somebody
@@ -73,8 +74,8 @@ impl Variant {
         }
     }
 
-    /// How many frames of a failed execution are looked at; `None` if traps don't tell any, because that takes longer than
-    /// what they end.
+    /// How many frames of a failed execution are looked at; `None` if traps don't tell any, because that takes longer
+    /// than what they end.
     pub(crate) fn frames_max(&self) -> Option<NonZeroUsize> {
         match self {
             Self::Metered | Self::Traced => NonZeroUsize::new(Trap::FRAMES_MAX),

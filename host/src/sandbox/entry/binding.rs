@@ -12,7 +12,8 @@ pub(crate) struct Binding<'a> {
     pub(crate) exported: &'a [String],
 }
 
-/// Copies bytes to where the guest wants them, while none of its code runs; if they have no room there, that is its failure.
+/// Copies bytes to where the guest wants them, while none of its code runs; if they have no room there, that is its
+/// failure.
 pub(crate) fn copy_in(region: &Region, at: u32, bytes: &[u8]) -> wasmtime::Result<()> {
     let end = (at as usize).checked_add(bytes.len());
     if end.is_none_or(|end| end > region.size()) {

@@ -162,8 +162,8 @@ impl Harness {
         })
     }
 
-    /// Calls the harness with the input at `start`, which is inside the memory. At the end of 4 GiB is only the empty input,
-    /// whose address is 0 then.
+    /// Calls the harness with the input at `start`, which is inside the memory. At the end of 4 GiB is only the empty
+    /// input, whose address is 0 then.
     pub(crate) fn call(&self, store: &mut Store<Host>, start: usize, len: usize) -> wasmtime::Result<i32> {
         let narrow = |value: usize| (value as u32).cast_signed();
         let wide = |value: usize| i64::try_from(value).expect("inside a memory");
@@ -185,8 +185,8 @@ impl Raw {
 
     /// Calls with the present values as parameters. Whatever it returns is nothing: 0.
     fn call(&mut self, store: &mut Store<Host>) -> wasmtime::Result<i32> {
-        // SAFETY: `values` has room for the parameters and for the results, and whoever fills it does so by the function's
-        // own type, all of whose parameters are numbers. Results, which may be references, are never read.
+        // SAFETY: `values` has room for the parameters and for the results, and whoever fills it does so by the
+        // function's own type, all of whose parameters are numbers. Results, which may be references, are never read.
         unsafe { self.function.call_unchecked(store, &raw mut *self.values) }.map(|()| 0)
     }
 }

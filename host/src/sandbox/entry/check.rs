@@ -1,7 +1,7 @@
 //! Checks of values: `fbx_check_NAME(ptr, len)`, the second half of a property in two parts.
 //!
-//! The input is the value, in the encoding in which the guest gave it away. It lies where the guest's own `fbx_alloc(len)` says, because the
-//! check takes it over as a block of its allocator.
+//! The input is the value, in the encoding in which the guest gave it away. It lies where the guest's own
+//! `fbx_alloc(len)` says, because the check takes it over as a block of its allocator.
 
 use crate::sandbox::entry::binding::{Binding, copy_in};
 use crate::sandbox::entry::{PROPERTY_ALLOC, PROPERTY_CHECK};

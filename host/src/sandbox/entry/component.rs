@@ -1,8 +1,9 @@
-//! Components as targets: each is linked to one core module, and one of its functions is called as the canonical ABI says.
+//! Components as targets: each is linked to one core module, and one of its functions is called as the canonical ABI
+//! says.
 //!
-//! What a function is given: a `list<u8>` is the input as it is, a `string` is the input as text ([`as_text`]); one without
-//! parameters has it on standard input. Memory for a parameter comes from the component's own `realloc`. Results are looked at (`lifted`), and
-//! `post-return` is called with them.
+//! What a function is given: a `list<u8>` is the input as it is, a `string` is the input as text ([`as_text`]); one
+//! without parameters has it on standard input. Memory for a parameter comes from the component's own `realloc`.
+//! Results are looked at (`lifted`), and `post-return` is called with them.
 
 use crate::sandbox::entry::binding::{Binding, copy_in};
 use crate::sandbox::entry::file_args::FileArgs;
@@ -137,7 +138,8 @@ fn without_version(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// Refuses a function whose pointers have 64 bits, or that can't be called for another reason. `interface` is the linked module's.
+/// Refuses a function whose pointers have 64 bits, or that can't be called for another reason. `interface` is the
+/// linked module's.
 pub(crate) fn check_types(interface: &Interface, lift: &ComponentLift, takes: Takes) -> Result<()> {
     let function = |name: &str| interface.function(name).context("it has no core function");
     let is =
@@ -229,8 +231,8 @@ impl ComponentCall {
             let at = parameter.put(store, bytes)?;
             values = [ValRaw::u32(at), ValRaw::u32(bytes.len() as u32)];
         }
-        // SAFETY: The types were checked when the entry was chosen: two numbers of 32 bits, or nothing, and at most one result,
-        // for which there is room.
+        // SAFETY: The types were checked when the entry was chosen: two numbers of 32 bits, or nothing, and at most one
+        // result, for which there is room.
         unsafe { self.function.call_unchecked(&mut *store, &raw mut values)? };
         let result = values[0];
         if let Some(ty) = &self.result {
@@ -256,8 +258,9 @@ impl Parameter {
     }
 }
 
-/// The string that an input is: itself if it is UTF-8, and else every byte that isn't part of UTF-8 is the character of its number, as in
-/// Latin-1. So every input is a string, and none is lost to the search; `buffer` holds it if it isn't the input itself.
+/// The string that an input is: itself if it is UTF-8, and else every byte that isn't part of UTF-8 is the character of
+/// its number, as in Latin-1. So every input is a string, and none is lost to the search; `buffer` holds it if it isn't
+/// the input itself.
 pub(crate) fn as_text<'a>(input: &'a [u8], buffer: &'a mut String) -> &'a str {
     match std::str::from_utf8(input) {
         Ok(text) => text,
@@ -272,8 +275,8 @@ pub(crate) fn as_text<'a>(input: &'a [u8], buffer: &'a mut String) -> &'a str {
     }
 }
 
-/// Lets the component's allocator take memory: a block is allocated, and but for a byte given back. Tells whether there is one; `None` if
-/// the guest failed.
+/// Lets the component's allocator take memory: a block is allocated, and but for a byte given back. Tells whether there
+/// is one; `None` if the guest failed.
 pub(crate) fn grow_heap(
     lift: &ComponentLift,
     store: &mut Store<Host>,

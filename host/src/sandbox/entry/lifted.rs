@@ -1,4 +1,5 @@
-//! What a function of a component gives, lifted as the canonical ABI says: whatever is no value there is the component's failure.
+//! What a function of a component gives, lifted as the canonical ABI says: whatever is no value there is the
+//! component's failure.
 //!
 //! Nothing is made of it. A host that makes something of it looks at the same bytes.
 
@@ -8,7 +9,8 @@ use fuzzbox_instrument::{Shape, ValueType};
 use std::borrow::Cow;
 use std::fmt;
 
-/// What a value that is looked at costs, in units of fuel: lists may have each other as elements, so there can be very many.
+/// What a value that is looked at costs, in units of fuel: lists may have each other as elements, so there can be very
+/// many.
 const VALUE_WORK: u64 = 16;
 
 /// Ends an execution because a component gave what is no value of its type.
@@ -42,7 +44,8 @@ impl fmt::Display for BadResult {
 
 impl std::error::Error for BadResult {}
 
-/// Looks at a result: the number that the core function gave, which is the address of what isn't one number. No guest runs.
+/// Looks at a result: the number that the core function gave, which is the address of what isn't one number. No guest
+/// runs.
 pub(crate) fn check(ty: &ValueType, given: u32, memory: Option<&Region>, wasi: &mut Wasi) -> wasmtime::Result<()> {
     let in_memory = ty.flat > 1;
     if !ty.is_checked && !in_memory {

@@ -116,7 +116,8 @@ impl fmt::Display for Entry {
 }
 
 impl Entry {
-    /// Chooses the entry of a module: what `settings` name, else its only property, else a libFuzzer harness, else a WASI command.
+    /// Chooses the entry of a module: what `settings` name, else its only property, else a libFuzzer harness, else a
+    /// WASI command.
     ///
     /// # Errors
     ///
@@ -257,7 +258,8 @@ impl Entry {
         matches!(self, Self::Function { .. }) && !self.takes_bytes()
     }
 
-    /// How many bytes at the start of the input are numbers. What is missing of them is 0, so an input that is filled up means the same.
+    /// How many bytes at the start of the input are numbers. What is missing of them is 0, so an input that is filled
+    /// up means the same.
     pub(crate) fn numbers_bytes(&self) -> usize {
         let Self::Function { parameters, .. } = self else { return 0 };
         parameters.iter().map(|parameter| parameter.bytes()).sum()
@@ -292,7 +294,8 @@ fn the_property(interface: &Interface) -> Result<Option<String>> {
     Ok(names.first().map(|name| (*name).to_owned()))
 }
 
-/// Refuses an entry that is no export, with the one that is meant; `is_there` says that a function of this name is in the module.
+/// Refuses an entry that is no export, with the one that is meant; `is_there` says that a function of this name is in
+/// the module.
 pub(crate) fn not_exported(name: &str, interface: &Interface, is_there: bool) -> anyhow::Error {
     let typed = Shortened(name);
     let near = nearest(name, interface.functions().map(|(name, _)| name));

@@ -141,8 +141,8 @@ impl Parameter {
         parameters.iter().map(bytes).sum()
     }
 
-    /// Sets `values` from `input`: numbers take bytes from its start, in the order of the parameters. The rest is returned; `place` says at
-    /// which address bytes of that length are, in the memory whose addresses are `wide`.
+    /// Sets `values` from `input`: numbers take bytes from its start, in the order of the parameters. The rest is
+    /// returned; `place` says at which address bytes of that length are, in the memory whose addresses are `wide`.
     pub(crate) fn decode<'i>(
         parameters: &[Self],
         mut input: &'i [u8],

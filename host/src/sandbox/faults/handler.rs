@@ -21,10 +21,10 @@ pub(crate) struct Faults {
 
 /// Lets the first write to each page mark it hot, and the guest trap where it was interrupted.
 ///
-/// wasmtime calls the handler for every fault while the store's guest (or a host function called by it) runs. A write to a tracked page is
-/// ours, if the gate says that it wasn't taken away; so is whatever else than the guest's own code does inside its memories, because nobody
-/// could make a trap of it. Everything else is the guest's own fault: it is recorded and goes on to wasmtime, which turns
-/// it into a trap.
+/// wasmtime calls the handler for every fault while the store's guest (or a host function called by it) runs. A write
+/// to a tracked page is ours, if the gate says that it wasn't taken away; so is whatever else than the guest's own code
+/// does inside its memories, because nobody could make a trap of it. Everything else is the guest's own fault: it is
+/// recorded and goes on to wasmtime, which turns it into a trap.
 pub(crate) fn handle_faults<T>(store: &mut Store<T>, module: &Module, faults: Faults) {
     // The store keeps the module's code where it is.
     let code = module.text().as_ptr_range();
@@ -39,7 +39,8 @@ pub(crate) fn handle_faults<T>(store: &mut Store<T>, module: &Module, faults: Fa
 }
 
 impl Faults {
-    /// Whether the fault (of an access to memory if it has an address) was for us, so that what faulted can be tried again.
+    /// Whether the fault (of an access to memory if it has an address) was for us, so that what faulted can be tried
+    /// again.
     ///
     /// # Safety
     ///

@@ -28,8 +28,8 @@ impl Default for FaultRecord {
 }
 
 impl FaultRecord {
-    /// Offsets into the machine code of the module, in bytes: of the instruction that faulted, then of the return address of each
-    /// frame around it, 64 in all at most. Empty if there was no fault.
+    /// Offsets into the machine code of the module, in bytes: of the instruction that faulted, then of the return
+    /// address of each frame around it, 64 in all at most. Empty if there was no fault.
     ///
     /// They mean something only together with the compiled code: they differ between variants and machines.
     pub(crate) fn frames(&self) -> impl ExactSizeIterator<Item = u32> {
@@ -50,7 +50,8 @@ impl FaultRecord {
     ///
     /// # Safety
     ///
-    /// `registers` are those of the thread that calls this (or is interrupted by a handler which does), when it was in `code`.
+    /// `registers` are those of the thread that calls this (or is interrupted by a handler which does), when it was in
+    /// `code`.
     pub(crate) unsafe fn record(&self, registers: Registers, code: &Range<usize>) {
         let Registers { mut pc, mut frame, stack } = registers;
         let (mut len, mut lowest) = (0, stack);
@@ -63,8 +64,9 @@ impl FaultRecord {
                 break;
             }
             lowest = frame + size_of::<[usize; 2]>();
-            // SAFETY: all code of wasmtime keeps the frame pointer, which points to the caller's and the return address; this
-            // one is of code in `code`, because `pc` is, and in the part of the thread's stack that the guest has.
+            // SAFETY: all code of wasmtime keeps the frame pointer, which points to the caller's and the return
+            // address; this one is of code in `code`, because `pc` is, and in the part of the thread's stack that the
+            // guest has.
             [frame, pc] = unsafe { (frame as *const [usize; 2]).read() };
         }
         self.len.store(len, Relaxed);

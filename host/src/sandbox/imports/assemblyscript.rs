@@ -21,8 +21,8 @@ impl fmt::Display for Aborted {
 
 impl std::error::Error for Aborted {}
 
-/// Defines the three functions; `leaving` notes what is live when one of them ends an execution. A module that imports other types under
-/// these names means something else.
+/// Defines the three functions; `leaving` notes what is live when one of them ends an execution. A module that imports
+/// other types under these names means something else.
 pub(crate) fn define(
     linker: &mut Linker<Host>,
     leaving: impl Fn(&mut Caller<'_, Host>) + Send + Sync + 'static,

@@ -53,9 +53,10 @@ impl Host {
         }
     }
 
-    /// Charges for what follows a growth that was refused: if it is the heap of collected objects that can't grow, all frames are looked at for
-    /// references, with each allocation if next to nothing is free. (Where less than half of it is in use, objects are collected before growth is
-    /// asked for; then there is enough to be allocated until the next time.)
+    /// Charges for what follows a growth that was refused: if it is the heap of collected objects that can't grow, all
+    /// frames are looked at for references, with each allocation if next to nothing is free. (Where less than half of
+    /// it is in use, objects are collected before growth is asked for; then there is enough to be allocated until the
+    /// next time.)
     fn charge_collection(&self) {
         let Some(fuel) = &self.fuel else { return };
         // SAFETY: growth is asked for by the guest's code, which has entered a function and so written both.
@@ -130,8 +131,8 @@ impl ResourceLimiter for Host {
     }
 }
 
-/// The frames of the guest that were live when a host function ended it, which are the innermost. They count, since what has entered
-/// them never left.
+/// The frames of the guest that were live when a host function ended it, which are the innermost. They count, since
+/// what has entered them never left.
 #[derive(Debug, Default)]
 pub(crate) struct Frames {
     /// Whether counts depend on them.

@@ -49,8 +49,8 @@ impl fmt::Debug for Imports {
 }
 
 impl Imports {
-    /// Links `module` with everything that we provide, and what is `missing` with stubs. If `frames`, functions that end an execution
-    /// say what was live.
+    /// Links `module` with everything that we provide, and what is `missing` with stubs. If `frames`, functions that
+    /// end an execution say what was live.
     pub(crate) fn of(
         module: &Module,
         lowered: &[ComponentImport],
@@ -80,8 +80,9 @@ impl Imports {
     }
 }
 
-/// Everything that we provide: WASI preview 1, `fuzzbox_v1`, and of what a component imports (`lowered`, with types) WASI
-/// preview 2. What AssemblyScript imports, too, unless what else is missing is stubbed: whoever asked for stubs has them for this.
+/// Everything that we provide: WASI preview 1, `fuzzbox_v1`, and of what a component imports (`lowered`, with types)
+/// WASI preview 2. What AssemblyScript imports, too, unless what else is missing is stubbed: whoever asked for stubs
+/// has them for this.
 fn provided<'a>(
     engine: &Engine,
     lowered: impl Iterator<Item = (&'a ComponentImport, ExternType)>,
@@ -112,8 +113,9 @@ fn provided<'a>(
     Ok(linker)
 }
 
-/// Who provides the imports of a module: by import, in the module's order, whether anybody does. A function that we have with another
-/// type is not provided: other hosts extended WASI's sockets under the same names. `lowered` says what a component's are.
+/// Who provides the imports of a module: by import, in the module's order, whether anybody does. A function that we
+/// have with another type is not provided: other hosts extended WASI's sockets under the same names. `lowered` says
+/// what a component's are.
 pub(crate) fn are_provided(
     interface: &Interface,
     lowered: &[ComponentImport],
@@ -138,7 +140,8 @@ pub(crate) fn are_provided(
     Ok(interface.imports.iter().map(&mut is_provided).collect())
 }
 
-/// The type of an imported function as wasmtime's; `None` if it is none, or has references, as nothing has that we provide.
+/// The type of an imported function as wasmtime's; `None` if it is none, or has references, as nothing has that we
+/// provide.
 fn function_type(engine: &Engine, interface: &Interface, import: &Import) -> Option<FuncType> {
     let convert = |types: &[ValType]| {
         let convert = |ty: &ValType| {
@@ -196,8 +199,8 @@ pub(crate) fn shown(import: &Import) -> String {
     format!("{}.{}", Shortened(&import.module), Shortened(&import.name))
 }
 
-/// Defines the functions that the rewriter replaced, as pairs of import and export. Calls in the module's code don't come here; those
-/// through tables and the like do, and go on to what replaces the import.
+/// Defines the functions that the rewriter replaced, as pairs of import and export. Calls in the module's code don't
+/// come here; those through tables and the like do, and go on to what replaces the import.
 fn pass_on(module: &Module, linker: &mut Linker<Host>, protocol: &[(&'static str, String)]) -> wasmtime::Result<()> {
     for (import, export) in protocol {
         let Some(ExternType::Func(ty)) = module.get_export(export) else { continue };

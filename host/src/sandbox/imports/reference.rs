@@ -8,8 +8,9 @@ use wasmtime::{Caller, Extern, FrameInfo, Linker, WasmBacktrace};
 /// Where the data of a store has its side of the protocol.
 type Of<T> = fn(&mut T) -> &mut Reference;
 
-/// Defines the imports of the guest protocol as functions over a [`Reference`]. They give what the functions of a rewritten
-/// module give, at the cost of a call of the host for each. Pointers mean the memory that the guest exports as `memory`.
+/// Defines the imports of the guest protocol as functions over a [`Reference`]. They give what the functions of a
+/// rewritten module give, at the cost of a call of the host for each. Pointers mean the memory that the guest exports
+/// as `memory`.
 ///
 /// Which call it is, as [`Reference::at`] wants to know, is taken from a backtrace, so the engine must make them.
 ///

@@ -1,7 +1,9 @@
-//! The annex of the memory that inputs lie in: where the host puts what it gives the guest, beyond all that the guest's part can grow to.
+//! The annex of the memory that inputs lie in: where the host puts what it gives the guest, beyond all that the guest's
+//! part can grow to.
 //!
-//! So the guest has `memory.size` and all below it to itself, as in every other host, whatever its allocator makes of that. The rewriter
-//! sees to it that the guest counts its own pages ([`Options::annex`](fuzzbox_instrument::Options::annex)); here the annex is made, and the guest's part grows.
+//! So the guest has `memory.size` and all below it to itself, as in every other host, whatever its allocator makes of
+//! that. The rewriter sees to it that the guest counts its own pages
+//! ([`Options::annex`](fuzzbox_instrument::Options::annex)); here the annex is made, and the guest's part grows.
 //!
 //! ```text
 //! 0                 size        guest_max         start                       end               length
@@ -16,7 +18,8 @@ use anyhow::{Context, Result, bail};
 use std::sync::Arc;
 use wasmtime::{Caller, Func, Instance, Memory, Ref, ResourceLimiter, Store};
 
-/// So far above all that the guest can have the annex begins, if there is room: what goes past the end of memory goes past it by less.
+/// So far above all that the guest can have the annex begins, if there is room: what goes past the end of memory goes
+/// past it by less.
 const GAP_BYTES: usize = 1 << 20;
 
 /// Where things are in the memory that inputs lie in, in bytes from its start.
@@ -85,7 +88,8 @@ impl Annex {
 }
 
 impl Layout {
-    /// Room for inputs of so many bytes, as low as it can be: other addresses than the guest has are no subject of its tests. `None` if there is none.
+    /// Room for inputs of so many bytes, as low as it can be: other addresses than the guest has are no subject of its
+    /// tests. `None` if there is none.
     fn new(guest_max: usize, size: usize, input: usize, page: usize, region: &Region) -> Option<Self> {
         let granule = page.max(*PAGE_BYTES);
         // A memory of bytes has one less than can be addressed.

@@ -1,7 +1,9 @@
-//! A message formatted by the guest's own code: `core::fmt::write` is given the arguments of a panic and a writer that is ours.
+//! A message formatted by the guest's own code: `core::fmt::write` is given the arguments of a panic and a writer that
+//! is ours.
 //!
-//! That writes into the guest's memory and tables, so the instance is good for nothing afterwards. And it is a call of a guest that has just
-//! failed, with pointers that may mean nothing: it has little fuel, and whatever comes of it is a text or none.
+//! That writes into the guest's memory and tables, so the instance is good for nothing afterwards. And it is a call of
+//! a guest that has just failed, with pointers that may mean nothing: it has little fuel, and whatever comes of it is a
+//! text or none.
 
 use crate::sandbox::imports::host::Host;
 use crate::sandbox::memory::Region;
@@ -9,7 +11,8 @@ use crate::sandbox::messages::memory::TEXT_BYTES_MAX;
 use std::sync::{Arc, Mutex};
 use wasmtime::{Caller, Extern, Func, Instance, Ref, Store, Table, Val, ValType};
 
-/// Where the table of the writer's functions is written. Below the data of C and Zig, and at the far end of Rust's stack, nothing is.
+/// Where the table of the writer's functions is written. Below the data of C and Zig, and at the far end of Rust's
+/// stack, nothing is.
 const TABLE_AT: u32 = 64;
 
 /// What formatting may take.
@@ -57,8 +60,8 @@ struct Writers {
 }
 
 impl Writers {
-    /// They take the place of nothing (linkers leave number 0 free), and of something that formatting does not call by reference: a
-    /// function with one parameter, as those are that drop a value.
+    /// They take the place of nothing (linkers leave number 0 free), and of something that formatting does not call by
+    /// reference: a function with one parameter, as those are that drop a value.
     fn put(store: &mut Store<Host>, table: Table, text: &Arc<Mutex<Vec<u8>>>) -> Option<Self> {
         const LOOKED_AT_MAX: u64 = 4096;
         if !matches!(table.get(&mut *store, 0), Some(Ref::Func(None))) {

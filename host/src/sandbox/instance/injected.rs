@@ -107,7 +107,8 @@ impl Injected {
         unsafe { self.region.write(layout::CALLS as usize, &[0; 4]) };
     }
 
-    /// Says how many pages of its memory the guest doesn't count; and in bytes where the annex begins, and how long the guest's part is.
+    /// Says how many pages of its memory the guest doesn't count; and in bytes where the annex begins, and how long the
+    /// guest's part is.
     pub(crate) fn set_annex(&self, hidden: u64, start: u64, guest_end: u64) {
         let room = (1_u64 << 32).wrapping_sub(start).wrapping_add(guest_end);
         let cells =
@@ -167,7 +168,8 @@ impl Injected {
     /// The values of all counters, by their numbers.
     pub(crate) fn values(&self) -> &[u32] {
         let bytes = &self.bytes()[layout::COUNTERS as usize..][..4 * self.counters.next_multiple_of(LINE_COUNTERS)];
-        // SAFETY: any four bytes are a number; on a machine of another byte order the numbers would be other ones, but no less valid.
+        // SAFETY: any four bytes are a number; on a machine of another byte order the numbers would be other ones, but
+        // no less valid.
         let (before, values, after) = unsafe { bytes.align_to::<u32>() };
         assert!(before.is_empty() && after.is_empty(), "memories begin at a page, and counters are aligned in them");
         values
@@ -218,8 +220,8 @@ impl Injected {
     }
 }
 
-/// Adds the hashes of rare counters to those of the groups that they belong to. They are from `rare` on, and those from `start` on
-/// to there are in ascending order.
+/// Adds the hashes of rare counters to those of the groups that they belong to. They are from `rare` on, and those from
+/// `start` on to there are in ascending order.
 fn join(executed: &mut Vec<ExecutedGroup>, start: usize, rare: usize) {
     let mut kept = rare;
     for index in rare..executed.len() {

@@ -301,7 +301,8 @@ impl Kept {
     }
 }
 
-/// Makes an instance, which calls the start function. It can be interrupted as soon as the injected memory is there, which comes last.
+/// Makes an instance, which calls the start function. It can be interrupted as soon as the injected memory is there,
+/// which comes last.
 fn instantiate(target: &Target, store: &mut Store<Host>, gate: &Arc<Gate>) -> Result<wasmtime::Result<Instance>> {
     let mut make = || target.imports.instantiate(&target.code.module, store);
     if !target.restores {

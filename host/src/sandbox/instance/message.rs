@@ -25,8 +25,8 @@ pub(crate) struct Failed<'a> {
 }
 
 impl Failed<'_> {
-    /// The message with which it failed: what the last function was given that takes one and was live then, and the place that
-    /// the last of them was given that takes one.
+    /// The message with which it failed: what the last function was given that takes one and was live then, and the
+    /// place that the last of them was given that takes one.
     pub(crate) fn message(&mut self, trap: &Trap) -> Option<Message> {
         if let Some(given) = self.store.data_mut().given.take() {
             return given

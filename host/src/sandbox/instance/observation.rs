@@ -31,14 +31,14 @@ impl std::fmt::Debug for Observation<'_> {
 }
 
 impl<'a> Observation<'a> {
-    /// Calls `visit` once with the index and the count of every edge that was executed and whose count is known in the target's
-    /// variant, in ascending order within each function. See [`Observation::is_exact`].
+    /// Calls `visit` once with the index and the count of every edge that was executed and whose count is known in the
+    /// target's variant, in ascending order within each function. See [`Observation::is_exact`].
     pub fn edges(&self, mut visit: impl FnMut(u32, u32)) {
         self.groups(|group| group.functions(|function| function.edges(&mut visit)));
     }
 
-    /// Calls `visit` with every group of functions of which some were executed and have edges whose counts are known, in
-    /// ascending order, then with groups of one function each.
+    /// Calls `visit` with every group of functions of which some were executed and have edges whose counts are known,
+    /// in ascending order, then with groups of one function each.
     pub fn groups(&self, mut visit: impl FnMut(Group<'a>)) {
         if self.lost {
             return;
@@ -59,8 +59,8 @@ impl<'a> Observation<'a> {
         }
     }
 
-    /// The counts of all edges of the function that has this edge, in their order, with the index of the first; 0 for those whose counts aren't
-    /// known. `None` if none are.
+    /// The counts of all edges of the function that has this edge, in their order, with the index of the first; 0 for
+    /// those whose counts aren't known. `None` if none are.
     pub fn counts_around<'b>(&'b self, edge: u32, buffer: &'b mut CountsBuffer) -> Option<(u32, &'b [u32])> {
         let rewritten = &self.target.rewritten;
         let functions = rewritten.counters.functions();
@@ -92,19 +92,20 @@ impl<'a> Observation<'a> {
         Group { target, functions: Functions::Together(group), left: &host.frames.left }
     }
 
-    /// Whether frames were live when the guest ended itself. What functions did is then not told by their counters alone.
+    /// Whether frames were live when the guest ended itself. What functions did is then not told by their counters
+    /// alone.
     pub fn has_left(&self) -> bool {
         !self.host.frames.left.is_empty()
     }
 
-    /// Whether the counts are those of the execution. In variants without fuel they are not if it failed: then frames are
-    /// missing that were live.
+    /// Whether the counts are those of the execution. In variants without fuel they are not if it failed: then frames
+    /// are missing that were live.
     pub fn is_exact(&self) -> bool {
         !self.cut && !self.lost
     }
 
-    /// Fuel that was used, in units (about one per instruction), the work of WASI calls included. Only the latter in variants
-    /// that have no fuel.
+    /// Fuel that was used, in units (about one per instruction), the work of WASI calls included. Only the latter in
+    /// variants that have no fuel.
     pub fn fuel(&self) -> u64 {
         let work = self.host.wasi.work();
         if !self.target.variant.has_fuel() {
@@ -238,12 +239,14 @@ impl<'a> Executed<'a> {
         hash::of(!(self.index as u64), main.chain(rare).chain(frames))
     }
 
-    /// Calls `visit` with the index and the count of every edge of the function that was executed and whose count is known.
+    /// Calls `visit` with the index and the count of every edge of the function that was executed and whose count is
+    /// known.
     pub fn edges(&self, visit: impl FnMut(u32, u32)) {
         self.target.rewritten.function_edge_counts(self.index, self.values, self.left, visit);
     }
 
-    /// The index of the function's first edge, and the counts of all its edges in their order; 0 for those whose counts aren't known.
+    /// The index of the function's first edge, and the counts of all its edges in their order; 0 for those whose counts
+    /// aren't known.
     pub fn counts<'b>(&'b self, buffer: &'b mut CountsBuffer) -> (u32, &'b [u32]) {
         let counts = self.target.rewritten.function_counts(self.index, self.values, self.left, buffer);
         (self.function().edges.start, counts)

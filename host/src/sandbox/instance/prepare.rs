@@ -1,11 +1,11 @@
 //! From a new instance to one that waits for its first input.
 //!
-//! In this order: initialisers, with a place for the input in between, growth of the heap, the warm-up run. The snapshot is taken after
-//! that, so each costs once what it would cost in every execution.
+//! In this order: initialisers, with a place for the input in between, growth of the heap, the warm-up run. The
+//! snapshot is taken after that, so each costs once what it would cost in every execution.
 //!
-//! Growth of the heap and a warm-up run that the guest only may have wanted are attempts. What they leave behind if they
-//! fail can't be undone before there is a snapshot, so the instance is given up then, and the next one does without:
-//! [`Attempts`] keeps that in mind for all instances of a target.
+//! Growth of the heap and a warm-up run that the guest only may have wanted are attempts. What they leave behind if
+//! they fail can't be undone before there is a snapshot, so the instance is given up then, and the next one does
+//! without: [`Attempts`] keeps that in mind for all instances of a target.
 
 use crate::sandbox::entry::call::{Call, Place};
 use crate::sandbox::entry::{Entry, component};
@@ -20,8 +20,8 @@ use crate::sandbox::targets::learned::Done;
 use anyhow::{Result, anyhow, ensure};
 use wasmtime::{Instance, Store, WasmBacktrace};
 
-/// What to say if nothing can be executed because of `error`, in a line: without all calls that were live. It happened `when` so much fuel was
-/// allowed.
+/// What to say if nothing can be executed because of `error`, in a line: without all calls that were live. It happened
+/// `when` so much fuel was allowed.
 pub(crate) fn initialiser_failed(
     target: &Target,
     error: wasmtime::Error,
@@ -48,8 +48,8 @@ fn is_ours(target: &Target, error: &wasmtime::Error) -> bool {
         .is_some_and(|&operator| operator != UNREACHABLE)
 }
 
-/// Runs all that comes before the first input. `None` if an attempt was in vain: a new instance is to be made, for which it is
-/// left out.
+/// Runs all that comes before the first input. `None` if an attempt was in vain: a new instance is to be made, for
+/// which it is left out.
 pub(crate) fn prepare(
     target: &Target,
     store: &mut Store<Host>,
@@ -139,7 +139,8 @@ fn libfuzzer_initialize(target: &Target, store: &mut Store<Host>, instance: &Ins
         .map_err(|error| initialiser_failed(target, error, ("in `LLVMFuzzerInitialize`", target.init_fuel_max())))
 }
 
-/// Lets the guest's allocator take memory: one block is allocated and given back. Tells whether it was; `None` if the guest failed in between.
+/// Lets the guest's allocator take memory: one block is allocated and given back. Tells whether it was; `None` if the
+/// guest failed in between.
 ///
 /// An allocator that has no more memory asks for 64 KiB or so at a time, and every execution that makes it do so pays
 /// for making pages accessible and inaccessible again.
@@ -178,8 +179,8 @@ fn grow_heap(target: &Target, store: &mut Store<Host>, instance: &Instance) -> R
     Ok(allocated.ok())
 }
 
-/// Calls the entry with the empty input, if that is wanted: by the settings, or because the guest can ask for a snapshot. Tells
-/// whether that was done; `None` if it was done in vain, since the guest failed or did not ask.
+/// Calls the entry with the empty input, if that is wanted: by the settings, or because the guest can ask for a
+/// snapshot. Tells whether that was done; `None` if it was done in vain, since the guest failed or did not ask.
 fn warm_up(target: &Target, store: &mut Store<Host>, call: &mut Call) -> Result<Option<bool>> {
     let ordered = target.candidate.settings.warm_up;
     let may_ask = !target.candidate.entry.is_program() && can_ask_for_snapshot(&target.candidate.interface);

@@ -111,13 +111,14 @@ impl Snapshot {
         &self.fault
     }
 
-    /// Whether a forbidden page was touched by something else than the guest's own loads and stores, since the state was
-    /// restored.
+    /// Whether a forbidden page was touched by something else than the guest's own loads and stores, since the state
+    /// was restored.
     pub(crate) fn forbidden_was_opened(&self) -> bool {
         self.memories.iter().any(|saved| saved.region.was_opened())
     }
 
-    /// A hash over the present state: memories (without the injected one), mutable globals over numbers, sizes of tables.
+    /// A hash over the present state: memories (without the injected one), mutable globals over numbers, sizes of
+    /// tables.
     pub(crate) fn hash_of_present(&self, store: &mut Store<Host>) -> blake3::Hash {
         let mut hasher = blake3::Hasher::new();
         let guest = &self.memories[..self.memories.len() - 1];
@@ -144,7 +145,8 @@ impl Snapshot {
 }
 
 impl SavedMemory {
-    /// The guest's memories, then the injected one; from now on writes to them are tracked, so they need the fault handler.
+    /// The guest's memories, then the injected one; from now on writes to them are tracked, so they need the fault
+    /// handler.
     fn all(target: &Target, store: &mut Store<Host>, instance: &Instance) -> Result<Vec<Self>> {
         let mut memories: Vec<Self> = Vec::new();
         let mut images = 0..;

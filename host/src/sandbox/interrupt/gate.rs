@@ -1,14 +1,15 @@
 //! Ends an execution from another thread.
 //!
-//! The thread that executes is sent a signal. Its handler ([`crate::sandbox::interrupt::thread`]) finds the guest's code interrupted, at any
-//! instruction, and lets it go on in a function that does nothing but trap. So nothing in the guest's code has to look whether it
-//! should end.
+//! The thread that executes is sent a signal. Its handler ([`crate::sandbox::interrupt::thread`]) finds the guest's
+//! code interrupted, at any instruction, and lets it go on in a function that does nothing but trap. So nothing in the
+//! guest's code has to look whether it should end.
 //!
-//! If something else is interrupted that the guest has called (a bulk operator's library function, a function of the host), there is no
-//! such way out. But all that can take long has a load behind it from one page, which is made inaccessible.
+//! If something else is interrupted that the guest has called (a bulk operator's library function, a function of the
+//! host), there is no such way out. But all that can take long has a load behind it from one page, which is made
+//! inaccessible.
 //!
-//! Code with fuel needs no signal: it looks at its fuel at every function's entry and every loop's head, so the page to take away is the one that
-//! the fuel is on.
+//! Code with fuel needs no signal: it looks at its fuel at every function's entry and every loop's head, so the page to
+//! take away is the one that the fuel is on.
 //!
 //! The host must not lose its own state by that. Therefore one atomic per executor says where its thread is:
 //!
@@ -21,11 +22,11 @@
 //!                                                                                                  the executor opens the page
 //! ```
 //!
-//! - The handler does something only if it finds `taken` and the guest's code, else nothing. So a signal that comes too late,
-//!   or too early, is harmless; and whoever wants an execution to end repeats it until there is another one, as a
+//! - The handler does something only if it finds `taken` and the guest's code, else nothing. So a signal that comes too
+//!   late, or too early, is harmless; and whoever wants an execution to end repeats it until there is another one, as a
 //!   watchdog does anyway.
-//! - What was taken is over: the execution is [interrupted](crate::outcome::Outcome::Interrupted) even if the guest returned in the
-//!   same moment. So each success of [`Interrupter::interrupt`] is one such outcome.
+//! - What was taken is over: the execution is [interrupted](crate::outcome::Outcome::Interrupted) even if the guest
+//!   returned in the same moment. So each success of [`Interrupter::interrupt`] is one such outcome.
 //! - The page is closed and opened while a lock is held. An executor that finds itself taken waits for it, so
 //!   that nothing is closed after it was opened.
 //! - There is no way back from `taken`, not even if closing fails.
@@ -84,14 +85,15 @@ impl Gate {
     pub(crate) fn watch(&self, region: &Arc<Region>) {
         let mut watched = self.lock();
         if let Some(before) = watched.upgrade().filter(|before| self.is_taken() && !Arc::ptr_eq(before, region)) {
-            // It may be a memory of the guest's that looked like ours. If this fails it is refused what it needs, and the instance
-            // is given up in any case.
+            // It may be a memory of the guest's that looked like ours. If this fails it is refused what it needs, and
+            // the instance is given up in any case.
             let _ = before.reopen(self.page());
         }
         *watched = Arc::downgrade(region);
     }
 
-    /// Runs `job`, which calls the guest and touches nothing of the injected memory, before there is anything to go back to.
+    /// Runs `job`, which calls the guest and touches nothing of the injected memory, before there is anything to go
+    /// back to.
     pub(crate) fn prepare<T>(&self, job: impl FnOnce() -> T) -> anyhow::Result<T> {
         self.enter();
         let result = job();
@@ -133,8 +135,8 @@ impl Gate {
         closed.map(|()| taking == Taking::First)
     }
 
-    /// Does for a fault in the injected memory what [`Region::open`] does for others, and refuses the guest what was taken
-    /// away. Async-signal-safe. Called by the thread that is in the guest.
+    /// Does for a fault in the injected memory what [`Region::open`] does for others, and refuses the guest what was
+    /// taken away. Async-signal-safe. Called by the thread that is in the guest.
     pub(crate) fn open(&self, region: &Region, fault: usize, by_guest: bool) -> bool {
         let is_page = region.offset(fault).is_some_and(|offset| offset / *PAGE_BYTES == self.page() / *PAGE_BYTES);
         !(is_page && by_guest && self.is_taken()) && region.open(fault, by_guest)

@@ -8,8 +8,9 @@ use std::sync::{Arc, Weak};
 /// Ends executions of one [`Executor`](crate::sandbox::Executor), from any thread; obtained by
 /// [`Executor::interrupter`](crate::sandbox::Executor::interrupter).
 ///
-/// A watchdog needs no clock in the executor's thread: it looks at [`Interrupter::running`] once in a while, and interrupts
-/// what it has seen before. Looking every *t*, it ends each execution that takes 2 *t*, and none that takes less than *t*.
+/// A watchdog needs no clock in the executor's thread: it looks at [`Interrupter::running`] once in a while, and
+/// interrupts what it has seen before. Looking every *t*, it ends each execution that takes 2 *t*, and none that takes
+/// less than *t*.
 ///
 /// ```no_run
 /// fn watch(interrupter: &fuzzbox::sandbox::Interrupter, tick: impl Fn()) -> std::io::Result<()> {
@@ -34,11 +35,11 @@ impl Interrupter {
         Self { gate: Arc::downgrade(gate) }
     }
 
-    /// Interrupts the execution that is under way. Returns whether there was one that nobody had interrupted before; if so,
-    /// its outcome will be [`Outcome::Interrupted`](crate::outcome::Outcome::Interrupted).
+    /// Interrupts the execution that is under way. Returns whether there was one that nobody had interrupted before; if
+    /// so, its outcome will be [`Outcome::Interrupted`](crate::outcome::Outcome::Interrupted).
     ///
-    /// If the guest's code runs at this moment, it stops at once; otherwise where it goes on after one bulk operator or host function, or
-    /// when this is called again, which returns `false` as there is no other execution.
+    /// If the guest's code runs at this moment, it stops at once; otherwise where it goes on after one bulk operator or
+    /// host function, or when this is called again, which returns `false` as there is no other execution.
     ///
     /// # Errors
     ///

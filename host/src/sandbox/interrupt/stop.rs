@@ -34,7 +34,8 @@ impl Stop {
     pub(crate) fn of(module: &Module, function: u32) -> Option<Self> {
         let base = module.text().as_ptr() as usize;
         let at = module.functions().find(|other| other.index.as_u32() == function)?.offset;
-        // What lies between the module's functions is nothing; how they are entered from outside, and leave it, lies behind all of them.
+        // What lies between the module's functions is nothing; how they are entered from outside, and leave it, lies
+        // behind all of them.
         let (start, end) = module.functions().fold((at, at), |(start, end), function| {
             (start.min(function.offset), end.max(function.offset + function.len))
         });
@@ -46,8 +47,8 @@ impl Stop {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Execution(u64);
 
-/// Where the thread of an executor is, and a [`Stop`], all 0 for code that can't be interrupted. Atomics alone, so a signal handler can read it
-/// whatever it interrupts.
+/// Where the thread of an executor is, and a [`Stop`], all 0 for code that can't be interrupted. Atomics alone, so a
+/// signal handler can read it whatever it interrupts.
 #[derive(Debug, Default)]
 pub(crate) struct StopCell {
     /// The number of the execution, and in the lowest two bits its place.
@@ -82,8 +83,8 @@ impl StopCell {
         debug_assert_eq!(self.state.load(SeqCst) & PLACE, IDLE, "an executor runs one thing at a time");
     }
 
-    /// Begins an execution. Whoever reads this knows what the thread wrote before. Nothing has to wait for it to be seen: to leave again is an
-    /// exchange.
+    /// Begins an execution. Whoever reads this knows what the thread wrote before. Nothing has to wait for it to be
+    /// seen: to leave again is an exchange.
     pub(crate) fn enter(&self) {
         let state = self.state.load(SeqCst);
         self.state.store((state & !PLACE).wrapping_add(STEP) | INSIDE, Release);

@@ -12,8 +12,8 @@ use std::sync::atomic::Ordering::Relaxed;
 #[derive(Debug, Default)]
 pub(crate) struct Thread(AtomicI32);
 
-/// By it a thread is interrupted. It tells of urgent data on sockets, which has to be asked for, so that nobody else sends it; and it is
-/// ignored where it has no handler.
+/// By it a thread is interrupted. It tells of urgent data on sockets, which has to be asked for, so that nobody else
+/// sends it; and it is ignored where it has no handler.
 const INTERRUPT: libc::c_int = libc::SIGURG;
 
 thread_local! {
@@ -24,7 +24,8 @@ thread_local! {
 }
 
 impl Thread {
-    /// The thread that calls this enters a guest, which can be interrupted as `stop` says. It has to leave it before that goes.
+    /// The thread that calls this enters a guest, which can be interrupted as `stop` says. It has to leave it before
+    /// that goes.
     pub(crate) fn enter(&self, stop: &StopCell) {
         if NUMBER.get() == 0 {
             NUMBER.set(number());
@@ -38,7 +39,8 @@ impl Thread {
         INSIDE.set(ptr::null());
     }
 
-    /// Interrupts the thread. If it is gone, nothing happens, or another thread of this process is interrupted for nothing.
+    /// Interrupts the thread. If it is gone, nothing happens, or another thread of this process is interrupted for
+    /// nothing.
     pub(crate) fn interrupt(&self) {
         send(self.0.load(Relaxed));
     }
@@ -55,7 +57,8 @@ pub(crate) fn handle_interruptions() {
         let failed = unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = interrupted as *const () as libc::sighandler_t;
-            // On the stack for signals, because the guest's may be at its end; and what the kernel was doing for a host function goes on.
+            // On the stack for signals, because the guest's may be at its end; and what the kernel was doing for a host
+            // function goes on.
             action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
             libc::sigemptyset(&raw mut action.sa_mask);
             libc::sigaction(INTERRUPT, &raw const action, ptr::null_mut()) != 0
@@ -67,9 +70,9 @@ pub(crate) fn handle_interruptions() {
 /// Lets the guest's code go on where it traps, if it is to end.
 unsafe extern "C" fn interrupted(_: libc::c_int, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let stop = INSIDE.get();
-    // SAFETY: the thread is in the guest that this is of, and it lives until the thread has left it; the context is what a handler is given. What
-    // the code that traps finds in registers doesn't matter to it, and it needs no more of the stack than is left for the host behind
-    // each frame of the guest.
+    // SAFETY: the thread is in the guest that this is of, and it lives until the thread has left it; the context is
+    // what a handler is given. What the code that traps finds in registers doesn't matter to it, and it needs no more
+    // of the stack than is left for the host behind each frame of the guest.
     unsafe {
         if let Some(at) = stop.as_ref().and_then(|stop| stop.stops(Registers::of(context).pc)) {
             Registers::go_on_at(context, at);

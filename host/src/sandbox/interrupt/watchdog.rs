@@ -27,8 +27,8 @@ const ADAPT_EVERY: Duration = Duration::from_millis(50);
 
 /// Interrupts each execution that takes twice its time, and none that takes less than it.
 ///
-/// Its time is shorter the more it has to interrupt, down to what executions are [expected](Watchdog::expect) to take: each that hangs costs one and a
-/// half times of it, and each look costs something as well.
+/// Its time is shorter the more it has to interrupt, down to what executions are [expected](Watchdog::expect) to take:
+/// each that hangs costs one and a half times of it, and each look costs something as well.
 ///
 /// An interruption is no verdict: that is for a variant with fuel, which depends on no clock.
 #[derive(Debug)]
@@ -100,14 +100,16 @@ fn watch(watched: &Mutex<Vec<Watched>>, ended: &Receiver<()>, longest: Duration,
         for Watched { interrupter, seen } in watched.lock().expect("no panic while held").iter_mut() {
             let running = interrupter.running();
             if let Some(execution) = running.filter(|_| running == *seen) {
-                // If the machine is out of mappings, so that the guest can't be stopped, it is tried again the next time.
+                // If the machine is out of mappings, so that the guest can't be stopped, it is tried again the next
+                // time.
                 interrupted += u32::from(interrupter.interrupt_only(execution).unwrap_or_default());
             }
             *seen = running;
         }
         let passed = since.elapsed();
         if passed >= ADAPT_EVERY {
-            // Twice what is expected: a variant without fuel is faster than its fuel says, but other programs take their turns.
+            // Twice what is expected: a variant without fuel is faster than its fuel says, but other programs take
+            // their turns.
             let expected = Duration::from_nanos(expected.load(Ordering::Relaxed)).saturating_mul(2);
             time = time_by(interrupted, passed).max(expected).clamp(TIME_SHORTEST.min(longest), longest);
             (interrupted, since) = (0, Instant::now());
@@ -115,7 +117,8 @@ fn watch(watched: &Mutex<Vec<Watched>>, ended: &Receiver<()>, longest: Duration,
     }
 }
 
-/// The time for which looking and what hangs until then cost the least together, if so many were interrupted in a while.
+/// The time for which looking and what hangs until then cost the least together, if so many were interrupted in a
+/// while.
 fn time_by(interrupted: u32, passed: Duration) -> Duration {
     // With h hangs a second, looking every t takes LOOK_COST / t + 1.5 h t of each second.
     let rate = f64::from(interrupted) / passed.as_secs_f64();
@@ -132,9 +135,9 @@ pub fn fuel_per_second() -> f64 {
 /// About the time that so many units of fuel take on this machine.
 fn fuel_time(units: u64) -> Duration {
     const STEPS: u32 = 1 << 14;
-    // Each step waits for the one before: a product and what is mixed into it, which are four cycles on the machines we know.
-    // (Of products and sums alone, compilers make one step of several.) Compiled wasm takes about 4/3 of a unit in a cycle
-    // (2e9 units in half a second at 3 GHz).
+    // Each step waits for the one before: a product and what is mixed into it, which are four cycles on the machines we
+    // know. (Of products and sums alone, compilers make one step of several.) Compiled wasm takes about 4/3 of a unit
+    // in a cycle (2e9 units in half a second at 3 GHz).
     const UNITS_PER_STEP: f64 = 4.0 * 4.0 / 3.0;
     let step = || {
         let start = Instant::now();

@@ -3,8 +3,9 @@
 use crate::sandbox::limits::HOST_STACK_BYTES;
 use anyhow::{Context, Result};
 
-/// Calls `job` where so many bytes of stack are left for a guest, and some for the host: on this thread, or else on one of its
-/// own, which costs some 50 us. Threads with [`THREAD_STACK_BYTES`](crate::sandbox::THREAD_STACK_BYTES) always have room.
+/// Calls `job` where so many bytes of stack are left for a guest, and some for the host: on this thread, or else on one
+/// of its own, which costs some 50 us. Threads with [`THREAD_STACK_BYTES`](crate::sandbox::THREAD_STACK_BYTES) always
+/// have room.
 ///
 /// # Errors
 ///
@@ -37,7 +38,8 @@ fn left() -> Option<usize> {
 fn lowest_address() -> Option<usize> {
     let mut attributes = std::mem::MaybeUninit::<libc::pthread_attr_t>::uninit();
     let (mut lowest, mut bytes) = (std::ptr::null_mut(), 0);
-    // SAFETY: the attributes are used only after they were filled in, and destroyed once; the other pointers are to locals.
+    // SAFETY: the attributes are used only after they were filled in, and destroyed once; the other pointers are to
+    // locals.
     unsafe {
         if libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) != 0 {
             return None;

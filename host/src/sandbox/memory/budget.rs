@@ -1,7 +1,8 @@
 //! The kernel's limit on mappings, which all workers share.
 //!
-//! Each run of writable pages between read-only ones splits a mapping in three, and a process may have 65,530 mappings by
-//! default. When what is set aside for it is spent, a memory becomes one writable mapping and is restored as a whole.
+//! Each run of writable pages between read-only ones splits a mapping in three, and a process may have 65,530 mappings
+//! by default. When what is set aside for it is spent, a memory becomes one writable mapping and is restored as a
+//! whole.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicIsize, Ordering::Relaxed};
@@ -32,8 +33,8 @@ impl Budget {
         &OF_PROCESS
     }
 
-    /// Takes so many mappings, or gives them back if the number is negative. If there are not enough, takes none and returns
-    /// `false`; giving back never fails.
+    /// Takes so many mappings, or gives them back if the number is negative. If there are not enough, takes none and
+    /// returns `false`; giving back never fails.
     pub(super) fn take(&self, mappings: isize) -> bool {
         if self.pool.fetch_sub(mappings, Relaxed) < mappings && mappings > 0 {
             self.pool.fetch_add(mappings, Relaxed);

@@ -1,4 +1,5 @@
-//! Pages of a memory that are closed, and who may open them: the guest by its first write, the host where the guest would trap.
+//! Pages of a memory that are closed, and who may open them: the guest by its first write, the host where the guest
+//! would trap.
 
 use super::mapping::{Access, PAGE_BYTES, page_of, round_up};
 use super::pages::Pages;
@@ -7,11 +8,12 @@ use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 
 impl Region {
-    /// Makes a page of the host inaccessible, as part of the snapshot that is to be taken: the one that starts at `offset`. It
-    /// becomes all zeros. The guest's loads and stores trap there. If anything else that the guest calls touches the page,
-    /// it is accessible from then on until the memory is restored, and [`Region::was_opened`] tells.
+    /// Makes a page of the host inaccessible, as part of the snapshot that is to be taken: the one that starts at
+    /// `offset`. It becomes all zeros. The guest's loads and stores trap there. If anything else that the guest calls
+    /// touches the page, it is accessible from then on until the memory is restored, and [`Region::was_opened`] tells.
     ///
-    /// Returns `false` if there is no such page: `offset` is no multiple of the page size, or the page not inside the memory.
+    /// Returns `false` if there is no such page: `offset` is no multiple of the page size, or the page not inside the
+    /// memory.
     ///
     /// # Safety
     ///
@@ -40,8 +42,8 @@ impl Region {
     }
 
     /// Whether a fault at an address was for want of permission that can be had, so that what faulted can be tried
-    /// again: the page is writable and hot now. `by_guest` says that the guest's own code faulted. Only then this refuses
-    /// pages inside the memory's length: those that are forbidden. Async-signal-safe.
+    /// again: the page is writable and hot now. `by_guest` says that the guest's own code faulted. Only then this
+    /// refuses pages inside the memory's length: those that are forbidden. Async-signal-safe.
     pub(crate) fn open(&self, fault: usize, by_guest: bool) -> bool {
         let Some(tracking) = self.tracking.get() else { return false };
         let offset = fault.wrapping_sub(self.base() as usize);
@@ -67,8 +69,9 @@ impl Region {
         (offset < self.tracking.get()?.grown.first()).then_some(offset)
     }
 
-    /// Makes the page that starts at `offset`, inside the memory's first length, inaccessible, until a memory that is out of mappings
-    /// becomes one; on an error nothing changed. Any thread may call it, but not while another begins to [track](Region::track).
+    /// Makes the page that starts at `offset`, inside the memory's first length, inaccessible, until a memory that is
+    /// out of mappings becomes one; on an error nothing changed. Any thread may call it, but not while another begins
+    /// to [track](Region::track).
     pub(crate) fn close(&self, offset: usize) -> io::Result<()> {
         match self.tracking.get() {
             Some(Tracking { pages, .. }) => pages.close(&self.mapping, page_of(offset)),

@@ -10,8 +10,9 @@ use wasmtime::{AsContext, AsContextMut, Instance, LinearMemory, Memory, MemoryCr
 /// wasmtime's handle of a region.
 struct Handle(Arc<Region>);
 
-// SAFETY: `length` bytes at the base are accessible, but for pages whose faults the store's handler deals with, and those before an
-// annex, where only the guest's code can go, which traps; the rest of the reservation and the guard are not, and nothing moves.
+// SAFETY: `length` bytes at the base are accessible, but for pages whose faults the store's handler deals with, and
+// those before an annex, where only the guest's code can go, which traps; the rest of the reservation and the guard are
+// not, and nothing moves.
 unsafe impl LinearMemory for Handle {
     fn byte_size(&self) -> usize {
         self.0.length()
@@ -43,8 +44,8 @@ thread_local! {
     static WITNESS: RefCell<Option<Witness>> = const { RefCell::new(None) };
 }
 
-/// Runs `job`, and tells `witness` of every region that this thread makes meanwhile: an instance's memories are there before its
-/// start function is called, and nobody else can know them by then.
+/// Runs `job`, and tells `witness` of every region that this thread makes meanwhile: an instance's memories are there
+/// before its start function is called, and nobody else can know them by then.
 pub(crate) fn with_witness<T>(witness: impl Fn(&Arc<Region>) + 'static, job: impl FnOnce() -> T) -> T {
     WITNESS.replace(Some(Box::new(witness)));
     let result = job();

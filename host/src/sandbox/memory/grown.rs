@@ -1,9 +1,9 @@
 //! Memory above the snapshot: what an execution grew, and is taken away after it.
 //!
-//! What opening and closing pages by mprotect costs is that the kernel splits mappings and joins them: neighbours with the same
-//! access become one. A mark that pages get when they become hot keeps these apart from all others, so that each run
-//! of hot pages is a mapping of its own for good, and only its access changes: 1.4 us for both instead of 4.2. Nothing
-//! else depends on the mark.
+//! What opening and closing pages by mprotect costs is that the kernel splits mappings and joins them: neighbours with
+//! the same access become one. A mark that pages get when they become hot keeps these apart from all others, so that
+//! each run of hot pages is a mapping of its own for good, and only its access changes: 1.4 us for both instead of 4.2.
+//! Nothing else depends on the mark.
 
 use super::budget::{Budget, Pool};
 use super::mapping::{Access, Mapping, PAGE_BYTES, page_of, round_up};
@@ -12,17 +12,17 @@ use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// So many pages between two that were touched are opened and zeroed with them. A page costs 0.2 us, because mprotect has
-/// made the processor forget where it is, and what is behind the gap 1 us as a run by itself.
+/// So many pages between two that were touched are opened and zeroed with them. A page costs 0.2 us, because mprotect
+/// has made the processor forget where it is, and what is behind the gap 1 us as a run by itself.
 const GAP_PAGES: usize = 4;
 
 /// Memory so far above the snapshot is zeroed by writing; beyond, pages are given back to the kernel. That costs ten
 /// times as much, but keeps a rare huge growth from staying resident.
 const RESIDENT_BYTES_MAX: usize = 16 << 20;
 
-/// Which pages above the snapshot were ever touched. These are writable as soon as the memory grows over them, and zeroed
-/// when it is cut back. The others stay inaccessible, which costs nothing, until the fault that touches them. Pages are
-/// numbered from the first.
+/// Which pages above the snapshot were ever touched. These are writable as soon as the memory grows over them, and
+/// zeroed when it is cut back. The others stay inaccessible, which costs nothing, until the fault that touches them.
+/// Pages are numbered from the first.
 #[derive(Debug)]
 pub(super) struct Grown {
     /// Where memory above the snapshot begins, in bytes: at a page.
@@ -39,7 +39,8 @@ pub(super) struct Grown {
 }
 
 impl Grown {
-    /// Memory can grow from `first` up to `capacity`, both in bytes. With `keeps_open` nobody accesses what is beyond its size.
+    /// Memory can grow from `first` up to `capacity`, both in bytes. With `keeps_open` nobody accesses what is beyond
+    /// its size.
     pub(super) fn new(first: usize, capacity: usize, keeps_open: bool, pool: &'static Pool) -> Self {
         let pages = capacity.saturating_sub(first).div_ceil(*PAGE_BYTES);
         Self { first, hot: Marks::new(pages), all: AtomicBool::new(false), keeps_open, budget: Budget::new(pool) }
@@ -77,13 +78,14 @@ impl Grown {
         Ok(())
     }
 
-    /// How many mappings more there are because the memory ends with the page before `end`: one if that is inside a run.
+    /// How many mappings more there are because the memory ends with the page before `end`: one if that is inside a
+    /// run.
     fn parts(&self, end: usize) -> isize {
         isize::from(end > 0 && self.hot.contains(end - 1) && self.hot.contains(end))
     }
 
-    /// Makes the page at `offset` writable, of a memory that ends with the page at `end`, both in bytes. Returns `false` if it
-    /// was, or can't be. Async-signal-safe.
+    /// Makes the page at `offset` writable, of a memory that ends with the page at `end`, both in bytes. Returns
+    /// `false` if it was, or can't be. Async-signal-safe.
     pub(super) fn make_hot(&self, mapping: &Mapping, offset: usize, end: usize) -> bool {
         let pages = self.pages(offset, offset + 1);
         if self.all.load(Relaxed) || self.hot.contains(pages.start) {

@@ -4,8 +4,8 @@ use super::mapping::{Access, Mapping, PAGE_BYTES, round_up};
 use super::marks::Marks;
 use std::io;
 
-/// The bytes of a memory, filled up with zeros to whole pages, at an address that is a multiple of the page size: copies are
-/// twice as fast as from just anywhere.
+/// The bytes of a memory, filled up with zeros to whole pages, at an address that is a multiple of the page size:
+/// copies are twice as fast as from just anywhere.
 ///
 /// Pages that hold nothing but zeros are known, so that they are cleared instead of copied. They take no memory here.
 #[derive(Debug)]
@@ -52,7 +52,8 @@ impl Image {
         unsafe { std::slice::from_raw_parts(self.mapping.base(), round_up(self.len)) }
     }
 
-    /// The first page from `page` on, if there is one before `end`, that is all zeros where `page` is not, or the other way around.
+    /// The first page from `page` on, if there is one before `end`, that is all zeros where `page` is not, or the other
+    /// way around.
     pub(super) fn kind_ends(&self, page: usize, end: usize) -> usize {
         self.data.run_ends(page, end)
     }

@@ -1,8 +1,9 @@
 //! Making pages what they were, in the way that costs least.
 //!
-//! Executions change few lines of a page. Where a processor can look at a line and write it only if it differs, without a branch,
-//! that takes half the time of a copy as soon as the pages don't fit the first cache: what isn't written need not be written
-//! back. (Xeon of 2023, ns per page in 10 to 100 pages, 1 to 64 of 64 lines changed: 63 to 179, a copy 115 to 213.)
+//! Executions change few lines of a page. Where a processor can look at a line and write it only if it differs, without
+//! a branch, that takes half the time of a copy as soon as the pages don't fit the first cache: what isn't written need
+//! not be written back. (Xeon of 2023, ns per page in 10 to 100 pages, 1 to 64 of 64 lines changed: 63 to 179, a copy
+//! 115 to 213.)
 
 /// Whether to look before writing, if so many bytes are to be made what they were.
 pub(super) fn look_first(bytes: usize) -> bool {
@@ -25,8 +26,8 @@ fn can_look() -> bool {
 ///
 /// # Safety
 ///
-/// All bytes can be read and those at `to` written; nobody else does. The ranges start and end at pages and don't overlap.
-/// `look` only if [`look_first`] said so.
+/// All bytes can be read and those at `to` written; nobody else does. The ranges start and end at pages and don't
+/// overlap. `look` only if [`look_first`] said so.
 pub(super) unsafe fn restore(to: *mut u8, from: Option<*const u8>, len: usize, look: bool) {
     // SAFETY: by the contract.
     unsafe {

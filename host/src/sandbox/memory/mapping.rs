@@ -76,9 +76,9 @@ impl Mapping {
         if failed { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
-    /// Lets neighbouring pages become one mapping of the kernel's whenever their access is the same. It joins mappings only if they
-    /// were one when they were first written. All pages before `offset`, a multiple of the page size, are writable, and
-    /// those from there on inaccessible and never written.
+    /// Lets neighbouring pages become one mapping of the kernel's whenever their access is the same. It joins mappings
+    /// only if they were one when they were first written. All pages before `offset`, a multiple of the page size, are
+    /// writable, and those from there on inaccessible and never written.
     pub(super) fn make_joinable(&self, offset: usize) -> io::Result<()> {
         self.protect(offset, 1, Access::Write)?;
         // SAFETY: the page is ours and writable.
@@ -86,9 +86,9 @@ impl Mapping {
         self.protect(offset, 1, Access::None)
     }
 
-    /// Keeps pages from becoming one mapping of the kernel's with neighbours that are not set apart, or lets them again: a mark
-    /// that changes nothing else, except that core dumps don't hold the pages. Both are multiples of the page size.
-    /// Async-signal-safe.
+    /// Keeps pages from becoming one mapping of the kernel's with neighbours that are not set apart, or lets them
+    /// again: a mark that changes nothing else, except that core dumps don't hold the pages. Both are multiples of the
+    /// page size. Async-signal-safe.
     pub(super) fn set_apart(&self, offset: usize, len: usize, apart: bool) -> io::Result<()> {
         debug_assert!(offset.is_multiple_of(*PAGE_BYTES) && offset + len <= self.bytes);
         #[cfg(target_os = "linux")]

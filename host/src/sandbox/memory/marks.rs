@@ -3,7 +3,8 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// A set of pages below a number that is fixed. Async-signal-safe: the fault handler interrupts the thread that owns it.
+/// A set of pages below a number that is fixed. Async-signal-safe: the fault handler interrupts the thread that owns
+/// it.
 #[derive(Debug)]
 pub(super) struct Marks {
     words: Box<[AtomicU64]>,
@@ -39,7 +40,8 @@ impl Marks {
         pages.for_each(|page| _ = self.words[page / 64].fetch_and(!(1 << (page % 64)), Relaxed));
     }
 
-    /// Calls `visit` with all pages that are not in `known`, in ascending order. Both sets have room for the same pages.
+    /// Calls `visit` with all pages that are not in `known`, in ascending order. Both sets have room for the same
+    /// pages.
     pub(super) fn for_each_beyond(&self, known: &Self, mut visit: impl FnMut(usize)) {
         for (index, (word, known)) in self.words.iter().zip(&known.words).enumerate() {
             let mut more = word.load(Relaxed) & !known.load(Relaxed);

@@ -23,9 +23,9 @@
 //! this costs more ([`Growths`](crate::sandbox::Growths)) the code compares addresses itself, in the quick variants,
 //! and what it grew stays open.
 //!
-//! One page inside the memory's length can be [forbidden](Region::forbid): the guest's loads and stores trap there. What
-//! would kill the process, an access by a host function or a library function that the guest's code calls, opens the page for the
-//! rest of the execution, and is noted.
+//! One page inside the memory's length can be [forbidden](Region::forbid): the guest's loads and stores trap there.
+//! What would kill the process, an access by a host function or a library function that the guest's code calls, opens
+//! the page for the rest of the execution, and is noted.
 //!
 //! Whoever writes from outside the guest's activation (input delivery) calls [`Region::write`], which marks pages hot
 //! first: there is no guest on the stack whose handler could do it. Whoever reads then calls [`Region::visit`], which
@@ -146,22 +146,23 @@ impl Region {
         self.capacity
     }
 
-    /// Lets the next growth make an annex that begins at `start`, a page, and ends where the memory does then. The page before it will always
-    /// be nobody's.
+    /// Lets the next growth make an annex that begins at `start`, a page, and ends where the memory does then. The page
+    /// before it will always be nobody's.
     pub(crate) fn announce_annex(&self, start: usize) {
         assert!(self.annex.get().is_none() && self.tracking.get().is_none());
         assert!(start.is_multiple_of(*PAGE_BYTES) && self.size() + *PAGE_BYTES <= start);
         self.announced.store(start, Relaxed);
     }
 
-    /// Leaves open what executions grow, from the next snapshot on: nobody goes beyond what the guest counts, because the guest's code
-    /// compares each address.
+    /// Leaves open what executions grow, from the next snapshot on: nobody goes beyond what the guest counts, because
+    /// the guest's code compares each address.
     pub(crate) fn keep_open(&self) {
         assert!(self.tracking.get().is_none());
         self.keeps_open.store(true, Relaxed);
     }
 
-    /// The bytes between what the guest counts and the annex, which are nobody's; behind everything if there is no annex.
+    /// The bytes between what the guest counts and the annex, which are nobody's; behind everything if there is no
+    /// annex.
     pub(crate) fn gap(&self) -> Range<usize> {
         self.annex.get().map_or(NOWHERE..NOWHERE, |annex| self.size()..annex.start)
     }
@@ -256,7 +257,8 @@ impl Region {
         ranges.map(|range| (range.start, slice(&range))).collect()
     }
 
-    /// Visits one part of the memory, of which the ranges in `accessible` are, in ascending order; the last may reach beyond the part.
+    /// Visits one part of the memory, of which the ranges in `accessible` are, in ascending order; the last may reach
+    /// beyond the part.
     ///
     /// # Safety
     ///
@@ -281,8 +283,9 @@ impl Region {
         }
     }
 
-    /// Takes the present contents as the snapshot and begins to track writes. `image` holds the present contents, `annex` those of the annex. What
-    /// is from `scratch` on, which starts a page, is not restored: for what is always written before it is read.
+    /// Takes the present contents as the snapshot and begins to track writes. `image` holds the present contents,
+    /// `annex` those of the annex. What is from `scratch` on, which starts a page, is not restored: for what is always
+    /// written before it is read.
     ///
     /// # Safety
     ///
@@ -351,7 +354,8 @@ impl Region {
     ///
     /// # Safety
     ///
-    /// The caller is a host function that the guest called, on its thread. Faults of the instance are handled, or nobody takes its pages away.
+    /// The caller is a host function that the guest called, on its thread. Faults of the instance are handled, or
+    /// nobody takes its pages away.
     pub(crate) unsafe fn load_inside(&self, offset: usize) -> u32 {
         assert!(self.has(offset, size_of::<u32>()));
         // SAFETY: in bounds; if somebody takes the page away, the handler gives it back to the host.
@@ -372,8 +376,8 @@ impl Region {
         }
     }
 
-    /// Goes back to the snapshot: contents and length. If the wasm length changed, wasmtime's copy of it must be refreshed
-    /// (by `memory.grow(0)`), which the return value says.
+    /// Goes back to the snapshot: contents and length. If the wasm length changed, wasmtime's copy of it must be
+    /// refreshed (by `memory.grow(0)`), which the return value says.
     ///
     /// # Safety
     ///
@@ -395,9 +399,9 @@ impl Region {
         Ok(size != snapshot && annex.is_none())
     }
 
-    /// Calls `visit` with the offset and the bytes of everything that can differ from the snapshot, below it, in ascending
-    /// order; with all if the region is not tracked. What is there and how it is cut into pieces depends on what was executed before; all other bytes are
-    /// those of the image.
+    /// Calls `visit` with the offset and the bytes of everything that can differ from the snapshot, below it, in
+    /// ascending order; with all if the region is not tracked. What is there and how it is cut into pieces depends on
+    /// what was executed before; all other bytes are those of the image.
     ///
     /// # Safety
     ///

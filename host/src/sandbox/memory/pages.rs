@@ -35,13 +35,13 @@ pub(super) struct Pages {
     upkeep: UnsafeCell<Upkeep>,
 }
 
-// SAFETY: everything but `upkeep` is atomic or never changes, and who may touch `upkeep` is said there: each method that does
-// is `unsafe`.
+// SAFETY: everything but `upkeep` is atomic or never changes, and who may touch `upkeep` is said there: each method
+// that does is `unsafe`.
 unsafe impl Sync for Pages {}
 
 impl Pages {
-    /// No page is hot. `image` is what `mapping` holds now from `start` on, in bytes; the forbidden page holds zeros. Nobody minds what pages
-    /// from `scratch` on hold.
+    /// No page is hot. `image` is what `mapping` holds now from `start` on, in bytes; the forbidden page holds zeros.
+    /// Nobody minds what pages from `scratch` on hold.
     pub(super) fn new(
         mapping: &Mapping,
         start: usize,
@@ -141,7 +141,8 @@ impl Pages {
         true
     }
 
-    /// One mapping for all of it, the forbidden page aside: this gives mappings back, so it works when nothing else does.
+    /// One mapping for all of it, the forbidden page aside: this gives mappings back, so it works when nothing else
+    /// does.
     pub(super) fn make_all_hot(&self, mapping: &Mapping) -> io::Result<()> {
         for range in self.accessible() {
             self.protect(mapping, range, Access::Write)?;
@@ -177,7 +178,8 @@ impl Pages {
         Ok(())
     }
 
-    /// Calls `visit` with the ranges of pages that can differ from the image, in ascending order, without the forbidden page.
+    /// Calls `visit` with the ranges of pages that can differ from the image, in ascending order, without the forbidden
+    /// page.
     ///
     /// # Safety
     ///

@@ -326,8 +326,8 @@ fn growing_again_over_pages_that_were_touched_neither_splits_nor_joins_mappings(
     }
 }
 
-/// Grows, touches and cuts a memory by chance, and holds after each step that there are as many mappings as are taken from a
-/// pool of `most`. Returns whether they ran out.
+/// Grows, touches and cuts a memory by chance, and holds after each step that there are as many mappings as are taken
+/// from a pool of `most`. Returns whether they ran out.
 fn grow_by_chance(seed: u32, most: isize) -> bool {
     let pool = pool(most);
     let (region, image) = tracked(4 * page(), pool);

@@ -14,9 +14,9 @@ const CHECK_EVERY: u32 = 61;
 /// execution as long as it is hot, and 6 us once when it becomes hot again.
 const CLEAN_CHECKS: u32 = 2;
 
-/// A demotion was a mistake if the page became hot again within so many checks (4,000 executions): next time it takes twice
-/// as many clean checks. Comparing the costs alone, a thirtieth of it would do; but so a page that is written again and
-/// again stays hot after a few demotions, and there are no system calls any more.
+/// A demotion was a mistake if the page became hot again within so many checks (4,000 executions): next time it takes
+/// twice as many clean checks. Comparing the costs alone, a thirtieth of it would do; but so a page that is written
+/// again and again stays hot after a few demotions, and there are no system calls any more.
 const MISTAKE_CHECKS: u32 = 64;
 
 /// The most doublings: 2 million executions.

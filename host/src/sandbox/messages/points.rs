@@ -1,6 +1,7 @@
 //! The functions that programs call to fail, by their names, and what they are given.
 //!
-//! A table of conventions: those of the libraries that come with languages. Names are compared demangled and without hashes.
+//! A table of conventions: those of the libraries that come with languages. Names are compared demangled and without
+//! hashes.
 
 use super::Given;
 use super::memory::Memory;
@@ -21,7 +22,8 @@ pub(crate) enum Kind {
     Bounds,
     /// Zig's: index, length, last of all.
     ZigBounds,
-    /// Zig's: a text and its length, and an address behind them. Builds for debugging have another parameter before all.
+    /// Zig's: a text and its length, and an address behind them. Builds for debugging have another parameter before
+    /// all.
     ZigPanic,
     /// Rust's: `Location`.
     UnwrapNone,
@@ -70,7 +72,8 @@ pub(crate) fn of_function(name: &str) -> Option<Kind> {
 }
 
 impl Given {
-    /// What these parameters say; `format` makes a text of those of [`Kind::Format`] but the last, by the guest's own code.
+    /// What these parameters say; `format` makes a text of those of [`Kind::Format`] but the last, by the guest's own
+    /// code.
     pub(crate) fn message_in(
         &self,
         memory: &Memory<'_>,
@@ -142,8 +145,8 @@ fn location_at(memory: &Memory<'_>, at: u32) -> Option<Message> {
 
 /// The literal parts of `core::fmt::Arguments`, with `{}` for the rest.
 ///
-/// Until Rust 1.91 they are a pointer to a struct, which begins with a slice of pieces; since then two pointers: to a text and
-/// its length, doubled, plus 1; or to a template, which `core::fmt` describes, and the arguments.
+/// Until Rust 1.91 they are a pointer to a struct, which begins with a slice of pieces; since then two pointers: to a
+/// text and its length, doubled, plus 1; or to a template, which `core::fmt` describes, and the arguments.
 fn unformatted(memory: &Memory<'_>, arguments: &[u32]) -> Option<String> {
     match *arguments {
         [text, len, ..] if len & 1 == 1 => memory.text(text, len >> 1),
@@ -163,7 +166,8 @@ fn unformatted(memory: &Memory<'_>, arguments: &[u32]) -> Option<String> {
     }
 }
 
-/// See `core::fmt::Arguments`: pieces with their lengths before them, and placeholders with what describes them behind them.
+/// See `core::fmt::Arguments`: pieces with their lengths before them, and placeholders with what describes them behind
+/// them.
 fn from_template(memory: &Memory<'_>, template: u32) -> Option<String> {
     const PARTS_MAX: usize = 64;
     let mut text = String::new();

@@ -1,5 +1,5 @@
-//! What a module says of itself beside its code: what it imports and exports, and of which type. Enough to tell whether it can be a
-//! target, before anything is rewritten or compiled.
+//! What a module says of itself beside its code: what it imports and exports, and of which type. Enough to tell whether
+//! it can be a target, before anything is rewritten or compiled.
 
 use crate::sandbox::source::words::{Shortened, signature};
 use anyhow::{Context, Result};
@@ -7,8 +7,8 @@ use wasmparser::{
     CompositeInnerType, ExternalKind, FuncType, GlobalType, MemoryType, Parser, Payload, TableType, TypeRef, ValType,
 };
 
-/// The sections of a module that say what it is for others. Indices are in bounds; whether the module is valid otherwise is for
-/// the rewriter to say.
+/// The sections of a module that say what it is for others. Indices are in bounds; whether the module is valid
+/// otherwise is for the rewriter to say.
 #[derive(Debug, Default)]
 pub(crate) struct Interface {
     /// By index: function types; `None` for structs and arrays.

@@ -16,8 +16,8 @@ use anyhow::Result;
 use std::collections::BTreeSet;
 
 impl Target {
-    /// Rewrites and compiles a module, unless its code is in the cache; executes nothing. If optimised code is in the cache, it has that.
-    /// If `functions` are given, others that have counters are left out.
+    /// Rewrites and compiles a module, unless its code is in the cache; executes nothing. If optimised code is in the
+    /// cache, it has that. If `functions` are given, others that have counters are left out.
     pub(in crate::sandbox) fn compile(
         candidate: Candidate,
         (variant, past): (Variant, &Past),
@@ -36,7 +36,8 @@ impl Target {
                 !functions.contains(&function) && counts(function).is_some_and(|counters| !counters.is_empty())
             })?;
         }
-        // What can still be new is different in every campaign, and so is what failed: nobody would find such code again.
+        // What can still be new is different in every campaign, and so is what failed: nobody would find such code
+        // again.
         let is_kept = !matches!(variant, Variant::Fast(_)) && functions.is_none();
         let kept = if is_kept { cache } else { &CodeCache::default() };
         let code = Compiled::new(&wasm, (interface, &variant), (kept, code))?;

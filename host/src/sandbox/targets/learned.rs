@@ -20,8 +20,8 @@ pub(crate) struct Learned {
     /// Functions that ran before the first input.
     initialised: OnceLock<BTreeSet<u32>>,
     names: OnceLock<Vec<(u32, u32, String)>>,
-    /// By memory, and of an annex right after its memory: what it holds when an instance is ready. Instances are equal, so one copy serves
-    /// all workers.
+    /// By memory, and of an annex right after its memory: what it holds when an instance is ready. Instances are equal,
+    /// so one copy serves all workers.
     images: Mutex<Vec<Arc<Image>>>,
     /// Those of another variant: what is equal is had once.
     images_elsewhere: Vec<Arc<Image>>,
@@ -29,7 +29,8 @@ pub(crate) struct Learned {
     pub(crate) tables: Arc<TableImage>,
 }
 
-/// What is not tried again, because it was in vain; and what was done. The same for all instances, since they are equal.
+/// What is not tried again, because it was in vain; and what was done. The same for all instances, since they are
+/// equal.
 #[derive(Debug, Default)]
 pub(crate) struct Attempts {
     no_heap: AtomicBool,

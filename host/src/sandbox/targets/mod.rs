@@ -1,4 +1,5 @@
-//! A module made ready to be executed: what it was made from, what was put into it, its machine code, and what was learned of it.
+//! A module made ready to be executed: what it was made from, what was put into it, its machine code, and what was
+//! learned of it.
 
 mod compile;
 pub(super) mod groups;
@@ -20,7 +21,8 @@ use fuzzbox_instrument::{EdgeMap, Instrumented, StateExports};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// A module ready to be executed. Cheap to share between threads; each makes its own [`Executor`](crate::sandbox::Executor).
+/// A module ready to be executed. Cheap to share between threads; each makes its own
+/// [`Executor`](crate::sandbox::Executor).
 #[derive(Debug)]
 pub struct Target {
     /// What it was made from: the module, its entry, and what else the outcomes depend on.
@@ -73,21 +75,22 @@ impl Target {
         self.variant.has_fuel()
     }
 
-    /// Units of fuel that exported initialisers may take: twice as many as executions, if these may take more than by default.
+    /// Units of fuel that exported initialisers may take: twice as many as executions, if these may take more than by
+    /// default.
     pub(in crate::sandbox) fn init_fuel_max(&self) -> u64 {
         self.candidate.settings.fuel_max.saturating_mul(2).max(INIT_FUEL_MAX)
     }
 
-    /// The same target on a machine whose faults can't be handled: each execution has a new instance, reading past the end of an
-    /// input is not found, and variants without fuel can't be interrupted. For comparisons.
+    /// The same target on a machine whose faults can't be handled: each execution has a new instance, reading past the
+    /// end of an input is not found, and variants without fuel can't be interrupted. For comparisons.
     #[must_use]
     pub fn without_restoring(self) -> Self {
         let optimised = Optimised { whole: OnceLock::new(), ..self.optimised };
         Self { restores: false, learned: self.learned.without_attempts(), optimised, ..self }
     }
 
-    /// Whether its code was made in a hurry. What fails in it is executed again in optimised code ([`Target::optimised`]), and only that
-    /// counts.
+    /// Whether its code was made in a hurry. What fails in it is executed again in optimised code
+    /// ([`Target::optimised`]), and only that counts.
     pub fn is_quick(&self) -> bool {
         self.code.code == Code::Quick
     }
@@ -120,8 +123,8 @@ impl Target {
         counters.iter().filter_map(function).collect()
     }
 
-    /// What the guest's initialisers gave names (`fuzzbox_v1.name`): of what kind, the id, the name. Known once an executor was made, in
-    /// variants that record draws.
+    /// What the guest's initialisers gave names (`fuzzbox_v1.name`): of what kind, the id, the name. Known once an
+    /// executor was made, in variants that record draws.
     pub fn names(&self) -> &[(u32, u32, String)] {
         self.learned.names()
     }

@@ -51,8 +51,8 @@ impl Clock {
     }
 }
 
-/// What `random_get` gives: SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014) from
-/// a fixed seed, in the same order in every execution. One number is drawn per 8 bytes, and a rest is not kept.
+/// What `random_get` gives: SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014)
+/// from a fixed seed, in the same order in every execution. One number is drawn per 8 bytes, and a rest is not kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Random {
     state: u64,

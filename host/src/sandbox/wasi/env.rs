@@ -1,4 +1,5 @@
-//! Calls about the program's surroundings, which are made up: arguments, environment, time, randomness, signals, sockets.
+//! Calls about the program's surroundings, which are made up: arguments, environment, time, randomness, signals,
+//! sockets.
 
 use super::abi::{Errno, Result, check_flags, fdflags};
 use super::clock::Clock;

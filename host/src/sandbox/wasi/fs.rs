@@ -333,8 +333,8 @@ impl Fs {
         }
     }
 
-    /// Stores as much of `bytes` at `position` as there is room for, and says how much that was. A gap between the end and
-    /// `position` is filled with zeros, which take room too.
+    /// Stores as much of `bytes` at `position` as there is room for, and says how much that was. A gap between the end
+    /// and `position` is filled with zeros, which take room too.
     pub(super) fn write(&mut self, ino: Ino, position: u64, bytes: &[u8], now: u64) -> Result<usize> {
         if position > i64::MAX as u64 {
             return Err(Errno::Inval);

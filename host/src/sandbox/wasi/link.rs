@@ -42,8 +42,9 @@ macro_rules! functions {
         /// `access` gives the guest's memory (the calling instance's exported "memory", `None` if it has none, or a
         /// shared one: every pointer is then a bad one) and the state. It is called at each call, more than once.
         ///
-        /// `proc_exit` calls `leaving` and ends the guest's call with the error [`Exit`](super::Exit), and any function ends it with
-        /// [`Exhausted`](super::Exhausted) when the work of an execution's calls exceeds its limit. Errors only if a name is taken already.
+        /// `proc_exit` calls `leaving` and ends the guest's call with the error [`Exit`](super::Exit), and any function
+        /// ends it with [`Exhausted`](super::Exhausted) when the work of an execution's calls exceeds its limit. Errors
+        /// only if a name is taken already.
         pub fn link<T: 'static>(
             linker: &mut Linker<T>,
             access: impl Fn(&mut T) -> (Option<Memory>, &mut Wasi) + Copy + Send + Sync + 'static,

@@ -64,15 +64,16 @@ pub struct WasiConfig {
     pub env: Vec<(Vec<u8>, Vec<u8>)>,
     /// Files with their contents, by absolute path. Directories on the way are made.
     pub files: Vec<(String, Vec<u8>)>,
-    /// Bytes of standard output and standard error kept together. The guest can write more, which is counted and dropped, but for the
-    /// last [`TAIL_BYTES`] of each.
+    /// Bytes of standard output and standard error kept together. The guest can write more, which is counted and
+    /// dropped, but for the last [`TAIL_BYTES`] of each.
     pub output_bytes_max: usize,
     /// Bytes that all files, names and inodes may take (`nospc` beyond). [`WasiConfig::files`] count, but always fit.
     pub fs_bytes_max: usize,
     /// Descriptors open at the same time, the four that are open at the start included (`mfile` beyond).
     pub open_files_max: usize,
     /// Work that the calls of one execution may be, in units of fuel: [`CALL_WORK`] for each call, one for each 8 bytes
-    /// that it reads, writes or moves, and more for what it looks for: components of paths, names, descriptors. Beyond it the execution ends, as it does when the guest itself runs out of fuel.
+    /// that it reads, writes or moves, and more for what it looks for: components of paths, names, descriptors. Beyond
+    /// it the execution ends, as it does when the guest itself runs out of fuel.
     pub work_max: u64,
 }
 
@@ -98,8 +99,8 @@ impl Default for WasiConfig {
 
 /// All that a guest can see or change through WASI.
 ///
-/// Life of one: [`Wasi::new`], the guest's initialiser runs, [`Wasi::snapshot`]; then for each execution [`Wasi::reset`],
-/// perhaps [`Wasi::set_file`], and the run.
+/// Life of one: [`Wasi::new`], the guest's initialiser runs, [`Wasi::snapshot`]; then for each execution
+/// [`Wasi::reset`], perhaps [`Wasi::set_file`], and the run.
 pub struct Wasi {
     args: Strings,
     env: Strings,
@@ -226,7 +227,8 @@ impl Wasi {
         self.region.as_ref().map(|region| region.gap())
     }
 
-    /// Goes back to the state after [`Wasi::new`] or the last [`Wasi::snapshot`], with `stdin` as standard input, unread.
+    /// Goes back to the state after [`Wasi::new`] or the last [`Wasi::snapshot`], with `stdin` as standard input,
+    /// unread.
     ///
     /// Costs what the execution changed; nothing is allocated once the buffers have grown to what executions need.
     pub fn reset(&mut self, stdin: &[u8]) {
@@ -243,8 +245,8 @@ impl Wasi {
 
     /// Makes the present state the one to which [`Wasi::reset`] goes back: for when the guest's initialiser has run.
     ///
-    /// What the initialiser wrote is then the beginning of every execution's output. Standard input and the exit code are
-    /// not part of the state.
+    /// What the initialiser wrote is then the beginning of every execution's output. Standard input and the exit code
+    /// are not part of the state.
     pub fn snapshot(&mut self) {
         self.base = Base { small: self.small.clone(), stdout_len: self.stdout.len(), stderr_len: self.stderr.len() };
         self.fs.snapshot();
@@ -253,8 +255,8 @@ impl Wasi {
     }
 
     /// Replaces a file's contents for this execution; [`Wasi::reset`] undoes it. `path` is absolute; what is in the way
-    /// is replaced, directories on the way are made, and the limit of the file system is not asked. Cheapest for a file of
-    /// [`WasiConfig::files`], whose buffer is used again.
+    /// is replaced, directories on the way are made, and the limit of the file system is not asked. Cheapest for a file
+    /// of [`WasiConfig::files`], whose buffer is used again.
     pub fn set_file(&mut self, path: &str, bytes: &[u8]) {
         let now = self.now();
         for orphan in self.fs.put(path, bytes, now) {

@@ -1,8 +1,8 @@
 //! From paths to inodes, as Linux' `openat2` does it with `RESOLVE_BENEATH`.
 //!
-//! A path is followed from a directory, and it never leaves it: `..` out of it, an absolute path and a symbolic link with
-//! an absolute target are `perm`, although all of this file system could be shown. wasmtime-wasi does the same, and
-//! language runtimes turn absolute paths into ones that are relative to the preopened directory.
+//! A path is followed from a directory, and it never leaves it: `..` out of it, an absolute path and a symbolic link
+//! with an absolute target are `perm`, although all of this file system could be shown. wasmtime-wasi does the same,
+//! and language runtimes turn absolute paths into ones that are relative to the preopened directory.
 
 use super::abi::{Errno, Result};
 use super::fs::{Body, Fs};
@@ -131,7 +131,8 @@ impl Fs {
 
     /// The directory that holds the last component of `path`, and that component, which is never followed.
     ///
-    /// A path that can only mean a directory (it ends in `/`, `/.` or `..`) gives that directory, and `.` as the component.
+    /// A path that can only mean a directory (it ends in `/`, `/.` or `..`) gives that directory, and `.` as the
+    /// component.
     pub(super) fn parent<'p>(&self, start: Ino, path: &'p [u8]) -> Result<(Ino, &'p [u8])> {
         if path.is_empty() {
             return Err(Errno::Noent);

@@ -16,8 +16,8 @@ struct Mode {
 }
 
 impl Mode {
-    /// Access follows from the rights asked for, except that making or cutting a file opens it for writing, and that what
-    /// isn't opened for writing is opened for reading.
+    /// Access follows from the rights asked for, except that making or cutting a file opens it for writing, and that
+    /// what isn't opened for writing is opened for reading.
     fn new(lookup: u32, oflags: u32, base: u64) -> Result<Self> {
         let has = |flag| oflags & flag != 0;
         let (create, truncate) = (has(oflags::CREAT), has(oflags::TRUNC));

@@ -1,15 +1,15 @@
 //! WASI preview 2, as far as programs get it that have no files and no network: for linked components.
 //!
-//! Functions are those of the canonical ABI, after lowering: strings and lists are pointer and length in the memory that the
-//! component names, results of more than one number go to an address that the guest passes, and what is allocated
-//! for the guest comes from its own `realloc`. State is that of preview 1: the same clock, randomness, standard streams
-//! and arguments, and the same limits.
+//! Functions are those of the canonical ABI, after lowering: strings and lists are pointer and length in the memory
+//! that the component names, results of more than one number go to an address that the guest passes, and what is
+//! allocated for the guest comes from its own `realloc`. State is that of preview 1: the same clock, randomness,
+//! standard streams and arguments, and the same limits.
 //!
 //! Functions of the canonical ABI for resources that a component defines itself are here too, since handles of all
 //! resources are numbers of one table. (In components inside others as well, where each has its own in other hosts.)
 //!
-//! There is no directory, so no descriptor: whatever takes one traps, as it does for any handle that was never given. The
-//! same holds for sockets, which can't be made.
+//! There is no directory, so no descriptor: whatever takes one traps, as it does for any handle that was never given.
+//! The same holds for sockets, which can't be made.
 
 mod call;
 mod handles;
@@ -34,8 +34,8 @@ struct Options {
     resource: u32,
 }
 
-/// Defines `import` in `linker`, if it is a function of WASI that is provided; tells whether it is. `ty` is what the guest imports
-/// it as. `access` and `leaving` are as for [`super::link`].
+/// Defines `import` in `linker`, if it is a function of WASI that is provided; tells whether it is. `ty` is what the
+/// guest imports it as. `access` and `leaving` are as for [`super::link`].
 pub(in super::super) fn define<T: 'static>(
     linker: &mut Linker<T>,
     import: &ComponentImport,
