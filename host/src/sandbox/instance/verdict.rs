@@ -6,7 +6,7 @@ use crate::sandbox::imports::assemblyscript::Aborted;
 use crate::sandbox::imports::stubs::StubCalled;
 use crate::sandbox::wasi::p2::UnknownHandle;
 use crate::sandbox::wasi::{Exhausted, Exit};
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use fuzzbox_instrument::OffsetMap;
 use fuzzbox_instrument::layout::{Flag, Flags, stream};
 use std::sync::Arc;
