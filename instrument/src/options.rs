@@ -33,7 +33,7 @@ pub struct Options {
     pub calls: Option<u32>,
     /// What is checked besides: code that is about to do one of these sets the flag, and traps before it happens.
     pub checks: Flags,
-    /// Whether the host can end an execution from another thread: see [`Injected::stop`].
+    /// Whether the host can end an execution from another thread: see [`Injected::stop`](crate::Injected::stop).
     pub interrupts: bool,
     /// Whether a function that the host may put into a table is called before `unreachable`.
     pub traps: bool,
@@ -44,11 +44,12 @@ pub struct Options {
     pub hide_lengths: bool,
     /// The memory, if any, of which a host may make more than the guest knows: an annex beyond all that the guest's
     /// part can grow to, for what it gives the guest. Then `memory.size` and `memory.grow` are about the guest's part,
-    /// and nobody gets at what lies between. See [`Injected::annex`]. Shared memories have none.
+    /// and nobody gets at what lies between. See [`Injected::annex`](crate::Injected::annex).
+    /// Shared memories have none.
     pub annex: Option<u32>,
     /// Whether each access to the memory with the annex is compared with what the guest counts: then nothing need be
     /// inaccessible between that and the annex, so a host that restores instances can leave open what an execution
-    /// grew. Memories with 32-bit addresses only; for the others see [`AnnexPlace::bounds`].
+    /// grew. Memories with 32-bit addresses only; for the others see [`AnnexPlace::bounds`](crate::AnnexPlace::bounds).
     pub bounds: bool,
     /// Whether NaNs that arithmetic makes have the canonical bits wherever bits are seen: so in an engine that leaves
     /// them open, whatever it makes of the order of operands, as in one that makes each result canonical.
@@ -63,7 +64,8 @@ pub struct Options {
     /// Functions that record what they are given where they are entered, by their names: [`called`](crate::called())
     /// reads that.
     pub arguments: Option<fn(&str) -> bool>,
-    /// A function that the host wants to call, by its name: the first that fits. See [`Injected::callable`].
+    /// A function that the host wants to call, by its name: the first that fits.
+    /// See [`Injected::callable`](crate::Injected::callable).
     pub callable: Option<fn(&str) -> bool>,
     /// How often each edge was taken in the past, by its number: places where counting is cheap are chosen by it.
     pub profile: Option<Arc<[u64]>>,

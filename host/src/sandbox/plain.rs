@@ -64,7 +64,7 @@ impl Plain {
                 Module::new(&engine, &translated.wasm).map_err(anyhow::Error::from)?
             }
         };
-        let imports = Imports::of(&module, source.lowered(), (settings.stub_imports, &missing), true, &[])?;
+        let imports = Imports::of(&module, source.lowered(), (settings.stub_imports, missing), true, &[])?;
         let room = settings.input_bytes_max as usize;
         let bytes_max = usize::try_from(settings.memory_bytes_max)?.saturating_add(room.next_multiple_of(1 << 16));
         with_room(stack_bytes, || {

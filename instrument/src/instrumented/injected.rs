@@ -29,7 +29,8 @@ pub struct Injected {
     pub stop: Option<u32>,
     /// How to make the annex of a memory, if [`Options::annex`] asked for that.
     pub annex: Option<AnnexPlace>,
-    /// Where the trace is, if something is recorded: a range of bytes. [`Instrumented::trace`] reads it.
+    /// Where the trace is, if something is recorded: a range of bytes.
+    /// [`Instrumented::trace`](crate::Instrumented::trace) reads it.
     pub trace: Option<Range<u32>>,
     /// Where the area of the choice stream is, if the module speaks the guest protocol and its imports were replaced: a
     /// range of bytes. [`layout::stream`](crate::layout::stream) says what is in it; there are records if it has room

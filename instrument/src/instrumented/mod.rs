@@ -17,7 +17,7 @@ use crate::trace::Trace;
 /// A rewritten module and what is to be known about it.
 #[derive(Clone, Debug)]
 pub struct Instrumented {
-    /// The module. It validates with [`output_features`], and has no custom sections.
+    /// The module. It validates with [`output_features`](crate::output_features), and has no custom sections.
     pub wasm: Vec<u8>,
     /// What each edge is.
     pub edges: EdgeMap,
@@ -49,8 +49,8 @@ impl Instrumented {
     /// missing, edges that lead to where it was may be missing from the counts, and others be wrong. So they may be if
     /// an offset is wrong: optimising compilers make one conditional trap of a branch and the trap behind it.
     ///
-    /// An edge whose count isn't known has 0: with [`Counters::Only`] all but those of the set, and those of `select`
-    /// if [`Options::selects`] is off.
+    /// An edge whose count isn't known has 0: with [`Counters::Only`](crate::Counters::Only) all but those of the set,
+    /// and those of `select` if [`Options::selects`](crate::Options::selects) is off.
     pub fn edge_counts(&self, counters: &[u32], left: &[Left]) -> Vec<u32> {
         let mut counts = vec![0; self.edges.edges.len()];
         let mut left = left.to_vec();
