@@ -9,8 +9,8 @@ use super::mutate::Mutator;
 use super::progress::Progress;
 use super::round::{Failure, Found, Round, Totals};
 use super::strategy::havoc;
-use super::strategy::tasks::{Sorted, Tasks};
-use super::strategy::{Strategies, View};
+use super::strategy::tasks::{Results, Tasks};
+use super::strategy::{Gains, Phase, Strategies, View};
 use super::suspects::{self, Hangs, Suspect};
 use super::testcase::Testcase;
 use super::workers::pool::Workers;
@@ -20,7 +20,6 @@ use crate::outcome::Outcome;
 use crate::sandbox::Target;
 use crate::stream::Rule;
 use anyhow::Result;
-use apart::Apart;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -78,9 +77,14 @@ struct Seeds {
     witnesses: Vec<Witness>,
 }
 
+/// All reports.
+fn reports(results: &mut [Results]) -> impl Iterator<Item = &mut Report> {
+    results.iter_mut().flat_map(|results| &mut results.reports)
+}
+
 /// Executions that overran.
-fn witnesses(reports: &mut [Report]) -> Vec<Witness> {
-    reports.iter_mut().filter_map(|report| report.witness.take()).collect()
+fn witnesses<'a>(reports: impl Iterator<Item = &'a mut Report>) -> Vec<Witness> {
+    reports.filter_map(|report| report.witness.take()).collect()
 }
 
 impl Campaign {
@@ -165,7 +169,7 @@ impl Campaign {
         let executed = inputs.len();
         self.seeds.left.truncate(left - executed);
         self.seeds.fuel += fuel.into_iter().sum::<u64>();
-        self.seeds.witnesses.append(&mut witnesses(&mut reports));
+        self.seeds.witnesses.append(&mut witnesses(reports.iter_mut()));
         let mut round = Round::default();
         // Seeds stay as they are: somebody has chosen them.
         for admitted in self.merge(reports, signature, &mut round) {
@@ -186,7 +190,7 @@ impl Campaign {
         }
         self.strategies.closing.witnesses = std::mem::take(&mut self.seeds.witnesses);
         let execs_max = self.totals.execs + execs_max.saturating_sub(executed as u64);
-        Strategies::after_overruns(&mut Apart { campaign: self, workers, execs_max, signature, round: &mut round })?;
+        self.run_phase(Phase::AfterAll, workers, execs_max, signature, &mut round)?;
         Ok(Some(round))
     }
 
@@ -211,25 +215,22 @@ impl Campaign {
         let before = self.totals.execs;
         let execs = self.round_execs().min(execs_max);
         self.grow_inputs();
-        let tasks = Tasks::plan(&self.strategies, self.view(), execs, execs_max);
+        let tasks = Tasks::new(&self.strategies, self.view())
+            .plan(Strategies::of(Phase::Beside), execs_max - execs)
+            .plan(Strategies::of(Phase::Mutants), execs);
         let results = workers.run(&self.variants, tasks.count(), |task, worker| tasks.run(task, worker))?;
         let Some(results) = results.filter(|_| !workers.aborted()) else { return Ok(None) };
         let view = *tasks.view();
-        let Sorted { mut compared, trimmed, mutated: mut reports } = tasks.sorted(results);
-        let executed = compared.iter_mut().map(|(_, report, _)| report).chain(&mut reports);
-        let met: Vec<_> = executed.flat_map(|report| std::mem::take(&mut report.suspects)).collect();
+        let mut results = tasks.results(results);
+        let met: Vec<_> = reports(&mut results).flat_map(|report| std::mem::take(&mut report.suspects)).collect();
+        let witnesses = witnesses(reports(&mut results));
         let Some((confirmed, hangs)) = self.confirm(workers, &view, met, signature)? else { return Ok(None) };
-        reports.extend(confirmed);
+        results.last_mut().expect("mutants are planned").reports.extend(confirmed);
         self.hangs = hangs;
-        self.strategies.closing.witnesses = witnesses(&mut reports);
+        self.strategies.closing.witnesses = witnesses;
         let mut round = Round::default();
         self.totals.rounds += 1;
-        self.trimmed(trimmed, signature, &mut round);
-        let compared = self.compared(compared);
-        let mut admitted = self.merge(compared, signature, &mut round);
-        let before_mutants = (self.totals.execs, admitted.len());
-        admitted.append(&mut self.merge(reports, signature, &mut round));
-        self.brought(&admitted, before_mutants);
+        let admitted = self.merge_all(results, signature, &mut round);
         self.rounds_without_news = if admitted.is_empty() { self.rounds_without_news + 1 } else { 0 };
         for admitted in admitted {
             if self.is_trimmed(&admitted) {
@@ -239,7 +240,8 @@ impl Campaign {
             }
         }
         let execs_max = before.saturating_add(execs_max);
-        Strategies::after_round(&mut Apart { campaign: self, workers, execs_max, signature, round: &mut round })?;
+        self.run_phase(Phase::AfterRound, workers, execs_max, signature, &mut round)?;
+        self.run_phase(Phase::AfterAll, workers, execs_max, signature, &mut round)?;
         for edge in self.progress.retire(&self.corpus, self.totals.execs) {
             self.corpus.retire(edge);
         }
@@ -282,7 +284,7 @@ impl Campaign {
     fn settle(&mut self, admitted: Admitted, round: &mut Round) {
         let Admitted { index, new_edges, .. } = admitted;
         self.corpus.settle(index);
-        self.strategies.compares.offer(index, !new_edges.is_empty());
+        self.strategies.settled(index, !new_edges.is_empty());
         round.found.push(Found { index, new_edges, edges: self.corpus.seen().edges() });
     }
 
@@ -362,6 +364,35 @@ impl Campaign {
             hangs.met(suspect.outcome, &suspected);
         }
         Ok(Some((reports, hangs)))
+    }
+
+    /// Merges what came of a round's tasks, strategy by strategy, and lets these learn. Returns the new testcases, which
+    /// must be settled.
+    fn merge_all(
+        &mut self,
+        results: Vec<Results>,
+        signature: &dyn Fn(&Outcome) -> String,
+        round: &mut Round,
+    ) -> Vec<Admitted> {
+        let (mut admitted, mut gains) = (Vec::new(), Vec::new());
+        for results in results {
+            let (execs, known) = (self.totals.execs, admitted.len());
+            if results.are_shorter(&self.strategies) {
+                self.trimmed(results.reports, signature, round);
+            } else {
+                admitted.append(&mut self.merge(results.reports, signature, round));
+            }
+            let edges = admitted[known..].iter().map(|new: &Admitted| new.new_edges.len() as u64).sum();
+            gains.push((results.place, Gains { execs: self.totals.execs - execs, fuel: 0, edges }));
+            for lesson in results.lessons {
+                lesson.learn(&mut self.strategies, self.totals.overruns, &mut self.corpus);
+            }
+        }
+        // What executions take is known better now.
+        gains.iter_mut().for_each(|(_, gains)| gains.fuel = self.fuel_of(gains.execs));
+        let mutants = gains.last().expect("mutants are planned").1;
+        self.strategies.gained(&gains, mutants);
+        admitted
     }
 
     /// Merges the reports of tasks, in their order. Returns the new testcases, which must be settled.
@@ -457,7 +488,7 @@ impl Campaign {
 
     /// Sums over all executions.
     pub fn totals(&self) -> Totals {
-        self.totals
+        Totals { compared: self.strategies.compares.execs, ..self.totals }
     }
 
     /// The target that is fuzzed.

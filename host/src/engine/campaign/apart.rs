@@ -2,47 +2,39 @@
 
 use super::Campaign;
 use crate::engine::round::Round;
-use crate::engine::strategy::{Runner, Spent, Strategies, Strategy};
+use crate::engine::strategy::tasks::Tasks;
+use crate::engine::strategy::{Phase, Strategies};
 use crate::engine::workers::pool::Workers;
-use crate::engine::workers::report::Report;
 use crate::outcome::Outcome;
 use anyhow::Result;
 
-/// What executes strategies whose tasks are no round's, until `execs_max` executions were made in all.
-pub(super) struct Apart<'a> {
-    pub(super) campaign: &'a mut Campaign,
-    pub(super) workers: &'a Workers,
-    pub(super) execs_max: u64,
-    pub(super) signature: &'a dyn Fn(&Outcome) -> String,
-    pub(super) round: &'a mut Round,
-}
-
-impl Runner for Apart<'_> {
-    /// If that is aborted nothing happens, as if there had been no executions left.
-    fn run<S: Strategy>(
+impl Campaign {
+    /// Executes the tasks of all strategies of a phase, one strategy after the other, until `execs_max` executions were
+    /// made in all. If that is aborted nothing happens, as if there had been no executions left.
+    pub(super) fn run_phase(
         &mut self,
-        strategy: fn(&Strategies) -> &S,
-        strategy_mut: fn(&mut Strategies) -> &mut S,
+        phase: Phase,
+        workers: &Workers,
+        execs_max: u64,
+        signature: &dyn Fn(&Outcome) -> String,
+        round: &mut Round,
     ) -> Result<()> {
-        let Self { campaign, workers, .. } = self;
-        let (view, planner) = (campaign.view(), strategy(&campaign.strategies));
-        let tasks = planner.plan(&view, self.execs_max.saturating_sub(view.execs));
-        if tasks.is_empty() {
-            return Ok(());
-        }
-        let results = workers.run(view.variants, tasks.len() as u64, |task, worker| {
-            let mut report = Report::default();
-            let learned = planner.run(&tasks[usize::try_from(task)?], &view, worker, &mut report)?;
-            Ok((report, learned))
-        })?;
-        let Some(results) = results.filter(|_| !workers.aborted()) else { return Ok(()) };
-        for (task, (report, learned)) in tasks.into_iter().zip(results) {
-            let execs = report.execs;
-            for admitted in campaign.merge(vec![report], self.signature, self.round) {
-                campaign.settle(admitted, self.round);
+        for place in Strategies::of(phase) {
+            let left = execs_max.saturating_sub(self.totals.execs);
+            let tasks = Tasks::new(&self.strategies, self.view()).plan([place], left);
+            if tasks.count() == 0 {
+                continue;
             }
-            let spent = Spent { execs, overruns: campaign.totals.overruns };
-            strategy_mut(&mut campaign.strategies).learn(task, learned, spent, &mut campaign.corpus);
+            let results = workers.run(&self.variants, tasks.count(), |task, worker| tasks.run(task, worker))?;
+            let Some(results) = results.filter(|_| !workers.aborted()) else { continue };
+            for results in tasks.results(results) {
+                for (report, lesson) in results.reports.into_iter().zip(results.lessons) {
+                    for admitted in self.merge(vec![report], signature, round) {
+                        self.settle(admitted, round);
+                    }
+                    lesson.learn(&mut self.strategies, self.totals.overruns, &mut self.corpus);
+                }
+            }
         }
         Ok(())
     }

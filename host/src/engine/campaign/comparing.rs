@@ -1,11 +1,8 @@
-//! When comparisons are looked at, and what becomes of what is learned.
+//! When comparisons are looked at: from then on there is a variant that records them.
 
 use super::Campaign;
-use crate::engine::corpus::Admitted;
-use crate::engine::strategy::compares::{Compares, Comparing, Learned, Spent};
-use crate::engine::strategy::{self, Strategy};
+use crate::engine::strategy::compares::Compares;
 use crate::engine::workers::pool::Workers;
-use crate::engine::workers::report::Report;
 use crate::sandbox::{Target, Variant, compiling, received};
 use anyhow::{Context, Result};
 use std::sync::mpsc::Receiver;
@@ -42,33 +39,13 @@ impl Campaign {
         Ok(true)
     }
 
-    /// Takes what the tasks of a round learned, and returns what they reported.
-    pub(super) fn compared(&mut self, results: Vec<(Comparing, Report, Learned)>) -> Vec<Report> {
-        let mut reports = Vec::with_capacity(results.len());
-        for (task, report, learned) in results {
-            self.totals.compared += report.execs;
-            let spent = strategy::Spent { execs: report.execs, overruns: self.totals.overruns };
-            self.strategies.compares.learn(task, learned, spent, &mut self.corpus);
-            reports.push(report);
-        }
-        reports
-    }
-
-    /// Takes what a round brought: new testcases, of which the first so many are comparisons', and the executions
-    /// before mutants.
-    pub(super) fn brought(&mut self, admitted: &[Admitted], (execs, compared): (u64, usize)) {
-        let edges = |admitted: &[Admitted]| admitted.iter().map(|new| new.new_edges.len() as u64).sum();
-        let (compared, mutants) = admitted.split_at(compared);
-        let fuel = self.fuel_of(self.totals.execs - execs);
-        self.strategies.compares.brought(Spent { fuel, edges: edges(mutants) }, edges(compared));
-    }
-
     /// Fuel that all executions took, about, with what restoring takes.
     pub(super) fn fuel(&self) -> u64 {
         self.fuel_of(self.totals.execs)
     }
 
-    fn fuel_of(&self, execs: u64) -> u64 {
+    /// Fuel that so many take.
+    pub(super) fn fuel_of(&self, execs: u64) -> u64 {
         self.fuel_mean().saturating_add(RESTORE_FUEL).saturating_mul(execs)
     }
 }

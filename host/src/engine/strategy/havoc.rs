@@ -1,6 +1,6 @@
 //! Mutants of testcases that the scheduler picks.
 
-use super::{Strategy, View};
+use super::{Cost, Strategy, View};
 use crate::engine::rng::Rng;
 use crate::engine::scheduler::Scheduler;
 use crate::engine::suspects::Origin;
@@ -9,7 +9,6 @@ use crate::engine::workers::report::Report;
 use crate::engine::workers::worker::Worker;
 use crate::stream::{Rule, Tail};
 use anyhow::Result;
-use std::cmp::Reverse;
 
 /// Tasks that a round's mutants are shared out to, or more if they are many. Many more than workers, so that they end
 /// together; few enough that a task is worth its set-up.
@@ -27,7 +26,7 @@ const RANDOM_CHOICES_MIN: u32 = 8;
 const RANDOM_CHOICES_STEPS: usize = 8;
 
 /// Executes mutants.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(in crate::engine) struct Havoc;
 
 /// A task that executes mutants.
@@ -44,18 +43,11 @@ pub(in crate::engine) struct Mutating {
     rng: Rng,
 }
 
-impl Mutating {
-    /// Its number.
-    pub(super) fn number(&self) -> u64 {
-        self.number
-    }
-}
-
 impl Strategy for Havoc {
     type Task = Mutating;
     type Learned = ();
 
-    /// The tasks for `execs` mutants in a round: those first whose testcases take the most.
+    /// The tasks for `execs` mutants in a round.
     fn plan(&self, view: &View<'_>, execs: u64) -> Vec<Mutating> {
         let scheduler = Scheduler::new(view.corpus);
         let count = execs.div_ceil(TASK_EXECS_MAX).max(TASKS).min(execs);
@@ -67,9 +59,11 @@ impl Strategy for Havoc {
             let fuel = picks.iter().map(|&pick| view.corpus.testcases()[pick].fuel).fold(0, u64::saturating_add);
             Mutating { number, execs, picks, fuel, rng }
         };
-        let mut tasks: Vec<_> = (0..count).map(plan).collect();
-        tasks.sort_by_key(|task| Reverse(task.fuel));
-        tasks
+        (0..count).map(plan).collect()
+    }
+
+    fn cost(&self, task: &Mutating, _: &View<'_>) -> Cost {
+        Cost { execs: task.execs, fuel: task.fuel.saturating_mul(PICK_EXECS as u64) }
     }
 
     fn run(&self, task: &Mutating, view: &View<'_>, worker: &mut Worker, report: &mut Report) -> Result<()> {

@@ -1,22 +1,40 @@
 //! Strategies: ways to spend a campaign's executions.
 //!
+//! # How to write one
+//!
+//! A strategy is a file here with a type that is a [`Strategy`], and a line of the table below: nobody else has to know
+//! of it. It keeps what it knows in its own fields, plans tasks from a [`View`] of the campaign, executes them on any
+//! worker, and learns from them in their order. Some rules that are cheaper to read than to find out:
+//!
+//! - **Plan from what is shown.** `plan` is a function of the view and of the strategy's own state: no clock, no number
+//!   of workers. What it returns is executed as one batch, and nothing that one task finds is known to another.
+//! - **Say what a task costs, as an upper bound.** The executions are taken from what is left for strategies behind it
+//!   in the table; those that take the most fuel begin first, so that workers end together.
+//! - **Have random numbers of your own**: `Rng::of_task` with the view's seed and round, and numbers that no other
+//!   strategy has (`1 << 33` and on are free).
+//! - **Let the worker judge.** Put an input into `worker.input` (and `worker.rule` if guests draw), and call
+//!   `Worker::execute`: it decides in the right variant, and what is new, fails or may hang goes into the report. Follow it
+//!   by `Report::suspect_is`, which says how the input is made again. Only what looks at executions itself (operands,
+//!   scores) takes an executor, as `climb` does.
+//! - **A report is no success yet.** Other tasks may have found the same. What counts is known when reports are merged:
+//!   [`Strategy::learn`] says it by task, [`Strategy::gained`] by round.
+//! - **Spend by what it brings.** The strategy alone knows what it is good for: `compares` has a budget, `climb` half of
+//!   all executions, `closing` one in fifty.
+//! - **End.** A task that goes on until something succeeds holds up the round; count executions.
+//!
 //! | strategy | executes | when |
 //! | --- | --- | --- |
-//! | [`havoc`] | mutants of testcases, as many as a round has | in the round |
 //! | [`trim`] | new testcases without some of their bytes | in the round |
 //! | [`compares`] | inputs that let a comparison turn out otherwise | in the round |
+//! | [`havoc`] | mutants of testcases, as many as a round has | in the round |
 //! | [`climb`] | streams near one with a score, to make that larger | after it |
 //! | [`closing`] | streams that overran, to learn how they end | after it |
-//!
-//! How to write one: a file with a type that is a [`Strategy`], and here a field of [`Strategies`] and a line where its
-//! tasks are executed: in [`Strategies::after_round`], or in [`Tasks`](tasks::Tasks) if workers would wait for them
-//! otherwise. All tasks of a kind are planned from what is shown when they begin, executed on any worker, and learned
-//! from in their order: nothing depends on how many workers there are.
 
 pub(super) mod climb;
 pub(super) mod closing;
 pub(super) mod compares;
 pub(super) mod havoc;
+mod member;
 pub(super) mod tasks;
 pub(super) mod trim;
 
@@ -26,6 +44,52 @@ use super::workers::report::{Known, Report};
 use super::workers::variants::Variants;
 use super::workers::worker::Worker;
 use anyhow::Result;
+use member::Member;
+use std::fmt::Debug;
+
+/// Makes [`Strategies`] of a line for each, in the order in which what they found is merged.
+macro_rules! strategies {
+    ($($name:ident: $strategy:ty, $phase:ident;)*) => {
+        /// All strategies of a campaign.
+        #[derive(Debug, Default)]
+        pub(super) struct Strategies { $(pub(super) $name: $strategy,)* }
+
+        impl Strategies {
+            /// When each has its turn.
+            const PHASES: &[Phase] = &[$(Phase::$phase),*];
+
+            /// All of them, each by its place in the table.
+            fn members(&self) -> [&dyn Member; Self::PHASES.len()] {
+                [$(&self.$name),*]
+            }
+
+            fn members_mut(&mut self) -> [&mut dyn Member; Self::PHASES.len()] {
+                [$(&mut self.$name),*]
+            }
+        }
+    };
+}
+
+strategies! {
+    trim: trim::Trimming, Beside;
+    compares: compares::Compares, Beside;
+    havoc: havoc::Havoc, Mutants;
+    climb: climb::Climbing, AfterRound;
+    closing: closing::Lessons, AfterAll;
+}
+
+/// When a strategy has its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// In the round, beside its mutants: alone its tasks are too few for all workers.
+    Beside,
+    /// In the round, with as many executions as that has.
+    Mutants,
+    /// After the round, with what that has found.
+    AfterRound,
+    /// After the round, and after the seeds.
+    AfterAll,
+}
 
 /// What strategies are shown, all of it as it is when their tasks are planned.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +112,13 @@ pub(super) struct View<'a> {
     pub(super) len_max: usize,
 }
 
+/// What a task may take, at most.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cost {
+    pub(super) execs: u64,
+    pub(super) fuel: u64,
+}
+
 /// What a task and the campaign have spent when something is learned of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spent {
@@ -57,15 +128,28 @@ pub(super) struct Spent {
     pub(super) overruns: u64,
 }
 
+/// What a strategy took and brought in a round.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Gains {
+    pub(super) execs: u64,
+    /// Fuel that these took, about, with what restoring takes.
+    pub(super) fuel: u64,
+    /// New edges.
+    pub(super) edges: u64,
+}
+
 /// A way to spend executions.
-pub(super) trait Strategy: Sync {
+pub(super) trait Strategy: Debug + Sync {
     /// One piece of work, for one worker.
-    type Task: Sync;
+    type Task: Send + Sync + 'static;
     /// What a task learns beside what it reports.
-    type Learned: Send;
+    type Learned: Send + 'static;
 
     /// What may be executed now in at most `execs` executions: a function of what is shown alone.
     fn plan(&self, view: &View<'_>, execs: u64) -> Vec<Self::Task>;
+
+    /// What a task may take.
+    fn cost(&self, task: &Self::Task, view: &View<'_>) -> Cost;
 
     /// Executes a task, and reports what that showed.
     ///
@@ -80,62 +164,41 @@ pub(super) trait Strategy: Sync {
         report: &mut Report,
     ) -> Result<Self::Learned>;
 
-    /// Takes what a task learned, when its report is merged. Called in the order of tasks.
+    /// Takes what a task learned, when its report was merged. Called in the order of tasks.
     fn learn(&mut self, _task: Self::Task, _learned: Self::Learned, _spent: Spent, _corpus: &mut Corpus) {}
-}
 
-/// All strategies of a campaign.
-#[derive(Debug)]
-pub(super) struct Strategies {
-    pub(super) havoc: havoc::Havoc,
-    pub(super) trim: trim::Trimming,
-    pub(super) compares: compares::Compares,
-    pub(super) climb: climb::Climbing,
-    pub(super) closing: closing::Lessons,
-}
+    /// Takes what its tasks brought in a round, beside what mutants did.
+    fn gained(&mut self, _own: Gains, _mutants: Gains) {}
 
-/// Executes all tasks of a strategy and lets it learn from them.
-pub(super) trait Runner {
-    /// Does so for the strategy that the functions give.
-    ///
-    /// # Errors
-    ///
-    /// If the host fails.
-    fn run<S: Strategy>(
-        &mut self,
-        strategy: fn(&Strategies) -> &S,
-        strategy_mut: fn(&mut Strategies) -> &mut S,
-    ) -> Result<()>;
+    /// A testcase counts from now on. It may have reached new edges.
+    fn settled(&mut self, _testcase: usize, _has_edges: bool) {}
+
+    /// Whether what its tasks report are testcases that are already there, made shorter: those that wait in
+    /// [`Trimming::untrimmed`](trim::Trimming::untrimmed), in their order.
+    fn shortens(&self) -> bool {
+        false
+    }
 }
 
 impl Strategies {
     /// Those of a campaign that looks at what is `compared`, or not.
     pub(super) fn new(compared: bool) -> Self {
-        Self {
-            havoc: havoc::Havoc,
-            trim: trim::Trimming::default(),
-            compares: compares::Compares::new(compared),
-            climb: climb::Climbing::default(),
-            closing: closing::Lessons::default(),
-        }
+        Self { compares: compares::Compares::new(compared), ..Self::default() }
     }
 
-    /// Runs those whose tasks come after the round's.
-    ///
-    /// # Errors
-    ///
-    /// If the host fails.
-    pub(super) fn after_round(runner: &mut impl Runner) -> Result<()> {
-        runner.run(|all| &all.climb, |all| &mut all.climb)?;
-        Self::after_overruns(runner)
+    /// The places in the table of those that have their turn in a phase.
+    pub(super) fn of(phase: Phase) -> impl Iterator<Item = usize> {
+        (0..).zip(Self::PHASES).filter(move |(_, its)| **its == phase).map(|(place, _)| place)
     }
 
-    /// Runs those that learn from executions that overran.
-    ///
-    /// # Errors
-    ///
-    /// If the host fails.
-    pub(super) fn after_overruns(runner: &mut impl Runner) -> Result<()> {
-        runner.run(|all| &all.closing, |all| &mut all.closing)
+    /// A testcase counts from now on. It may have reached new edges.
+    pub(super) fn settled(&mut self, testcase: usize, has_edges: bool) {
+        self.members_mut().into_iter().for_each(|member| member.settled(testcase, has_edges));
+    }
+
+    /// Tells them what they brought in a round, each by its place in the table.
+    pub(super) fn gained(&mut self, gains: &[(usize, Gains)], mutants: Gains) {
+        let mut members = self.members_mut();
+        gains.iter().for_each(|&(place, own)| members[place].gained(own, mutants));
     }
 }

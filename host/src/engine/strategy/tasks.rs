@@ -1,47 +1,79 @@
-//! What a round executes at once, and in which order.
+//! What is executed at once, and in which order.
 
-use super::compares::{Comparing, Learned};
-use super::havoc::Mutating;
-use super::trim::Trim;
-use super::{Strategies, Strategy, View};
+use super::member::{AnyLearned, AnyTask};
+use super::{Spent, Strategies, View};
+use crate::engine::corpus::Corpus;
 use crate::engine::workers::report::Report;
 use crate::engine::workers::worker::Worker;
 use anyhow::Result;
+use std::cmp::Reverse;
 
-/// The tasks of a round: a function of the corpus, the seed, and the round's number.
-///
-/// Those that may take long come first, so that workers end together: before all others those that look at comparisons,
-/// and those that make a testcase shorter. (These are no round of their own because they are few, and would leave
-/// workers without any.)
+/// The tasks of a round, or of what comes after it: a function of the corpus, the seed, and the round's number.
 #[derive(Debug)]
 pub(in crate::engine) struct Tasks<'a> {
     view: View<'a>,
     strategies: &'a Strategies,
-    comparing: Vec<Comparing>,
-    trims: Vec<Trim>,
-    mutating: Vec<Mutating>,
+    /// The strategies that were asked, by their places in the table.
+    places: Vec<usize>,
+    /// Those first that may take the most, so that workers end together.
+    tasks: Vec<Task>,
 }
 
-/// What came of a round's tasks, in the order in which it is merged.
+/// A task of a strategy.
 #[derive(Debug)]
-pub(in crate::engine) struct Sorted {
-    pub(in crate::engine) compared: Vec<(Comparing, Report, Learned)>,
-    pub(in crate::engine) trimmed: Vec<Report>,
-    pub(in crate::engine) mutated: Vec<Report>,
+struct Task {
+    /// The strategy's place in the table.
+    place: usize,
+    /// The task's number among those of its strategy.
+    number: usize,
+    task: AnyTask,
+    /// Fuel that it may take.
+    fuel: u64,
+}
+
+/// What came of a strategy's tasks, in their order.
+#[derive(Debug)]
+pub(in crate::engine) struct Results {
+    /// The strategy's place in the table.
+    pub(in crate::engine) place: usize,
+    pub(in crate::engine) reports: Vec<Report>,
+    pub(in crate::engine) lessons: Vec<Lesson>,
+}
+
+/// What a strategy learns from one of its tasks.
+#[derive(Debug)]
+pub(in crate::engine) struct Lesson {
+    place: usize,
+    task: AnyTask,
+    learned: AnyLearned,
+    /// Executions of the task.
+    execs: u64,
 }
 
 impl<'a> Tasks<'a> {
-    /// Those of the next round: `execs` mutants, and what else may be executed, `execs_max` executions in all.
-    pub(in crate::engine) fn plan(strategies: &'a Strategies, view: View<'a>, execs: u64, execs_max: u64) -> Self {
-        let trims = strategies.trim.plan(&view, execs_max - execs);
-        let left = execs_max - execs - trims.iter().map(|trim| trim.execs).sum::<u64>();
-        let comparing = Strategy::plan(&strategies.compares, &view, left);
-        Self { view, strategies, comparing, trims, mutating: strategies.havoc.plan(&view, execs) }
+    /// None so far.
+    pub(in crate::engine) fn new(strategies: &'a Strategies, view: View<'a>) -> Self {
+        Self { view, strategies, places: Vec::new(), tasks: Vec::new() }
+    }
+
+    /// Adds what strategies plan, which together may make so many executions.
+    pub(in crate::engine) fn plan(mut self, places: impl IntoIterator<Item = usize>, execs: u64) -> Self {
+        let mut left = execs;
+        for place in places {
+            self.places.push(place);
+            let planned = self.strategies.members()[place].plan(&self.view, left);
+            for (number, (task, cost)) in planned.into_iter().enumerate() {
+                left = left.saturating_sub(cost.execs);
+                self.tasks.push(Task { place, number, task, fuel: cost.fuel });
+            }
+        }
+        self.tasks.sort_by_key(|task| Reverse(task.fuel));
+        self
     }
 
     /// How many there are.
     pub(in crate::engine) fn count(&self) -> u64 {
-        (self.comparing.len() + self.trims.len() + self.mutating.len()) as u64
+        self.tasks.len() as u64
     }
 
     /// What they are shown.
@@ -49,36 +81,41 @@ impl<'a> Tasks<'a> {
         &self.view
     }
 
-    /// Runs task `task`.
-    pub(in crate::engine) fn run(&self, task: u64, worker: &mut Worker) -> Result<(Report, Option<Learned>)> {
-        let (Strategies { compares, trim, havoc, .. }, view) = (self.strategies, &self.view);
-        let (task, mut report) = (usize::try_from(task)?, Report::default());
-        if let Some(task) = self.comparing.get(task) {
-            let learned = compares.run(task, view, worker, &mut report)?;
-            return Ok((report, Some(learned)));
-        }
-        let task = task - self.comparing.len();
-        match self.trims.get(task) {
-            Some(task) => trim.run(task, view, worker, &mut report)?,
-            None => havoc.run(&self.mutating[task - self.trims.len()], view, worker, &mut report)?,
-        }
-        Ok((report, None))
+    /// Runs task `task`, of those that [are](Tasks::count) there.
+    pub(in crate::engine) fn run(&self, task: u64, worker: &mut Worker) -> Result<(Report, AnyLearned)> {
+        let Task { place, task, .. } = &self.tasks[usize::try_from(task)?];
+        let mut report = Report::default();
+        let learned = self.strategies.members()[*place].run(&**task, &self.view, worker, &mut report)?;
+        Ok((report, learned))
     }
 
-    /// Of all results those about comparisons, those about testcases to be made shorter, and those about mutants, in
-    /// the order of the tasks' numbers.
-    pub(in crate::engine) fn sorted(self, mut results: Vec<(Report, Option<Learned>)>) -> Sorted {
-        let mutated = results.split_off(self.comparing.len() + self.trims.len());
-        let trimmed = results.split_off(self.comparing.len());
-        let mut numbered: Vec<_> = self.mutating.iter().map(Mutating::number).zip(mutated).collect();
-        numbered.sort_unstable_by_key(|&(number, _)| number);
-        let compared = self.comparing.into_iter().zip(results);
-        Sorted {
-            compared: compared
-                .map(|(task, (report, learned))| (task, report, learned.expect("all of them learn")))
-                .collect(),
-            trimmed: trimmed.into_iter().map(|(report, _)| report).collect(),
-            mutated: numbered.into_iter().map(|(_, (report, _))| report).collect(),
+    /// What came of them, by strategy: in the order in which these were asked.
+    pub(in crate::engine) fn results(self, results: Vec<(Report, AnyLearned)>) -> Vec<Results> {
+        let mut done: Vec<_> = self.tasks.into_iter().zip(results).collect();
+        done.sort_by_key(|(task, _)| task.number);
+        let empty = |place| Results { place, reports: Vec::new(), lessons: Vec::new() };
+        let mut all: Vec<_> = self.places.into_iter().map(empty).collect();
+        for (Task { place, task, .. }, (report, learned)) in done {
+            let results = all.iter_mut().find(|results| results.place == place).expect("its strategy was asked");
+            results.lessons.push(Lesson { place, task, learned, execs: report.execs });
+            results.reports.push(report);
         }
+        all
+    }
+}
+
+impl Results {
+    /// Whether the tasks made testcases shorter that are already there.
+    pub(in crate::engine) fn are_shorter(&self, strategies: &Strategies) -> bool {
+        strategies.members()[self.place].shortens()
+    }
+}
+
+impl Lesson {
+    /// Lets the strategy learn, when the task's report was merged; `overruns` executions of the campaign overran by
+    /// then.
+    pub(in crate::engine) fn learn(self, strategies: &mut Strategies, overruns: u64, corpus: &mut Corpus) {
+        let spent = Spent { execs: self.execs, overruns };
+        strategies.members_mut()[self.place].learn(self.task, self.learned, spent, corpus);
     }
 }

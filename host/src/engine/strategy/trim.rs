@@ -4,7 +4,7 @@
 //! stage (Zalewski, "Technical whitepaper for afl-fuzz", section 5), but what must remain are the new features alone,
 //! not the whole path. It is no shrinker: it spends a few dozen executions, on many testcases.
 
-use super::{Strategy, View};
+use super::{Cost, Strategy, View};
 use crate::coverage::Profile;
 use crate::engine::corpus::Admitted;
 use crate::engine::testcase::{NewTestcase, Scores};
@@ -34,7 +34,7 @@ pub(in crate::engine) struct Trim {
     /// Which of those that are untrimmed.
     number: usize,
     /// Executions that are spent on it, at most.
-    pub(super) execs: u64,
+    execs: u64,
 }
 
 impl Strategy for Trimming {
@@ -46,12 +46,21 @@ impl Strategy for Trimming {
         (0..self.untrimmed.len()).map(|number| Trim { number, execs }).collect()
     }
 
+    fn cost(&self, task: &Trim, view: &View<'_>) -> Cost {
+        let testcase = &view.corpus.testcases()[self.untrimmed[task.number].index];
+        Cost { execs: task.execs, fuel: task.execs.saturating_mul(testcase.fuel) }
+    }
+
     fn run(&self, task: &Trim, view: &View<'_>, worker: &mut Worker, report: &mut Report) -> Result<()> {
         let Admitted { index, news, .. } = &self.untrimmed[task.number];
         let input = &view.corpus.testcases()[*index].bytes;
         let shorter = worker.shorten(view.variants, view.known, (input, news), task.execs, report)?;
         report.testcases.extend(shorter);
         Ok(())
+    }
+
+    fn shortens(&self) -> bool {
+        true
     }
 }
 

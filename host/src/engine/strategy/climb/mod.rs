@@ -2,7 +2,7 @@
 
 mod ascent;
 
-use super::{Spent, Strategy, View};
+use super::{Cost, Spent, Strategy, View};
 use crate::coverage::Profile;
 use crate::engine::corpus::Corpus;
 use crate::engine::rng::Rng;
@@ -53,6 +53,10 @@ impl Strategy for Climbing {
         let execs = (budget / (climbs.len() as u64).max(1)).min(EXECS_MAX);
         let starts = (0..).zip(climbs).filter(|_| execs > 0);
         starts.map(|(number, (choices, climb))| Start { number, choices, climb, execs }).collect()
+    }
+
+    fn cost(&self, task: &Start, view: &View<'_>) -> Cost {
+        Cost { execs: task.execs, fuel: task.execs.saturating_mul(view.fuel_mean) }
     }
 
     fn run(&self, task: &Start, view: &View<'_>, worker: &mut Worker, report: &mut Report) -> Result<bool> {

@@ -3,7 +3,7 @@
 use super::{Closings, Learner, Probed};
 use crate::engine::corpus::Corpus;
 use crate::engine::rng::Rng;
-use crate::engine::strategy::{Spent, Strategy, View};
+use crate::engine::strategy::{Cost, Spent, Strategy, View};
 use crate::engine::workers::report::{Known, Report, Witness};
 use crate::engine::workers::variants::Variants;
 use crate::engine::workers::worker::{Worker, deciding};
@@ -34,6 +34,10 @@ impl Strategy for Lessons {
         let execs = self.closings.budget(view.execs, view.overruns).min(execs);
         let is_due = !self.witnesses.is_empty() && execs > 0;
         is_due.then_some(Lesson { execs }).into_iter().collect()
+    }
+
+    fn cost(&self, task: &Lesson, view: &View<'_>) -> Cost {
+        Cost { execs: task.execs, fuel: task.execs.saturating_mul(view.fuel_mean) }
     }
 
     fn run(&self, task: &Lesson, view: &View<'_>, worker: &mut Worker, report: &mut Report) -> Result<Closings> {

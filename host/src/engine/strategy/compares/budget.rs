@@ -5,6 +5,8 @@
 //! where comparisons bring edges for less fuel than mutants do they go on, up to the largest part, and where they bring
 //! nothing they end. All of it is counted in fuel, so it is the same on every machine.
 
+use crate::engine::strategy::Gains;
+
 /// An execution in the traced variant takes so many times as long as fuel says.
 const SLOWNESS: u64 = 4;
 /// One part in so many of all fuel is for this whatever it brings.
@@ -16,20 +18,13 @@ const FREE_FUEL: u64 = 3 << 29;
 /// What mutants take for an edge is told by about so much fuel: some ten seconds.
 const WINDOW_FUEL: u64 = 1 << 34;
 
-/// Fuel that was spent, and new edges that it brought.
-#[derive(Clone, Copy, Debug, Default)]
-pub(in crate::engine) struct Spent {
-    pub(in crate::engine) fuel: u64,
-    pub(in crate::engine) edges: u64,
-}
-
 /// What was spent and earned, in units of fuel of plain executions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Budget {
     spent: u64,
     earned: u64,
     /// By mutants, lately.
-    mutants: Spent,
+    mutants: Gains,
 }
 
 impl Budget {
@@ -45,7 +40,7 @@ impl Budget {
     }
 
     /// What mutants brought, and how many new edges comparisons did.
-    pub(super) fn brought(&mut self, mutants: Spent, compared_edges: u64) {
+    pub(super) fn brought(&mut self, mutants: Gains, compared_edges: u64) {
         self.mutants.fuel = self.mutants.fuel.saturating_add(mutants.fuel);
         self.mutants.edges += mutants.edges;
         let edge = self.mutants.fuel / self.mutants.edges.max(1);
@@ -68,11 +63,11 @@ mod tests {
         let (mut budget, mut left_over) = (Budget::default(), 0);
         let rounds = 1_000;
         for round in 1..=rounds {
-            budget.brought(Spent { fuel: ROUND_FUEL, edges: 1 }, 0);
+            budget.brought(Gains { execs: 0, fuel: ROUND_FUEL, edges: 1 }, 0);
             let spent = budget.left(round * ROUND_FUEL);
             budget.spend(spent);
             left_over += spent * SLOWNESS;
-            budget.brought(Spent::default(), left_over / edge_fuel);
+            budget.brought(Gains::default(), left_over / edge_fuel);
             left_over %= edge_fuel;
         }
         budget.spent as f64 / (rounds * ROUND_FUEL) as f64

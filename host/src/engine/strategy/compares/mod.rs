@@ -50,7 +50,6 @@ mod task;
 
 use anyhow::Result;
 use budget::Budget;
-pub(in crate::engine) use budget::Spent;
 use dependence::dependence;
 use facts::Effort;
 use facts::Facts;
@@ -95,7 +94,7 @@ const LEFT_MAX: usize = 4;
 const HARD_MAX: usize = 256;
 
 /// What a campaign knows of comparisons, and which testcases it has not looked at.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(in crate::engine) struct Compares {
     facts: Facts,
     /// Testcases, by index: those that show new edges first, then the youngest.
@@ -104,6 +103,8 @@ pub(in crate::engine) struct Compares {
     /// last.
     hard: Vec<Arc<[u8]>>,
     budget: Budget,
+    /// Executions that were made.
+    pub(in crate::engine) execs: u64,
     enabled: bool,
 }
 
@@ -148,11 +149,11 @@ pub(in crate::engine) struct Learned {
 
 impl Compares {
     pub(in crate::engine) fn new(enabled: bool) -> Self {
-        Self { facts: Facts::default(), queue: BTreeSet::new(), hard: Vec::new(), budget: Budget::default(), enabled }
+        Self { enabled, ..Self::default() }
     }
 
     /// A testcase counts from now on.
-    pub(in crate::engine) fn offer(&mut self, index: usize, has_edges: bool) {
+    fn offer(&mut self, index: usize, has_edges: bool) {
         if self.enabled {
             self.queue.insert((!has_edges, Reverse(index)));
         }
@@ -187,11 +188,6 @@ impl Compares {
             .take(if execs == 0 { 0 } else { count })
             .map(|subject| Comparing { subject, fuel: each, execs })
             .collect()
-    }
-
-    /// Takes what a round brought.
-    pub(in crate::engine) fn brought(&mut self, mutants: Spent, compared_edges: u64) {
-        self.budget.brought(mutants, compared_edges);
     }
 
     /// What tasks have to know.

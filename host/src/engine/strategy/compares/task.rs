@@ -3,7 +3,7 @@
 use super::{Compares, Comparing, EXECUTION_FUEL, Facts, Learned, RECORD_FUEL, Shown, Subject, explore};
 use crate::coverage::Judge;
 use crate::engine::corpus::Corpus;
-use crate::engine::strategy::{Spent, Strategy, View};
+use crate::engine::strategy::{Cost, Gains, Spent, Strategy, View};
 use crate::engine::suspects::Origin;
 use crate::engine::workers::report::{Known, Report};
 use crate::engine::workers::variants::Variants;
@@ -22,6 +22,10 @@ impl Strategy for Compares {
         if view.variants.traced.is_some() { self.due(view.fuel, view.fuel_mean, execs) } else { Vec::new() }
     }
 
+    fn cost(&self, task: &Comparing, _: &View<'_>) -> Cost {
+        Cost { execs: task.execs, fuel: task.fuel }
+    }
+
     fn run(&self, task: &Comparing, view: &View<'_>, worker: &mut Worker, report: &mut Report) -> Result<Learned> {
         let input = match &task.subject {
             Subject::Testcase(index, _) => &view.corpus.testcases()[*index].bytes,
@@ -30,8 +34,17 @@ impl Strategy for Compares {
         worker.compare(view.variants, (view.known, self.facts()), (input, view.len_max), task, report)
     }
 
-    fn learn(&mut self, task: Comparing, learned: Learned, _: Spent, corpus: &mut Corpus) {
+    fn learn(&mut self, task: Comparing, learned: Learned, spent: Spent, corpus: &mut Corpus) {
+        self.execs += spent.execs;
         corpus.add_tokens(self.take(&task, learned));
+    }
+
+    fn gained(&mut self, own: Gains, mutants: Gains) {
+        self.budget.brought(mutants, own.edges);
+    }
+
+    fn settled(&mut self, testcase: usize, has_edges: bool) {
+        self.offer(testcase, has_edges);
     }
 }
 

@@ -1,0 +1,78 @@
+//! Strategies whatever their tasks are: what the table of all of them holds.
+
+use super::{Cost, Gains, Spent, Strategy, View};
+use crate::engine::corpus::Corpus;
+use crate::engine::workers::report::Report;
+use crate::engine::workers::worker::Worker;
+use anyhow::Result;
+use std::any::Any;
+use std::fmt::Debug;
+
+/// A task of some strategy.
+pub(super) type AnyTask = Box<dyn Any + Send + Sync>;
+/// What a task of some strategy learned.
+pub(in crate::engine) type AnyLearned = Box<dyn Any + Send>;
+
+/// A [`Strategy`] that is given back the tasks that it planned and what they learned, and no others.
+pub(super) trait Member: Debug + Sync {
+    /// As [`Strategy::plan`], with what each task may take.
+    fn plan(&self, view: &View<'_>, execs: u64) -> Vec<(AnyTask, Cost)>;
+
+    /// As [`Strategy::run`].
+    fn run(
+        &self,
+        task: &(dyn Any + Send + Sync),
+        view: &View<'_>,
+        worker: &mut Worker,
+        report: &mut Report,
+    ) -> Result<AnyLearned>;
+
+    /// As [`Strategy::learn`].
+    fn learn(&mut self, task: AnyTask, learned: AnyLearned, spent: Spent, corpus: &mut Corpus);
+
+    /// As [`Strategy::gained`].
+    fn gained(&mut self, own: Gains, mutants: Gains);
+
+    /// As [`Strategy::settled`].
+    fn settled(&mut self, testcase: usize, has_edges: bool);
+
+    /// As [`Strategy::shortens`].
+    fn shortens(&self) -> bool;
+}
+
+/// Why no downcast fails.
+const OWN: &str = "a strategy is given its own tasks";
+
+impl<S: Strategy> Member for S {
+    fn plan(&self, view: &View<'_>, execs: u64) -> Vec<(AnyTask, Cost)> {
+        let tasks = Strategy::plan(self, view, execs).into_iter();
+        tasks.map(|task| (self.cost(&task, view), task)).map(|(cost, task)| (Box::new(task) as AnyTask, cost)).collect()
+    }
+
+    fn run(
+        &self,
+        task: &(dyn Any + Send + Sync),
+        view: &View<'_>,
+        worker: &mut Worker,
+        report: &mut Report,
+    ) -> Result<AnyLearned> {
+        let learned = Strategy::run(self, task.downcast_ref().expect(OWN), view, worker, report)?;
+        Ok(Box::new(learned))
+    }
+
+    fn learn(&mut self, task: AnyTask, learned: AnyLearned, spent: Spent, corpus: &mut Corpus) {
+        Strategy::learn(self, *task.downcast().expect(OWN), *learned.downcast().expect(OWN), spent, corpus);
+    }
+
+    fn gained(&mut self, own: Gains, mutants: Gains) {
+        Strategy::gained(self, own, mutants);
+    }
+
+    fn settled(&mut self, testcase: usize, has_edges: bool) {
+        Strategy::settled(self, testcase, has_edges);
+    }
+
+    fn shortens(&self) -> bool {
+        Strategy::shortens(self)
+    }
+}
