@@ -1,5 +1,6 @@
 //! How an execution ended. The target's failures are values here, never errors.
 
+use serde::de::value::{self, BorrowedStrDeserializer};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -12,13 +13,8 @@ pub enum Outcome {
     Ok,
     /// The harness returned -1, "do not keep this input", or rejected what it drew.
     Rejected,
-    /// The guest trapped, threw an exception that nobody caught, or (if asked for) exited with a code other than 0.
-    Crash(Trap),
-    /// The fuel limit was reached.
-    Hang(Trap),
-    /// A growth of memory was refused by the memory limit, and the guest then failed; or the heap of garbage-collected
-    /// objects is full.
-    OutOfMemory(Trap),
+    /// The guest failed.
+    Failed(FailureKind, Trap),
     /// The guest drew more choices than a stream may have, or more than there were where nothing was to follow; it is
     /// not known how it would have ended. So for a recursion that draws and that no stream would end, whichever limit
     /// it meets first.
@@ -27,6 +23,34 @@ pub enum Outcome {
     /// of [`Variant::Metered`](crate::sandbox::Variant::Metered) to say, which depends on no clock; and what an
     /// observation shows of it is what had happened by then.
     Interrupted,
+}
+
+/// What kind of failure it is. The names are part of signatures, of stored findings and of the JSON output: they don't
+/// change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FailureKind {
+    /// The guest trapped, threw an exception that nobody caught, or (if asked for) exited with a code other than 0.
+    Crash,
+    /// The fuel limit was reached.
+    Hang,
+    /// A growth of memory was refused by the memory limit, and the guest then failed; or the heap of garbage-collected
+    /// objects is full.
+    #[serde(rename = "oom")]
+    OutOfMemory,
+}
+
+/// What an outcome says of the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict<'a> {
+    /// It is a test that the guest passed.
+    Passed,
+    /// It is no test: the guest rejected it, or was not executed to its end.
+    NoCase,
+    /// It makes the guest fail.
+    Failed(FailureKind, &'a Trap),
+    /// Nothing: somebody interrupted the execution.
+    Unknown,
 }
 
 /// The point at which the guest failed.
@@ -106,7 +130,40 @@ pub enum TrapKind {
     Other,
 }
 
+impl FailureKind {
+    /// The kind's stable name, as in signatures and JSON: `crash`, `hang`, `oom`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Crash => "crash",
+            Self::Hang => "hang",
+            Self::OutOfMemory => "oom",
+        }
+    }
+
+    /// The kind of this name.
+    pub fn of_name(name: &str) -> Option<Self> {
+        of_name(name)
+    }
+}
+
+impl fmt::Display for FailureKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What is called so in stored data.
+fn of_name<'n, T: Deserialize<'n>>(name: &'n str) -> Option<T> {
+    let name: BorrowedStrDeserializer<'_, value::Error> = BorrowedStrDeserializer::new(name);
+    T::deserialize(name).ok()
+}
+
 impl TrapKind {
+    /// The kind of this name.
+    pub fn of_name(name: &str) -> Option<Self> {
+        of_name(name)
+    }
+
     /// The kind's stable name, as in signatures and JSON: `memory-out-of-bounds`.
     pub fn name(self) -> &'static str {
         match self {
@@ -153,19 +210,52 @@ impl Outcome {
         match self {
             Self::Ok => "ok",
             Self::Rejected => "rejected",
-            Self::Crash(_) => "crash",
-            Self::Hang(_) => "hang",
-            Self::OutOfMemory(_) => "oom",
+            Self::Failed(kind, _) => kind.name(),
             Self::Overrun => "overrun",
             Self::Interrupted => "interrupted",
         }
     }
 
+    /// What it says of the input.
+    pub fn verdict(&self) -> Verdict<'_> {
+        match self {
+            Self::Ok => Verdict::Passed,
+            Self::Rejected | Self::Overrun => Verdict::NoCase,
+            Self::Failed(kind, trap) => Verdict::Failed(*kind, trap),
+            Self::Interrupted => Verdict::Unknown,
+        }
+    }
+
+    /// The failure, if it is one.
+    pub fn failure(&self) -> Option<(FailureKind, &Trap)> {
+        if let Self::Failed(kind, trap) = self { Some((*kind, trap)) } else { None }
+    }
+
     /// Where the guest failed, if it did.
     pub fn trap(&self) -> Option<&Trap> {
-        match self {
-            Self::Ok | Self::Rejected | Self::Overrun | Self::Interrupted => None,
-            Self::Crash(trap) | Self::Hang(trap) | Self::OutOfMemory(trap) => Some(trap),
+        self.failure().map(|(_, trap)| trap)
+    }
+
+    /// Whether the fuel limit was reached.
+    pub fn is_hang(&self) -> bool {
+        matches!(self, Self::Failed(FailureKind::Hang, _))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_stored_data() {
+        for kind in [FailureKind::Crash, FailureKind::Hang, FailureKind::OutOfMemory] {
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+            assert_eq!(FailureKind::of_name(kind.name()), Some(kind));
         }
+        for kind in [TrapKind::NullWrite, TrapKind::GcHeapFull, TrapKind::Other] {
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+            assert_eq!(TrapKind::of_name(kind.name()), Some(kind));
+        }
+        assert_eq!((FailureKind::of_name("ok"), TrapKind::of_name("crash")), (None, None));
     }
 }

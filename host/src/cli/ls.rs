@@ -79,7 +79,7 @@ fn print(line: &Line) -> std::io::Result<()> {
         // Of the function, the signature tells.
         let source = headline.and_then(|headline| headline.source);
         let source = source.map_or_else(String::new, |source| format!(" at {source}"));
-        say!("  {} {}{source} ({bytes})", &id[..8], output::failure(&finding.kind, &finding.signature));
+        say!("  {} {}{source} ({bytes})", &id[..8], output::failure(finding.kind.name(), &finding.signature));
     }
     Ok(())
 }

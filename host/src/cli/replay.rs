@@ -120,7 +120,7 @@ fn execute(executor: &mut Executor, symbols: &Symbols, name: String, bytes: &[u8
         name,
         input: crate::id::InputId::of(bytes),
         outcome: outcome.name().to_owned(),
-        signature: outcome.trap().map(|trap| crate::failure::signature(outcome.name(), trap, symbols).name),
+        signature: outcome.failure().map(|(kind, trap)| crate::failure::signature(kind, trap, symbols).name),
         exit_code,
         edges: counts.len() as u64,
         edges_hash: hasher.finalize().to_hex().to_string(),

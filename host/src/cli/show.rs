@@ -136,7 +136,7 @@ impl Args {
         }
         for record in findings {
             let how = if record.input == id { "shows" } else { "was shrunk to show" };
-            let (id, failure) = (record.id.to_string(), output::failure(&record.kind, &record.signature));
+            let (id, failure) = (record.id.to_string(), output::failure(record.kind.name(), &record.signature));
             say!("{how} finding {} of {}: {failure}", &id[..8], record.target);
         }
         Ok(Exit::Clean)
@@ -194,7 +194,7 @@ fn decoded(store: &Store, record: &FindingRecord, input: &[u8]) -> Result<Option
 fn print(found: &Match, finding: Option<&Finding<'_>>, bytes: &[u8]) -> std::io::Result<()> {
     say!("{found}");
     if let Some(Finding { record: finding, .. }) = finding {
-        say!("{}", output::failure(&finding.kind, &finding.signature));
+        say!("{}", output::failure(finding.kind.name(), &finding.signature));
         lines(&output::frames(&finding.frames))?;
         say!("module {}", finding.module);
         say!("input  {}", finding.input);

@@ -14,7 +14,7 @@ use crate::engine::Workers;
 use crate::engine::shrink::{Certificate, Limits, PassCount, ShrinkReport, ShrunkInput};
 use crate::failure::signature_of;
 use crate::id::{FindingId, InputId};
-use crate::outcome::Outcome;
+use crate::outcome::FailureKind;
 use crate::report;
 use crate::sandbox::{CodeCache, Target};
 use crate::session::ending::Ending;
@@ -75,7 +75,7 @@ struct Summary {
     target: String,
     /// The finding in the store; absent if it was not stored.
     finding: Option<FindingId>,
-    kind: String,
+    kind: FailureKind,
     signature: String,
     /// The input that it was shrunk from.
     from: InputId,
@@ -112,13 +112,13 @@ impl Args {
         let shrinking = Shrinking { target: &target, symbols: &symbols, workers: &workers };
         let execution = shrinking.execute(&input)?.context("interrupted")?;
         let outcome = &execution.outcome;
-        if outcome.trap().is_none() {
+        let Some((kind, _)) = outcome.failure() else {
             let error = anyhow!("the input does not fail ({}), so there is nothing to shrink", outcome.name());
             return Err(error).blame_user();
-        }
+        };
         let signature = signature_of(outcome, &symbols);
         let mut limits = Limits::default();
-        if matches!(outcome, Outcome::Hang(_)) {
+        if outcome.is_hang() {
             limits = limits_of_hangs();
         }
         limits.execs_max = self.execs.unwrap_or(limits.execs_max);
@@ -156,7 +156,6 @@ impl Args {
         let drawn = shrinking
             .execute(&shrunk.input)?
             .and_then(|execution| execution.decoded(&target, &symbols, &shrunk.report.free));
-        let kind = outcome.name().to_owned();
         let summary = Summary { drawn, ..Summary::new(name, finding, kind, signature.name, &input, &shrunk) };
         if self.json {
             say_json(&summary)?;
@@ -232,7 +231,7 @@ impl Summary {
     fn new(
         target: String,
         finding: Option<FindingId>,
-        kind: String,
+        kind: FailureKind,
         signature: String,
         from: &[u8],
         shrunk: &ShrunkInput,
@@ -263,7 +262,7 @@ impl Summary {
     fn print(&self, input: &[u8], left: &str, output: Option<&Path>) -> std::io::Result<()> {
         let executions = self.executions + self.exhaustive + self.explained;
         say!("{left}, after {executions} executions");
-        say!("{}", output::failure(&self.kind, &self.signature));
+        say!("{}", output::failure(self.kind.name(), &self.signature));
         say!("input {}: {}", self.input, report::preview(input, crate::text::PREVIEW_COLUMNS));
         if self.minimal {
             say!("there is no simpler input that fails so");

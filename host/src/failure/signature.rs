@@ -1,7 +1,7 @@
 //! What makes two failures the same one: the kind of trap and the calls around it.
 
 use super::machinery::{calls_hook, is_failure_machinery, is_startup};
-use crate::outcome::{Frame, Outcome, Trap, TrapKind};
+use crate::outcome::{FailureKind, Frame, Outcome, Trap, TrapKind};
 use crate::symbols::{StableCall, Symbols};
 use std::collections::BTreeMap;
 
@@ -65,23 +65,21 @@ impl Signature {
 /// each time, so a hang is named by its outermost 3 frames, without the runtime's startup code. A hang in the fourth
 /// frame or deeper can share its name with another one; that is the lesser evil than a new finding for each point at
 /// which the fuel can end.
-///
-/// `outcome_name` is [`Outcome::name`](crate::outcome::Outcome::name).
-pub fn signature(outcome_name: &str, trap: &Trap, symbols: &Symbols) -> Signature {
-    let plain = describe(outcome_name, trap, symbols, false);
-    let name = describe(outcome_name, trap, symbols, true);
+pub fn signature(kind: FailureKind, trap: &Trap, symbols: &Symbols) -> Signature {
+    let plain = describe(kind, trap, symbols, false);
+    let name = describe(kind, trap, symbols, true);
     Signature { lineless: Some(plain).filter(|plain| *plain != name), name }
 }
 
 /// The signature of an outcome; empty for one that is no failure.
 pub fn signature_of(outcome: &Outcome, symbols: &Symbols) -> Signature {
     let none = || Signature { name: String::new(), lineless: None };
-    outcome.trap().map_or_else(none, |trap| signature(outcome.name(), trap, symbols))
+    outcome.failure().map_or_else(none, |(kind, trap)| signature(kind, trap, symbols))
 }
 
 /// The failure in words, with what debug information says or without.
-fn describe(outcome_name: &str, trap: &Trap, symbols: &Symbols, lines: bool) -> String {
-    if outcome_name == "hang" || trap.kind == TrapKind::OutOfFuel {
+fn describe(kind: FailureKind, trap: &Trap, symbols: &Symbols, lines: bool) -> String {
+    if kind == FailureKind::Hang || trap.kind == TrapKind::OutOfFuel {
         return hang(trap, symbols, lines);
     }
     if let (TrapKind::Failed | TrapKind::BadResult, Some(class)) =
@@ -92,7 +90,7 @@ fn describe(outcome_name: &str, trap: &Trap, symbols: &Symbols, lines: bool) -> 
     if trap.kind == TrapKind::StackOverflow {
         return recursion(trap.kind.name(), names(&trap.frames, symbols, lines));
     }
-    let kind = if outcome_name == "oom" { "oom" } else { trap.kind.name() };
+    let kind = if kind == FailureKind::Crash { trap.kind.name() } else { kind.name() };
     let calls = symbols.stable_calls(&trap.frames, lines);
     let calls = without_failure_machinery(&calls);
     if calls.is_empty() {
@@ -138,13 +136,14 @@ fn hang(trap: &Trap, symbols: &Symbols, lines: bool) -> String {
     let mut names = names(&trap.frames, symbols, lines);
     if trap.frames.len() >= Trap::FRAMES_MAX {
         // The outermost frames were not recorded: the loop is deep in a recursion.
-        return recursion("hang", names);
+        return recursion(FailureKind::Hang.name(), names);
     }
     let is_startup_only = names.iter().all(|name| is_startup(name));
     names.retain(|name| is_startup_only || !is_startup(name));
     collapse_cycles(&mut names, |a, b| a == b);
     let outermost = names.split_off(names.len().saturating_sub(HANG_FRAMES_MAX));
-    if outermost.is_empty() { "hang".to_owned() } else { format!("hang: {}", outermost.join(" < ")) }
+    let kind = FailureKind::Hang;
+    if outermost.is_empty() { kind.to_string() } else { format!("{kind}: {}", outermost.join(" < ")) }
 }
 
 fn recursion(kind: &str, names: Vec<String>) -> String {
@@ -192,7 +191,7 @@ mod tests {
     use super::*;
 
     /// A module whose functions have the given names and bodies of 16 bytes, and a trap in them, innermost first.
-    fn sign(outcome: &str, kind: TrapKind, stack: &[&str]) -> String {
+    fn sign(failure: FailureKind, kind: TrapKind, stack: &[&str]) -> String {
         let mut names: Vec<&str> = stack.to_vec();
         names.sort_unstable();
         names.dedup();
@@ -207,13 +206,13 @@ mod tests {
                 Frame { function, offset: first_body + function * 15 + 5 }
             })
             .collect();
-        let signature = signature(outcome, &Trap { kind, class: None, frames }, &symbols);
+        let signature = signature(failure, &Trap { kind, class: None, frames }, &symbols);
         assert_eq!(signature.lineless, None, "there is no debug information");
         signature.name
     }
 
     fn crash(stack: &[&str]) -> String {
-        sign("crash", TrapKind::Unreachable, stack)
+        sign(FailureKind::Crash, TrapKind::Unreachable, stack)
     }
 
     #[test]
@@ -283,7 +282,7 @@ mod tests {
 
     #[test]
     fn a_stack_overflow_is_the_set_of_functions_that_recur() {
-        let overflow = |stack: &[&str]| sign("crash", TrapKind::StackOverflow, stack);
+        let overflow = |stack: &[&str]| sign(FailureKind::Crash, TrapKind::StackOverflow, stack);
         assert_eq!(overflow(&["memcpy", "value", "array", "value", "array"]), "stack-overflow: array, value");
         assert_eq!(overflow(&["array", "value", "array", "value"]), "stack-overflow: array, value");
         assert_eq!(overflow(&["big_frame", "main"]), "stack-overflow: big_frame, main");
@@ -291,7 +290,7 @@ mod tests {
 
     #[test]
     fn a_hang_is_named_by_its_outermost_frames() {
-        let hang = |stack: &[&str]| sign("hang", TrapKind::OutOfFuel, stack);
+        let hang = |stack: &[&str]| sign(FailureKind::Hang, TrapKind::OutOfFuel, stack);
         let expected = "hang: value < parse < LLVMFuzzerTestOneInput";
         assert_eq!(hang(&["peek", "next", "value", "parse", "LLVMFuzzerTestOneInput"]), expected);
         assert_eq!(hang(&["next", "value", "parse", "LLVMFuzzerTestOneInput"]), expected);
@@ -304,7 +303,10 @@ mod tests {
 
     #[test]
     fn out_of_memory_is_its_own_kind() {
-        assert_eq!(sign("oom", TrapKind::Unreachable, &["abort", "grow", "main"]), "oom: grow@1 < main");
+        assert_eq!(
+            sign(FailureKind::OutOfMemory, TrapKind::Unreachable, &["abort", "grow", "main"]),
+            "oom: grow@1 < main"
+        );
     }
 
     /// The same, where debug information says more: `digit` and `number` are inlined in `parse_value`.
@@ -314,13 +316,12 @@ mod tests {
         let names = ["parse_value", "parse_array", "LLVMFuzzerTestOneInput"];
         let symbols = Symbols::new(LINES, |index| names.get(index as usize).map(|name| (*name).to_owned()));
         let frames = [(0, 0xc8), (1, 0xd0), (2, 0xed)].map(|(function, offset)| Frame { function, offset }).to_vec();
-        let sign =
-            |kind, outcome: &str| signature(outcome, &Trap { kind, class: None, frames: frames.clone() }, &symbols);
-        let crash = sign(TrapKind::MemoryOutOfBounds, "crash");
+        let sign = |kind, failure| signature(failure, &Trap { kind, class: None, frames: frames.clone() }, &symbols);
+        let crash = sign(TrapKind::MemoryOutOfBounds, FailureKind::Crash);
         assert_eq!(crash.name, "memory-out-of-bounds: digit:+2 < number < parse_value < parse_array");
         let plain = "memory-out-of-bounds: parse_value@59 < parse_array < LLVMFuzzerTestOneInput";
         assert_eq!(crash.lineless.as_deref(), Some(plain));
-        let hang = sign(TrapKind::OutOfFuel, "hang");
+        let hang = sign(TrapKind::OutOfFuel, FailureKind::Hang);
         assert_eq!(hang.name, "hang: parse_value < parse_array < LLVMFuzzerTestOneInput");
         assert_eq!(hang.lineless, None);
 
@@ -364,7 +365,7 @@ mod tests {
             let offsets: Vec<_> = loads.map(|(offset, _)| offset as u32).collect();
             let frames = (first..).zip(offsets).map(|(function, offset)| Frame { function, offset });
             let trap = |frame| Trap { kind: TrapKind::MemoryOutOfBounds, class: None, frames: vec![frame] };
-            frames.map(|frame| signature("crash", &trap(frame), symbols).name).collect()
+            frames.map(|frame| signature(FailureKind::Crash, &trap(frame), symbols).name).collect()
         }
         let (old, new) = (sign(&nameless(""), 0), sign(&nameless("(func (param i64))"), 1));
         assert_eq!((old.len(), &old), (3, &new), "a function in front changes nothing");

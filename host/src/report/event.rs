@@ -2,6 +2,7 @@
 
 use crate::failure::{Headline, Said};
 use crate::id::{FindingId, InputId, ModuleId};
+use crate::outcome::FailureKind;
 use crate::stream::Decoded;
 use crate::symbols::ResolvedFrame;
 use crate::text::{counted, grouped};
@@ -107,8 +108,8 @@ pub struct Finding {
     pub target: String,
     /// The finding's id: `fuzzbox repro` takes any unambiguous prefix of it.
     pub id: FindingId,
-    /// `crash`, `hang` or `oom`.
-    pub kind: String,
+    /// How it failed.
+    pub kind: FailureKind,
     /// Trap kind and normalised frames.
     pub signature: String,
     /// The input that shows it.
@@ -147,7 +148,7 @@ impl Finding {
     /// `hang: f`.
     pub fn title(&self) -> String {
         let says_kind =
-            self.signature.strip_prefix(&self.kind).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'));
+            self.signature.strip_prefix(self.kind.name()).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'));
         if says_kind { self.signature.clone() } else { format!("{}: {}", self.kind, self.signature) }
     }
 }

@@ -18,6 +18,7 @@
 use super::json::json_line;
 use super::sparse::Sparse;
 use super::{Done, Event, Finding, NewEdge, Reporter, Status};
+use crate::outcome::FailureKind;
 use crate::store::TargetFolder;
 use anyhow::{Context, bail};
 use std::collections::BTreeSet;
@@ -272,7 +273,7 @@ impl State {
 
     fn finding(&mut self, finding: &Finding) {
         let now = self.now();
-        let is_hang = finding.kind == "hang";
+        let is_hang = finding.kind == FailureKind::Hang;
         let last = if is_hang { &mut self.last_hang } else { &mut self.last_crash };
         // What an earlier campaign found is found again by its input.
         if self.failures.insert((is_hang, finding.signature.clone())) {

@@ -19,6 +19,7 @@ use super::color::{ADVICE, BAD, GOOD, Paint, QUIET, STRONG};
 use super::lines::{repro, short_id};
 use super::{Advice, Compiling, Done, Event, Finding, NotStarted, Reporter, Start, Status};
 use crate::failure::Headline;
+use crate::outcome::FailureKind;
 use crate::symbols::simplify;
 use crate::text::{
     columns, count, counted, cut, cut_front, duration, grouped, megabytes, percent, printable, rate, wrap,
@@ -147,11 +148,10 @@ impl<W: Write> Terminal<W> {
         let place = self.place(headline.as_ref(), self.room().saturating_sub(id.len() + 1));
         let inside =
             headline.and_then(|headline| headline.inside()).map(|inside| Self::indented(&cut(&inside, self.room())));
-        let label = match finding.kind.as_str() {
-            "crash" => "Crash",
-            "hang" => "Hang",
-            "oom" => "Memory",
-            other => &cut(&printable(other), LABEL_COLUMNS),
+        let label = match finding.kind {
+            FailureKind::Crash => "Crash",
+            FailureKind::Hang => "Hang",
+            FailureKind::OutOfMemory => "Memory",
         };
         let signature = cut(&printable(&finding.signature), self.room());
         let input = match &finding.drawn {

@@ -3,7 +3,7 @@
 use super::execution::Execution;
 use crate::failure::{Signature, signature_of};
 use crate::id::InputId;
-use crate::outcome::{Trap, TrapKind};
+use crate::outcome::{FailureKind, Trap, TrapKind};
 use crate::sandbox::{Candidate, Code, CodeCache, Target};
 use crate::settings::Settings;
 use crate::store::{FindingRecord, Store};
@@ -45,6 +45,7 @@ pub(crate) fn new_record(
         store.add_module(name, target.candidate.id, target.candidate.file()).context("failed to store the module")?;
     let id = InputId::of(input);
     let outcome = &execution.outcome;
+    let (kind, trap) = outcome.failure().context("what failed doesn't fail when it is executed again")?;
     let Signature { name: signature, lineless } = signature_of(outcome, symbols);
     Ok(FindingRecord {
         v: FindingRecord::VERSION,
@@ -54,10 +55,10 @@ pub(crate) fn new_record(
         module_object,
         input: id,
         input_bytes: input.len() as u64,
-        kind: outcome.name().to_owned(),
+        kind,
         signature,
         lineless,
-        frames: outcome.trap().map_or_else(Vec::new, |trap| symbols.resolve(&trap.frames)),
+        frames: symbols.resolve(&trap.frames),
         settings: serde_json::to_value(&target.candidate.settings)?,
         found_at_execs: 0,
         seed: 0,
@@ -72,12 +73,12 @@ pub(crate) fn new_record(
 /// found it. `symbols` are those of its module. `None` where the guest itself says what it is.
 fn signature_now(record: &FindingRecord, symbols: &Symbols) -> Option<Signature> {
     let word = record.signature.split(':').next().unwrap_or_default();
-    let kind = match word {
-        "oom" | "hang" => TrapKind::Other,
-        word => serde_json::from_value(word.into()).ok().filter(|kind| *kind != TrapKind::Failed)?,
+    let kind = match FailureKind::of_name(word) {
+        Some(_) => TrapKind::Other,
+        None => TrapKind::of_name(word).filter(|kind| *kind != TrapKind::Failed)?,
     };
     let frames = crate::symbols::unresolved(&record.frames).into_iter().take(Trap::FRAMES_MAX).collect();
-    Some(crate::failure::signature(&record.kind, &Trap { kind, class: None, frames }, symbols))
+    Some(crate::failure::signature(record.kind, &Trap { kind, class: None, frames }, symbols))
 }
 
 /// The record, if it is of the failure that was `seen` in the module that it was found in, by the better of both names.

@@ -92,7 +92,7 @@ impl Reproduction<'_> {
             (self.warn)(&format!("the guest ends otherwise when it reports ({name}): it must not depend on that"));
         }
         let outcome = &execution.outcome;
-        let signature = outcome.trap().map(|trap| crate::failure::signature(outcome.name(), trap, self.symbols));
+        let signature = outcome.failure().map(|(kind, trap)| crate::failure::signature(kind, trap, self.symbols));
         let same = signature.as_ref().is_some_and(|signature| match way {
             Way::Value => is_same_kind(&signature.name, &self.record.signature),
             _ if self.is_another => records::is_same_in_another_build(self.store, self.record, signature),

@@ -34,10 +34,10 @@ pub(crate) fn limits_of_hangs() -> Limits {
 
 /// Limits in a campaign, which wants to go on.
 pub(crate) fn limits_in_campaign(outcome: &Outcome) -> Limits {
-    match outcome {
-        Outcome::Hang(_) => Limits { execs_max: CAMPAIGN_HANG_EXECS_MAX, ..limits_of_hangs() },
-        _ => Limits { execs_max: CAMPAIGN_EXECS_MAX, exhaustive_max: 5_000, explain_max: 0, ..Limits::default() },
+    if outcome.is_hang() {
+        return Limits { execs_max: CAMPAIGN_HANG_EXECS_MAX, ..limits_of_hangs() };
     }
+    Limits { execs_max: CAMPAIGN_EXECS_MAX, exhaustive_max: 5_000, explain_max: 0, ..Limits::default() }
 }
 
 impl Shrinking<'_> {
@@ -130,12 +130,13 @@ impl Shrinking<'_> {
         for (signature, input) in slips {
             let Some(execution) = self.execute(input)? else { break };
             let outcome = &execution.outcome;
+            let Some((kind, _)) = outcome.failure() else { continue };
             let id = InputId::of(input);
             let record = FindingRecord {
                 id: self.target.result_id(id),
                 input: id,
                 input_bytes: input.len() as u64,
-                kind: outcome.name().to_owned(),
+                kind,
                 signature: signature.clone(),
                 lineless: signature_of(outcome, self.symbols).lineless,
                 frames: self.frames(first, outcome),

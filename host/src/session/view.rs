@@ -9,7 +9,7 @@ use super::unreached::unreached;
 use crate::engine::{Campaign, Failure, Found, Round, Testcase};
 use crate::failure::{Headline, signature_of};
 use crate::id::FindingId;
-use crate::outcome::Outcome;
+use crate::outcome::FailureKind;
 use crate::report::{self, AdviceFacts, Advisor, Event, Reporter, StatsFiles};
 use crate::sandbox::Target;
 use crate::store::FindingRecord;
@@ -52,7 +52,7 @@ impl<'a> View<'a> {
         let folder = session.store.target_folder(&session.name)?;
         renamed(session.store, &session.name, &session.target, &session.symbols)?;
         let known = session.store.findings(Some(&session.name))?;
-        let known = known.into_iter().map(|finding| (finding.kind == "hang", finding.signature)).collect();
+        let known = known.into_iter().map(|finding| (finding.kind == FailureKind::Hang, finding.signature)).collect();
         let about = report::Campaign {
             target: session.name.clone(),
             start_time_s: now_s(),
@@ -171,11 +171,10 @@ impl<'a> View<'a> {
         // What an earlier campaign found and left smaller was shrunk by that.
         if *shrink && kept == record.id {
             let executions = limits_in_campaign(&failure.outcome);
-            let shrunk = match failure.outcome {
-                Outcome::Hang(_) if !target.takes_choices() => {
-                    shrinking.shrink_below(fuel_max, &failure.input, &failure.signature, executions)?
-                }
-                _ => shrinking.shrink(&failure.input, &failure.signature, executions)?,
+            let shrunk = if failure.outcome.is_hang() && !target.takes_choices() {
+                shrinking.shrink_below(fuel_max, &failure.input, &failure.signature, executions)?
+            } else {
+                shrinking.shrink(&failure.input, &failure.signature, executions)?
             };
             if let Some(shrunk) = shrunk {
                 kept = shrinking.store(store, &record, &failure.input, &shrunk.input)?;

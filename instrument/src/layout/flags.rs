@@ -78,21 +78,6 @@ impl Flag {
     }
 }
 
-/// Offset of [`Flag::OutOfFuel`].
-pub const FLAG_OUT_OF_FUEL: u32 = Flag::OutOfFuel.offset();
-/// Offset of [`Flag::TableWrite`].
-pub const FLAG_TABLE_WRITE: u32 = Flag::TableWrite.offset();
-/// Offset of [`Flag::TableGrow`].
-pub const FLAG_TABLE_GROW: u32 = Flag::TableGrow.offset();
-/// Offset of [`Flag::SegmentDrop`].
-pub const FLAG_SEGMENT_DROP: u32 = Flag::SegmentDrop.offset();
-/// Offset of [`Flag::MemoryGrow`].
-pub const FLAG_MEMORY_GROW: u32 = Flag::MemoryGrow.offset();
-/// Offset of [`Flag::StackOverflow`].
-pub const FLAG_STACK_OVERFLOW: u32 = Flag::StackOverflow.offset();
-/// Offset of [`Flag::LowStore`].
-pub const FLAG_LOW_STORE: u32 = Flag::LowStore.offset();
-
 /// A set of flags: as they were read, or those of checks that are asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags([u8; Flag::TABLE.len()]);

@@ -2,6 +2,7 @@
 
 use crate::execution::calls::Recursive;
 use crate::execution::engine;
+use fuzzbox_instrument::layout::Flag;
 use fuzzbox_instrument::{Instrumented, Options, instrument, layout};
 use std::sync::Arc;
 use wasmtime::*;
@@ -63,7 +64,7 @@ impl Run {
     fn take_overflow(&mut self) -> bool {
         let injected = self.injected();
         injected[layout::CALLS as usize..][..4].fill(0);
-        std::mem::take(&mut injected[layout::FLAG_STACK_OVERFLOW as usize]) == 1
+        std::mem::take(&mut injected[Flag::StackOverflow.offset() as usize]) == 1
     }
 }
 

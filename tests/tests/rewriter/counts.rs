@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use crate::execution::engine;
+use fuzzbox_instrument::layout::Flag;
 use fuzzbox_instrument::{EdgeKind, Instrumented, Options, instrument, layout};
 use wasmtime::*;
 
@@ -51,8 +52,8 @@ impl Run {
         self.instance.get_memory(&mut self.store, &self.new.injected.memory_export).unwrap()
     }
 
-    fn flag(&mut self, flag: u32) -> u8 {
-        self.injected().data(&self.store)[flag as usize]
+    fn flag(&mut self, flag: Flag) -> u8 {
+        self.injected().data(&self.store)[flag.offset() as usize]
     }
 
     fn fuel(&mut self) -> i64 {
@@ -193,14 +194,14 @@ fn fuel_is_what_lies_directly_in_bodies_and_loops() {
     run.set_fuel(1_000);
     run.call_i32("nested", 0);
     assert_eq!(run.fuel(), 1_000 - 2 - 4 - 5);
-    assert_eq!(run.flag(layout::FLAG_OUT_OF_FUEL), 0);
+    assert_eq!(run.flag(Flag::OutOfFuel), 0);
     run.set_fuel(11);
     run.call_i32("nested", 0);
-    assert_eq!((run.fuel(), run.flag(layout::FLAG_OUT_OF_FUEL)), (0, 0));
+    assert_eq!((run.fuel(), run.flag(Flag::OutOfFuel)), (0, 0));
     run.set_fuel(10);
     let error = run.call("nested", &[Val::I32(0)]).unwrap_err();
     assert_eq!(error.downcast_ref::<Trap>(), Some(&Trap::UnreachableCodeReached));
-    assert_eq!((run.fuel(), run.flag(layout::FLAG_OUT_OF_FUEL)), (-1, 1));
+    assert_eq!((run.fuel(), run.flag(Flag::OutOfFuel)), (-1, 1));
 }
 
 #[test]
@@ -243,7 +244,7 @@ fn nothing_endless_escapes_the_fuel() {
         run.set_fuel(100_000);
         let error = run.call("f", &[]).unwrap_err();
         assert_eq!(error.downcast_ref::<Trap>(), Some(&Trap::UnreachableCodeReached), "{text}");
-        assert_eq!(run.flag(layout::FLAG_OUT_OF_FUEL), 1, "{text}");
+        assert_eq!(run.flag(Flag::OutOfFuel), 1, "{text}");
         // What it takes is the same each time.
         let counters = run.counts("f");
         run.set_fuel(100_000);
@@ -273,8 +274,7 @@ fn a_start_function_runs_on_the_fuel_it_is_given() {
 #[test]
 fn state_can_be_reached_and_changes_are_flagged() {
     let mut run = Run::golden("state");
-    let flags =
-        [layout::FLAG_TABLE_WRITE, layout::FLAG_TABLE_GROW, layout::FLAG_SEGMENT_DROP, layout::FLAG_MEMORY_GROW];
+    let flags = [Flag::TableWrite, Flag::TableGrow, Flag::SegmentDrop, Flag::MemoryGrow];
     assert_eq!(flags.map(|flag| run.flag(flag)), [0; 4]);
     assert_eq!(run.call_i32("f", 0)[0].i32(), Some(1));
     assert_eq!(flags.map(|flag| run.flag(flag)), [1; 4]);

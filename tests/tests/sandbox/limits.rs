@@ -1,6 +1,6 @@
 //! A guest can't make the host work without end: every limit ends an execution as an outcome.
 
-use fuzzbox::outcome::{Outcome, TrapKind};
+use fuzzbox::outcome::{FailureKind, Outcome, TrapKind};
 use fuzzbox::sandbox::{Executor, Target, Unsuited, Variant};
 use fuzzbox::settings::Settings;
 use fuzzbox_tests::command::Fuzzbox;
@@ -29,7 +29,7 @@ fn run(body: &str) -> Outcome {
 #[track_caller]
 fn hangs(body: &str) {
     let outcome = run(body);
-    assert!(matches!(outcome, Outcome::Hang(_)), "{outcome:?}");
+    assert!(outcome.is_hang(), "{outcome:?}");
 }
 
 #[test]
@@ -57,7 +57,10 @@ fn growth_is_bounded() {
     // Growth that fails is not a failure of the guest; what the guest then does may be.
     assert_eq!(run("(loop (br_if 0 (i32.ne (memory.grow (i32.const 16)) (i32.const -1))))"), Outcome::Ok);
     let outcome = run("(loop (br_if 0 (i32.ne (memory.grow (i32.const 16)) (i32.const -1)))) unreachable");
-    assert!(matches!(&outcome, Outcome::OutOfMemory(trap) if trap.kind == TrapKind::Unreachable), "{outcome:?}");
+    assert!(
+        matches!(&outcome, Outcome::Failed(FailureKind::OutOfMemory, trap) if trap.kind == TrapKind::Unreachable),
+        "{outcome:?}"
+    );
     assert_eq!(
         run("(loop (br_if 0 (i32.ne (table.grow $table (ref.null func) (i32.const 100000)) (i32.const -1))))"),
         Outcome::Ok
@@ -67,7 +70,10 @@ fn growth_is_bounded() {
 #[test]
 fn recursion_is_bounded() {
     let outcome = run("(call $recurse)");
-    assert!(matches!(&outcome, Outcome::Crash(trap) if trap.kind == TrapKind::StackOverflow), "{outcome:?}");
+    assert!(
+        matches!(&outcome, Outcome::Failed(FailureKind::Crash, trap) if trap.kind == TrapKind::StackOverflow),
+        "{outcome:?}"
+    );
 }
 
 #[test]
@@ -144,7 +150,7 @@ fn a_heap_that_is_full_of_objects_is_the_guests_failure() {
     ] {
         for outcome in in_every_variant(items, code) {
             let kind = outcome.trap().map(|trap| trap.kind);
-            assert!(matches!(&outcome, Outcome::OutOfMemory(_)), "{code}: {outcome:?}");
+            assert!(matches!(&outcome, Outcome::Failed(FailureKind::OutOfMemory, _)), "{code}: {outcome:?}");
             assert_eq!(kind, Some(TrapKind::GcHeapFull), "{code}");
         }
     }
@@ -167,7 +173,9 @@ fn tables_are_limited_together() {
     let both = format!("{}(table $a 1 funcref) (table $b 1 funcref)", tables(1, (1 << 20) - 2));
     assert!(in_every_variant(&both, grow).iter().all(|outcome| *outcome == Outcome::Ok));
     let room = format!("{}(table $a 1 funcref) (table $b 1 funcref)", tables(1, (1 << 20) - 3));
-    assert!(in_every_variant(&room, grow).iter().all(|outcome| matches!(outcome, Outcome::Crash(_))));
+    assert!(
+        in_every_variant(&room, grow).iter().all(|outcome| matches!(outcome, Outcome::Failed(FailureKind::Crash, _)))
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A guest's memory is its own: what it does with `memory.size`, with growth, and with every address is what it does in another
 //! host that puts nothing there; only the input is somewhere above.
 
-use fuzzbox::outcome::{Outcome, TrapKind};
+use fuzzbox::outcome::{FailureKind, Outcome, TrapKind};
 use fuzzbox::sandbox::{Executor, Past, Target, Variant};
 use fuzzbox::settings::{Settings, Stub};
 use fuzzbox_tests::show;
@@ -244,9 +244,9 @@ fn compare(kind: &Kind) {
                         match (&outcome, expected) {
                             (Outcome::Ok, Ok(_)) => {}
                             // Of an access that is misaligned and goes past the end, either can be said.
-                            (Outcome::Crash(trap), Err(Trap::HeapMisaligned))
+                            (Outcome::Failed(FailureKind::Crash, trap), Err(Trap::HeapMisaligned))
                                 if trap.kind == TrapKind::MemoryOutOfBounds && (kind.page == 1 || number == 4) => {}
-                            (Outcome::Crash(trap), Err(other)) => {
+                            (Outcome::Failed(FailureKind::Crash, trap), Err(other)) => {
                                 assert_eq!(trap.kind, kind_of(other), "{}", context())
                             }
                             _ => panic!("{}", context()),
@@ -355,7 +355,7 @@ fn a_growth_that_the_limit_refuses_is_out_of_memory() {
     for _ in 0..3 {
         assert_eq!(executor.run(b"\x20 half a MiB").unwrap(), Outcome::Ok);
         let outcome = executor.run(b"\x60 more than there is").unwrap();
-        assert!(matches!(outcome, Outcome::OutOfMemory(_)), "{outcome:?}");
+        assert!(matches!(outcome, Outcome::Failed(FailureKind::OutOfMemory, _)), "{outcome:?}");
     }
 }
 
@@ -375,7 +375,7 @@ fn all_of_the_limit_is_the_guests() {
         let outcome = Executor::new(&target).unwrap().run(input).unwrap();
         // The last growth was refused, so it may be for that.
         assert!(
-            matches!(&outcome, Outcome::OutOfMemory(trap) if trap.kind == TrapKind::MemoryOutOfBounds),
+            matches!(&outcome, Outcome::Failed(FailureKind::OutOfMemory, trap) if trap.kind == TrapKind::MemoryOutOfBounds),
             "{outcome:?}"
         );
     }

@@ -6,7 +6,7 @@
 
 use crate::execution::Random;
 use crate::execution::smith::generate_as;
-use fuzzbox::outcome::{Outcome, TrapKind};
+use fuzzbox::outcome::{FailureKind, Outcome, TrapKind};
 use fuzzbox::sandbox::{Candidate, Code, CodeCache, Executor, Past, THREAD_STACK_BYTES, Target, Variant};
 use fuzzbox::settings::{EntryArgs, Settings, Stub};
 use fuzzbox_instrument::EdgeSet;
@@ -128,7 +128,7 @@ fn compare(seed: u64, total: &mut Total) {
     for (quick, metered) in in_variant(&quick, &inputs, seed).iter().zip(&expected) {
         assert_eq!(quick.shown, metered.shown, "seed {seed}: quick code does not do the same");
     }
-    let mut hangs = expected.iter().map(|seen| matches!(seen.shown.outcome, Outcome::Hang(_)));
+    let mut hangs = expected.iter().map(|seen| matches!(seen.shown.outcome, Outcome::Failed(FailureKind::Hang, _)));
     inputs.retain(|_| !hangs.next().unwrap());
     let past = Past::of(&metered, inputs.iter().step_by(2).map(Vec::as_slice)).unwrap();
     for (variant, past) in [(Variant::Full, &past), (Variant::Fast(some), &Past::default())] {
@@ -136,7 +136,7 @@ fn compare(seed: u64, total: &mut Total) {
     }
     let comparing = metered.in_variant_after(Variant::Full, &past.comparing()).unwrap();
     let comparing = in_variant(&Arc::new(comparing), &inputs, seed);
-    let decided = expected.iter().filter(|seen| !matches!(seen.shown.outcome, Outcome::Hang(_)));
+    let decided = expected.iter().filter(|seen| !matches!(seen.shown.outcome, Outcome::Failed(FailureKind::Hang, _)));
     for (comparing, decided) in comparing.iter().zip(decided) {
         let kind = |seen: &Seen| (seen.shown.outcome.name(), seen.shown.outcome.trap().map(|trap| trap.kind));
         if kind(comparing) != kind(decided) {

@@ -1,7 +1,7 @@
 //! Guests that do their worst: each ends as the outcome that it should be, in every variant and in campaigns; the host is
 //! unharmed, executes what is harmless as ever, and has its memory back.
 
-use fuzzbox::outcome::{Outcome, TrapKind};
+use fuzzbox::outcome::{FailureKind, Outcome, TrapKind};
 use fuzzbox::sandbox::{Executor, THREAD_STACK_BYTES, Target, Variant, Watchdog};
 use fuzzbox::settings::Settings;
 use fuzzbox_instrument::EdgeSet;
@@ -47,9 +47,9 @@ impl End {
     fn of(outcome: &Outcome) -> Self {
         match outcome {
             Outcome::Ok | Outcome::Rejected | Outcome::Overrun => Self::Ok,
-            Outcome::Crash(trap) => Self::Crash(trap.kind),
-            Outcome::Hang(_) => Self::Hang,
-            Outcome::OutOfMemory(_) => Self::OutOfMemory,
+            Outcome::Failed(FailureKind::Crash, trap) => Self::Crash(trap.kind),
+            Outcome::Failed(FailureKind::Hang, _) => Self::Hang,
+            Outcome::Failed(FailureKind::OutOfMemory, _) => Self::OutOfMemory,
             Outcome::Interrupted => Self::Interrupted,
         }
     }

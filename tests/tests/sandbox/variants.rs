@@ -1,7 +1,7 @@
 //! All variants of a module do the same with the same input, and count the same.
 
 use fuzzbox::engine::{Corpus, Dictionary, Mutator, Rng};
-use fuzzbox::outcome::{Outcome, Trap, TrapKind};
+use fuzzbox::outcome::{FailureKind, Outcome, Trap, TrapKind};
 use fuzzbox::sandbox::{Executor, Past, Target, Variant};
 use fuzzbox::settings::Settings;
 use fuzzbox_instrument::EdgeSet;
@@ -36,8 +36,8 @@ fn check(wasm: &Path, seeds: &[Vec<u8>], mutants: usize) -> BTreeMap<String, usi
         let expected = Shown { fuel: 0, ..show(&mut metered, &input) };
         let kind = match &expected.outcome {
             // The other variants have no fuel.
-            Outcome::Hang(_) => continue,
-            Outcome::Crash(trap) | Outcome::OutOfMemory(trap) if trap.kind == TrapKind::StackOverflow => {
+            Outcome::Failed(FailureKind::Hang, _) => continue,
+            Outcome::Failed(_, trap) if trap.kind == TrapKind::StackOverflow => {
                 // How deep it comes depends on the size of frames, which no two variants have in common.
                 for executor in [&mut full, &mut fast] {
                     let outcome = executor.run(&input).unwrap();
@@ -73,9 +73,7 @@ fn check(wasm: &Path, seeds: &[Vec<u8>], mutants: usize) -> BTreeMap<String, usi
 fn without_frames(outcome: Outcome) -> Outcome {
     let bare = |trap: Trap| Trap { frames: Vec::new(), ..trap };
     match outcome {
-        Outcome::Crash(trap) => Outcome::Crash(bare(trap)),
-        Outcome::Hang(trap) => Outcome::Hang(bare(trap)),
-        Outcome::OutOfMemory(trap) => Outcome::OutOfMemory(bare(trap)),
+        Outcome::Failed(kind, trap) => Outcome::Failed(kind, bare(trap)),
         outcome => outcome,
     }
 }

@@ -59,7 +59,7 @@ impl Subject {
     }
 
     fn signature(&self, outcome: &Outcome) -> String {
-        outcome.trap().map_or_else(String::new, |trap| signature(outcome.name(), trap, &self.symbols).name)
+        outcome.failure().map_or_else(String::new, |(kind, trap)| signature(kind, trap, &self.symbols).name)
     }
 
     /// The first failing stream among random ones, and how it fails.

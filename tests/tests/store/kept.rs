@@ -21,7 +21,7 @@ fn record(signature: &str, input: &[u8]) -> FindingRecord {
         module_object: ObjectId::of(MODULE_FILE),
         input: InputId::of(input),
         input_bytes: input.len() as u64,
-        kind: "crash".into(),
+        kind: fuzzbox::outcome::FailureKind::Crash,
         signature: signature.into(),
         lineless: None,
         frames: Vec::new(),

@@ -71,7 +71,7 @@ impl<'a> Subject<'a> {
 
     /// The first input that does not end within the limit on fuel, which other variants than this don't have.
     pub(super) fn hang(&self) -> Option<usize> {
-        self.outcomes.iter().position(|outcome| matches!(outcome, Outcome::Hang(_)))
+        self.outcomes.iter().position(|outcome| outcome.is_hang())
     }
 
     /// The edges that some input executes.

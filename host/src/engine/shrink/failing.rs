@@ -63,7 +63,7 @@ impl Failing<'_> {
             Outcome::Ok | Outcome::Interrupted => Verdict::Valid,
             Outcome::Rejected => Verdict::Invalid,
             Outcome::Overrun => Verdict::Overrun,
-            Outcome::Crash(_) | Outcome::Hang(_) | Outcome::OutOfMemory(_) => {
+            Outcome::Failed(..) => {
                 let signature = (self.signature_of)(outcome);
                 if signature == self.signature { Verdict::Same } else { Verdict::Slip(signature) }
             }

@@ -11,7 +11,7 @@ use crate::engine::testcase::{NewTestcase, Scores};
 use crate::engine::workers::report::{Known, Report};
 use crate::engine::workers::variants::Variants;
 use crate::engine::workers::worker::{Worker, deciding};
-use crate::outcome::Outcome;
+use crate::outcome::{FailureKind, Verdict};
 use crate::sandbox::Variant;
 use crate::stream::Rule;
 use anyhow::Result;
@@ -84,10 +84,10 @@ impl Worker {
             quick.set_fuel_max(known.fuel_max);
             let mut outcome = life.run(quick, candidate, &Rule::default())?;
             let observation = quick.observation();
-            let shows = match outcome {
-                Outcome::Ok if observation.is_exact() => news.is_part_of(observation, counts),
-                Outcome::Rejected | Outcome::Overrun => false,
-                _ => true,
+            let shows = match outcome.verdict() {
+                Verdict::Passed if observation.is_exact() => news.is_part_of(observation, counts),
+                Verdict::NoCase => false,
+                Verdict::Passed | Verdict::Failed(..) | Verdict::Unknown => true,
             };
             if !shows {
                 return Ok(Trimmed::NoMore);
@@ -101,17 +101,17 @@ impl Worker {
                 &*executor
             };
             let observation = executor.observation();
-            match outcome {
-                Outcome::Ok if news.is_part_of(observation, counts) => {
+            match outcome.verdict() {
+                Verdict::Passed if news.is_part_of(observation, counts) => {
                     best = Some((Profile::of(observation), observation.fuel(), Scores::of(observation)));
                     return Ok(Trimmed::Still);
                 }
                 // What is worth a look is met again.
-                Outcome::Hang(_) if suspected => {}
-                Outcome::Crash(_) | Outcome::Hang(_) | Outcome::OutOfMemory(_) => {
+                Verdict::Failed(FailureKind::Hang, _) if suspected => {}
+                Verdict::Failed(..) => {
                     report.fail(candidate, (outcome, None), executor, known);
                 }
-                Outcome::Ok | Outcome::Rejected | Outcome::Overrun | Outcome::Interrupted => {}
+                Verdict::Passed | Verdict::NoCase | Verdict::Unknown => {}
             }
             Ok(Trimmed::NoMore)
         })

@@ -4,7 +4,7 @@ use crate::coverage::{Added, Profile, Seen};
 use crate::engine::scores::Targets;
 use crate::engine::suspects::{self, Hangs, Origin, Suspect};
 use crate::engine::testcase::{NewTestcase, Scores};
-use crate::outcome::Outcome;
+use crate::outcome::{FailureKind, Outcome, Verdict};
 use crate::sandbox::{Executor, Growths, Target};
 use crate::stream::{Closing, Node, Rule, encode};
 use std::borrow::Cow;
@@ -107,7 +107,7 @@ impl Report {
     ) {
         let (target, observation) = (executor.target(), executor.observation());
         let (mut input, mut drawn) = (Cow::Borrowed(input), None);
-        if target.takes_choices() && !matches!(outcome, Outcome::Rejected | Outcome::Overrun) {
+        if target.takes_choices() && outcome.verdict() != Verdict::NoCase {
             let draws = observation.draws().canonical();
             input = encode(&draws.choices).into();
             drawn = Some(draws);
@@ -115,8 +115,8 @@ impl Report {
                 return;
             }
         }
-        match outcome {
-            Outcome::Ok => {
+        match outcome.verdict() {
+            Verdict::Passed => {
                 let (profile, scores) = (Profile::of(observation), Scores::of(observation));
                 let unseen = known.seen.news(&profile);
                 if self.shows(&unseen, &scores, known) {
@@ -125,15 +125,13 @@ impl Report {
                     self.testcases.push(NewTestcase { input, profile, unseen, fuel, sample, scores });
                 }
             }
-            Outcome::Rejected | Outcome::Overrun => self.no_case(&outcome),
+            Verdict::NoCase => self.no_case(&outcome),
             // Who interrupts what has fuel ends the round.
-            Outcome::Interrupted => {}
-            Outcome::Hang(_) if known.fuel_max < target.candidate.settings.fuel_max => {
+            Verdict::Unknown => {}
+            Verdict::Failed(FailureKind::Hang, _) if known.fuel_max < target.candidate.settings.fuel_max => {
                 self.suspect(executor, &input, outcome, known);
             }
-            Outcome::Crash(_) | Outcome::Hang(_) | Outcome::OutOfMemory(_) => {
-                self.fail(&input, (outcome, key), executor, known);
-            }
+            Verdict::Failed(..) => self.fail(&input, (outcome, key), executor, known),
         }
     }
 
@@ -183,11 +181,11 @@ impl Report {
         executor: &Executor,
         known: Known<'_>,
     ) {
-        self.hangs += u64::from(matches!(outcome, Outcome::Hang(_)));
+        self.hangs += u64::from(outcome.is_hang());
         let is_known = known.failures.has(&outcome) || self.failures.iter().any(|failure| failure.outcome == outcome);
         if is_known {
             // Of hangs the key says only where they were interrupted.
-            self.keys.extend(key.filter(|_| !matches!(outcome, Outcome::Hang(_))));
+            self.keys.extend(key.filter(|_| !outcome.is_hang()));
         } else if self.failures.len() < TASK_FAILURES_MAX {
             let edges = new_edges(executor, known.seen);
             self.failures.push(NewFailure { input: input.to_vec(), outcome, edges, key });
@@ -217,7 +215,7 @@ impl KnownFailures {
         if self.outcomes.len() < KNOWN_MAX {
             self.outcomes.insert(failure.outcome.clone());
             // Of hangs the key says only where they were interrupted.
-            self.keys.extend(failure.key.filter(|_| !matches!(failure.outcome, Outcome::Hang(_))));
+            self.keys.extend(failure.key.filter(|_| !failure.outcome.is_hang()));
         }
     }
 

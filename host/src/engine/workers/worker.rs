@@ -4,7 +4,7 @@ use super::ender::{self, Ender, Overlong};
 use super::report::{Hung, Known, Report, new_edges};
 use super::variants::Variants;
 use crate::coverage::Judge;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Verdict};
 use crate::sandbox::{Executor, Target, Variant};
 use crate::stream::Rule;
 use anyhow::{Result, ensure};
@@ -123,7 +123,7 @@ impl Worker {
         let outcome = self.life.run(executor, &self.input, &self.rule)?;
         report.counts(&self.input, &variants.metered);
         report.sample.growths.add(&executor.growth());
-        report.sample.hangs += u64::from(matches!(outcome, Outcome::Hang(_)));
+        report.sample.hangs += u64::from(outcome.is_hang());
         report.witness(&outcome, &self.input, self.rule);
         report.decided(executor, &self.input, (outcome, None), known);
         Ok(())
@@ -140,7 +140,7 @@ impl Worker {
         let executor = deciding(&mut self.quick, &mut self.metered, variants, &self.life)?;
         executor.set_fuel_max(u64::MAX);
         let outcome = self.life.run(executor, input, &Rule::default())?;
-        let hang = matches!(outcome, Outcome::Hang(_)).then(|| (outcome.clone(), new_edges(executor, known.seen)));
+        let hang = outcome.is_hang().then(|| (outcome.clone(), new_edges(executor, known.seen)));
         let known = Known { fuel_max: variants.metered.candidate.settings.fuel_max, ..known };
         report.decided(executor, input, (outcome, None), known);
         Ok((report, hang))
@@ -209,8 +209,8 @@ impl Worker {
         let observation = self.quick.observation();
         let fuel = observation.fuel();
         let mut key = None;
-        match &outcome {
-            Outcome::Ok if observation.is_exact() => {
+        match outcome.verdict() {
+            Verdict::Passed if observation.is_exact() => {
                 let better = known.targets.is_news(observation, &report.scores);
                 let is_news = match number {
                     Some(number) => self.judge.is_news_now(observation, known.seen, &report.added, number),
@@ -220,7 +220,7 @@ impl Worker {
                     return Ok((fuel, None));
                 }
             }
-            Outcome::Rejected | Outcome::Overrun => {
+            Verdict::NoCase => {
                 report.no_case(&outcome);
                 report.witness(&outcome, &self.input, self.rule);
                 return Ok((fuel, None));

@@ -3,6 +3,7 @@
 use super::*;
 use crate::failure::Said;
 use crate::id::{FindingId, InputId, ModuleId};
+use crate::outcome::FailureKind;
 use crate::store::Store;
 use crate::stream::Decoded;
 use crate::symbols::{ResolvedFrame, simplify};
@@ -30,7 +31,7 @@ fn crash() -> Finding {
     Finding {
         target: "json".to_owned(),
         id: FindingId::of(b"crash"),
-        kind: "crash".to_owned(),
+        kind: FailureKind::Crash,
         signature: "unreachable: parse_value:+14 < parse_array < LLVMFuzzerTestOneInput".to_owned(),
         input: InputId::of(input),
         input_bytes: input.len() as u64,
@@ -60,7 +61,7 @@ fn drawn() -> Finding {
     Finding {
         target: "json".to_owned(),
         id: FindingId::of(b"drawn"),
-        kind: "crash".to_owned(),
+        kind: FailureKind::Crash,
         signature: "failed: not sorted".to_owned(),
         input: InputId::of(&input),
         input_bytes: input.len() as u64,
@@ -79,7 +80,7 @@ fn hang() -> Finding {
     Finding {
         target: "json".to_owned(),
         id: FindingId::of(b"hang"),
-        kind: "hang".to_owned(),
+        kind: FailureKind::Hang,
         signature: format!("hang: {} < main", simplify(name)),
         input: InputId::of(&input),
         input_bytes: input.len() as u64,
@@ -323,7 +324,7 @@ fn a_resumed_campaign_counts_on_and_two_at_once_count_apart() {
     drop(first);
     let plotted = read(&folder, "plot_data");
     let known: BTreeSet<_> =
-        [crash(), hang(), drawn()].map(|finding| (finding.kind == "hang", finding.signature)).into();
+        [crash(), hang(), drawn()].map(|finding| (finding.kind == FailureKind::Hang, finding.signature)).into();
     let mut second = start(2_000_000, known.clone());
     let mut other = start(2_000_000, known);
     campaign().iter().for_each(|event| second.report(event).unwrap());

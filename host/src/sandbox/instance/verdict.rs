@@ -1,6 +1,6 @@
 //! From wasmtime's errors to outcomes.
 
-use crate::outcome::{Frame, Outcome, Trap, TrapKind};
+use crate::outcome::{FailureKind, Frame, Outcome, Trap, TrapKind};
 use crate::sandbox::entry::lifted::BadResult;
 use crate::sandbox::imports::assemblyscript::Aborted;
 use crate::sandbox::imports::stubs::StubCalled;
@@ -36,8 +36,8 @@ impl Context<'_> {
         match self.status {
             stream::REJECTED => return Ok(Outcome::Rejected),
             stream::OVERRUN | stream::STOPPED => return Ok(Outcome::Overrun),
-            stream::FAILED => return Ok(Outcome::Crash(self.trap(&error, TrapKind::Failed))),
-            stream::MISUSED => return Ok(Outcome::Crash(self.trap(&error, TrapKind::BadDraw))),
+            stream::FAILED => return Ok(self.failed(FailureKind::Crash, &error, TrapKind::Failed)),
+            stream::MISUSED => return Ok(self.failed(FailureKind::Crash, &error, TrapKind::BadDraw)),
             _ => {}
         }
         let trap = error.downcast_ref::<wasmtime::Trap>().copied();
@@ -48,25 +48,29 @@ impl Context<'_> {
             return Ok(outcome);
         }
         // What the rewriter's checks found is told by their flags: they all end by `unreachable`.
-        let found = self.flags.failure().and_then(kind_of_flag);
+        let found = self.flags.failure().map(kind_of_flag);
         let found = found.or_else(|| trap.map(kind_of_trap)).or_else(|| kind(&error));
         let Some(kind) = found else { return Err(anyhow::Error::from(error).context("failed to execute")) };
-        Ok(if kind == TrapKind::OutOfFuel {
-            Outcome::Hang(self.trap(&error, kind))
-        } else if self.memory_refused || kind == TrapKind::GcHeapFull {
-            Outcome::OutOfMemory(self.trap(&error, kind))
-        } else {
-            Outcome::Crash(self.trap(&error, kind))
-        })
+        let failure = match kind {
+            TrapKind::OutOfFuel => FailureKind::Hang,
+            TrapKind::GcHeapFull => FailureKind::OutOfMemory,
+            _ if self.memory_refused => FailureKind::OutOfMemory,
+            _ => FailureKind::Crash,
+        };
+        Ok(self.failed(failure, &error, kind))
     }
 
     /// What it means that the guest, or a call of the guest's, ended the execution.
     fn ended(&self, error: &wasmtime::Error) -> Option<Outcome> {
         if let Some(&Exit(code)) = error.downcast_ref() {
             let crash = code != 0 && self.crash_on_exit;
-            return Some(if crash { Outcome::Crash(self.trap(error, TrapKind::Exit)) } else { Outcome::Ok });
+            return Some(if crash { self.failed(FailureKind::Crash, error, TrapKind::Exit) } else { Outcome::Ok });
         }
-        error.is::<Exhausted>().then(|| Outcome::Hang(self.trap(error, TrapKind::OutOfFuel)))
+        error.is::<Exhausted>().then(|| self.failed(FailureKind::Hang, error, TrapKind::OutOfFuel))
+    }
+
+    fn failed(&self, failure: FailureKind, error: &wasmtime::Error, kind: TrapKind) -> Outcome {
+        Outcome::Failed(failure, self.trap(error, kind))
     }
 
     fn trap(&self, error: &wasmtime::Error, kind: TrapKind) -> Trap {
@@ -111,14 +115,9 @@ fn kind(error: &wasmtime::Error) -> Option<TrapKind> {
     error.is::<GcHeapOutOfMemory<()>>().then_some(TrapKind::GcHeapFull)
 }
 
-/// What went wrong where code set a flag and trapped; `None` for what is no failure.
-fn kind_of_flag(flag: Flag) -> Option<TrapKind> {
-    match flag {
-        Flag::OutOfFuel => Some(TrapKind::OutOfFuel),
-        Flag::StackOverflow => Some(TrapKind::StackOverflow),
-        Flag::LowStore => Some(TrapKind::NullWrite),
-        Flag::TableWrite | Flag::TableGrow | Flag::SegmentDrop | Flag::MemoryGrow => None,
-    }
+/// What went wrong where code set a flag and trapped: the kinds that the rewriter tells have the flags' names.
+fn kind_of_flag(flag: Flag) -> TrapKind {
+    TrapKind::of_name(flag.name()).unwrap_or(TrapKind::Other)
 }
 
 fn kind_of_trap(trap: wasmtime::Trap) -> TrapKind {
@@ -138,5 +137,19 @@ fn kind_of_trap(trap: wasmtime::Trap) -> TrapKind {
         wasmtime::Trap::ArrayOutOfBounds => TrapKind::ArrayOutOfBounds,
         wasmtime::Trap::AllocationTooLarge => TrapKind::AllocationTooLarge,
         _ => TrapKind::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_failure_that_code_tells_has_a_kind() {
+        let failures: Vec<Flag> = Flag::all().filter(|flag| flag.is_failure()).collect();
+        assert!(failures.contains(&Flag::OutOfFuel) && failures.contains(&Flag::LowStore));
+        for flag in failures {
+            assert_eq!(kind_of_flag(flag).name(), flag.name());
+        }
     }
 }

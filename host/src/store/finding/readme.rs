@@ -9,7 +9,7 @@ pub(in crate::store) fn readme(finding: &FindingRecord) -> String {
     let id = finding.id.to_string();
     let mut text = format!(
         "# {} in {}\n\n    fuzzbox repro {}\n\nreproduces it. Its signature:\n\n    {}\n\n",
-        plain(&finding.kind),
+        finding.kind,
         plain(&finding.target),
         &id[..8],
         plain(&finding.signature)

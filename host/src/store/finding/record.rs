@@ -2,6 +2,7 @@
 
 use crate::failure::{Said, Signature};
 use crate::id::{FindingId, InputId, ModuleId, ObjectId};
+use crate::outcome::FailureKind;
 use crate::store::seal;
 use crate::symbols::ResolvedFrame;
 use anyhow::Result;
@@ -24,8 +25,8 @@ pub struct FindingRecord {
     pub input: InputId,
     /// The input's length.
     pub input_bytes: u64,
-    /// `crash`, `hang` or `oom`.
-    pub kind: String,
+    /// How it failed.
+    pub kind: FailureKind,
     /// Trap kind and normalised frames: equal for the same bug.
     pub signature: String,
     /// The signature without debug information, if that is another one: what a build calls the bug that has none.

@@ -20,7 +20,7 @@ fn record(signature: &str, input: &[u8]) -> FindingRecord {
         module_object: ObjectId([2; 32]),
         input: InputId::of(input),
         input_bytes: input.len() as u64,
-        kind: "crash".into(),
+        kind: crate::outcome::FailureKind::Crash,
         signature: signature.into(),
         lineless: None,
         frames: vec![ResolvedFrame {

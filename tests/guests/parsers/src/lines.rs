@@ -2,7 +2,7 @@
 
 use crate::failure::{Headline, is_failure_machinery, signature};
 use crate::modules::{self, LINES};
-use crate::outcome::{Frame, Trap, TrapKind};
+use crate::outcome::{FailureKind, Frame, Trap, TrapKind};
 use crate::symbols::dwarf::SECTIONS;
 use crate::symbols::{DebugInfo, Fit, Pointer, Symbols, demangle, is_library, pointers, simplify};
 use crate::text;
@@ -85,7 +85,7 @@ pub(crate) fn look_up(symbols: &Symbols) {
     Headline::new(&resolved, None);
     for kind in [TrapKind::Unreachable, TrapKind::StackOverflow] {
         let trap = Trap { kind, class: None, frames: frames.clone() };
-        let named = signature("crash", &trap, symbols);
+        let named = signature(FailureKind::Crash, &trap, symbols);
         assert!(named.is_same(&named));
     }
 }

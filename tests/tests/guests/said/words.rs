@@ -1,6 +1,6 @@
 //! What is kept of what guests say, whatever they say: as much as there may be, and the same on any instance.
 
-use fuzzbox::outcome::{Outcome, TrapKind};
+use fuzzbox::outcome::{FailureKind, Outcome, TrapKind};
 use fuzzbox::said::{Message, Said};
 use fuzzbox::sandbox::{Executor, Target};
 use fuzzbox::settings::{Settings, Stub};
@@ -42,7 +42,10 @@ fn the_end_of_what_is_written_is_kept_however_much_it_is() {
     for times in [1_u32, 70_000, 0, 63, 64, 65, 200_000, 1] {
         let input: Vec<u8> = times.to_le_bytes().into_iter().chain(b'a'..=b'z').cycle().take(60).collect();
         let (outcome, heard) = said(&mut kept, &input);
-        assert!(matches!(&outcome, Outcome::Crash(trap) if trap.kind == TrapKind::Unreachable), "{outcome:?}");
+        assert!(
+            matches!(&outcome, Outcome::Failed(FailureKind::Crash, trap) if trap.kind == TrapKind::Unreachable),
+            "{outcome:?}"
+        );
         let whole = input.repeat(times as usize);
         assert_eq!(heard.stderr.bytes, &whole[whole.len().saturating_sub(4096)..], "{times}");
         assert_eq!(heard.stderr.cut, whole.len() > 4096, "{times}");

@@ -1,7 +1,7 @@
 //! Commands as components: the programs of preview 1 behind the adapter that makes components of them.
 
 use super::{load, settings};
-use fuzzbox::outcome::Outcome;
+use fuzzbox::outcome::{FailureKind, Outcome};
 use fuzzbox::sandbox::{Executor, Target};
 use fuzzbox::settings::Settings;
 use fuzzbox_tests::command::example;
@@ -90,5 +90,5 @@ fn arguments_and_exit_codes_are_a_components_too() {
     // Of `exit`, a component says no more than that it is an error.
     assert_eq!(executor.observation().exit_code(), Some(1));
     let mut executor = Executor::new(&load(&component, with(&["a"], true))).unwrap();
-    assert!(matches!(executor.run(b"").unwrap(), Outcome::Crash(_)));
+    assert!(matches!(executor.run(b"").unwrap(), Outcome::Failed(FailureKind::Crash, _)));
 }

@@ -1,7 +1,7 @@
 //! Libraries as components, as the tools of component authors make them.
 
 use super::{executor, load, named, settings};
-use fuzzbox::outcome::Outcome;
+use fuzzbox::outcome::{FailureKind, Outcome};
 use fuzzbox::sandbox::Executor;
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
@@ -69,7 +69,7 @@ fn a_library_with_an_adapter_is_initialised_and_fuzzed() {
     for _ in 0..3 {
         assert_eq!(executor.run(b"hello").unwrap(), Outcome::Ok);
         assert_eq!(executor.observation().stdout(), b"hello");
-        let Outcome::Crash(trap) = executor.run(b"bugs").unwrap() else { panic!("it fails") };
+        let Outcome::Failed(FailureKind::Crash, trap) = executor.run(b"bugs").unwrap() else { panic!("it fails") };
         let names: Vec<_> = trap.frames.iter().map(|frame| target.edges.function_name(frame.function)).collect();
         assert_eq!(names, [Some("look"), Some("parse")]);
     }

@@ -3,7 +3,6 @@
 use super::commands::command;
 use super::libraries::{MODULE, WIT, library};
 use super::{BUG, core, load, named, parser, settings};
-use fuzzbox::outcome::Outcome;
 use fuzzbox::sandbox::Executor;
 use fuzzbox_tests::command::example;
 use wasmtime::component::{Component, Linker, ResourceTable, Val};
@@ -75,7 +74,7 @@ fn same(component: impl AsRef<[u8]>, entry: Option<&str>, inputs: &[&[u8]]) {
     let path: Vec<_> = name.split('#').collect();
     for input in inputs {
         let outcome = executor.run(input).unwrap();
-        assert!(!matches!(outcome, Outcome::Hang(_)));
+        assert!(!outcome.is_hang());
         let seen = Seen { failed: outcome.trap().is_some(), stdout: executor.observation().stdout().to_vec() };
         assert_eq!(seen, by_wasmtime(&component, &path, input), "{:?}", String::from_utf8_lossy(input));
     }

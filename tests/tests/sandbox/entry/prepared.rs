@@ -1,7 +1,7 @@
 //! What is done before the first input: growth of the heap, snapshots that guests ask for, and the warm-up run.
 
 use crate::entry::{executor, load, settings};
-use fuzzbox::outcome::Outcome;
+use fuzzbox::outcome::{FailureKind, Outcome};
 use fuzzbox::sandbox::{Executor, Target, Variant};
 use fuzzbox::settings::Settings;
 use fuzzbox_tests::show;
@@ -64,7 +64,10 @@ fn growth_of_the_heap_never_fails_a_target() {
         let outcome = executor.run(b"x").unwrap();
         let other = Executor::new(&without).unwrap().run(b"x").unwrap();
         assert_eq!(outcome, other, "{what}");
-        assert!(!matches!(outcome, Outcome::OutOfMemory(_)), "a refusal before the first input is none of its own");
+        assert!(
+            !matches!(outcome, Outcome::Failed(FailureKind::OutOfMemory, _)),
+            "a refusal before the first input is none of its own"
+        );
         // What was in vain in one variant is not tried in another, where nothing would end it.
         let full = Arc::new(target.in_variant(Variant::Full).unwrap());
         assert_eq!(Executor::new(&full).unwrap().run(b"x").unwrap().name(), outcome.name(), "{what}");

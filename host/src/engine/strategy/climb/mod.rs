@@ -11,7 +11,7 @@ use crate::engine::testcase::{NewTestcase, Scores};
 use crate::engine::workers::report::{Known, Report};
 use crate::engine::workers::variants::Variants;
 use crate::engine::workers::worker::{Worker, deciding};
-use crate::outcome::Outcome;
+use crate::outcome::Verdict;
 use crate::stream::{Choice, Node, Rule, Tail, encode};
 use anyhow::Result;
 use ascent::{Limits, Shown, ascend};
@@ -96,7 +96,7 @@ impl Worker {
             report.input_bytes += input.len() as u64;
             let outcome = self.life.run(executor, &input, &Rule { tail, ..Rule::default() })?;
             let observation = executor.observation();
-            if matches!(outcome, Outcome::Rejected | Outcome::Overrun | Outcome::Interrupted) {
+            if matches!(outcome.verdict(), Verdict::NoCase | Verdict::Unknown) {
                 report.no_case(&outcome);
                 return Ok(None);
             }
@@ -104,7 +104,7 @@ impl Worker {
             let trace = observation.draws();
             let canonical = trace.clone().canonical();
             let input = encode(&canonical.choices);
-            if outcome != Outcome::Ok {
+            if outcome.trap().is_some() {
                 report.fail(&input, (outcome, None), executor, known);
                 return Ok(None);
             }

@@ -86,7 +86,7 @@ impl Worker {
                 && observation.is_exact()
                 && !judge.is_news(observation, known.seen, &report.added)
                 && !known.targets.is_news(observation, &report.scores);
-            if matches!(outcome, Outcome::Crash(_) | Outcome::OutOfMemory(_)) && !known.failures.has(&outcome) {
+            if outcome.trap().is_some() && !outcome.is_hang() && !known.failures.has(&outcome) {
                 // Compilers put some instructions together in this variant alone, of which the place isn't told then.
                 let metered = deciding(quick, metered, variants, life)?;
                 metered.set_fuel_max(known.fuel_max);
