@@ -61,6 +61,7 @@ pub use link::{
 };
 pub use module::excerpt::leave_out;
 pub use module::features::{component_features, features, output_features};
+pub use module::limits::MODULE_BYTES_MAX;
 pub use module::sections::{custom_sections, strip_custom_sections};
 pub use offsets::OffsetMap;
 pub use options::{Counters, Draws, Options};

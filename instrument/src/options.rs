@@ -96,15 +96,6 @@ pub enum Draws {
     Recorded,
 }
 
-/// What a start function may run on: 10,000,000,000 units.
-const START_FUEL: i64 = 10_000_000_000;
-
-/// What fits a stack of 1 MiB if each frame has only a return address and a frame pointer.
-const CALLS: u32 = 1 << 16;
-
-/// Room for 32,768 records.
-const TRACE_BYTES: u32 = 1 << 20;
-
 /// The sets of options that there are.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Variant {
@@ -123,6 +114,16 @@ enum Variant {
 }
 
 impl Options {
+    /// What a start function may run on, in units of fuel, until somebody says otherwise.
+    pub const START_FUEL: i64 = 10_000_000_000;
+
+    /// How many calls may be live where they are limited: what fits a stack of 1 MiB if each frame has only a return
+    /// address and a frame pointer.
+    pub const CALLS_MAX: u32 = 1 << 16;
+
+    /// Room for 32,768 records.
+    const TRACE_BYTES: u32 = 1 << 20;
+
     /// Enough counters for the counts of all edges.
     pub fn full() -> Options {
         Options::of(Variant::Full)
@@ -158,8 +159,8 @@ impl Options {
         Options {
             counters: if on(&[Full]) { Counters::Enough } else { Counters::Every },
             selects: on(&[Plain, Metered, Traced, Full, Fast]),
-            fuel: on(&[Plain, Metered, Traced]).then_some(START_FUEL),
-            calls: on(&[Metered, Traced]).then_some(CALLS),
+            fuel: on(&[Plain, Metered, Traced]).then_some(Options::START_FUEL),
+            calls: on(&[Metered, Traced]).then_some(Options::CALLS_MAX),
             checks: if on(&[Metered, Traced]) { Flags::checks() } else { Flags::default() },
             interrupts: on(&[Full, Fast]),
             traps: on(&[Full]),
@@ -171,7 +172,7 @@ impl Options {
                 Full | Fast => Draws::Read,
                 Plain | Metered | Traced => Draws::Recorded,
             },
-            trace_bytes: TRACE_BYTES,
+            trace_bytes: Options::TRACE_BYTES,
             // By the host.
             lines: false,
             hide_lengths: false,

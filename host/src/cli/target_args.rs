@@ -8,6 +8,7 @@ use super::write::shown;
 use crate::report::Reporter;
 use crate::sandbox::{Candidate, Code, CodeCache, Target, fuel_per_second};
 use crate::settings::{EntryArgs, Settings, Stub};
+use crate::store::OBJECT_BYTES_MAX;
 use crate::text::size;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
@@ -15,8 +16,8 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// A larger module is refused, in bytes.
-pub(super) const MODULE_BYTES_MAX: u64 = 512 << 20;
+/// A larger module is refused, in bytes: no store would take it.
+pub(super) const MODULE_BYTES_MAX: u64 = OBJECT_BYTES_MAX;
 
 /// What can change an outcome. Everything here becomes [`Settings`] and is stored with each finding.
 #[derive(Clone, Debug, Args)]

@@ -5,6 +5,7 @@
 
 use crate::outcome::Trap;
 use crate::settings::Settings;
+use fuzzbox_instrument::Options;
 
 /// Native stack that the guest may use in variants that decide nothing, in bytes; deeper recursion is a crash of kind
 /// `stack-overflow`.
@@ -16,7 +17,7 @@ const FRAME_BYTES_MIN: usize = 16;
 /// How many calls of the guest may be live that can be part of a recursion. Each has a frame, even where functions are
 /// put in the place of calls. So what has more of them overflows any variant's native stack, and everything that could
 /// be a stack overflow is seen to be one.
-pub(super) const CALLS_MAX: usize = STACK_BYTES / FRAME_BYTES_MIN;
+pub(super) const CALLS_MAX: usize = Options::CALLS_MAX as usize;
 
 /// Native stack that the guest may use where calls are counted, in bytes: there may be 1 KiB for each. What still
 /// overflows it is a stack overflow as well.
@@ -47,11 +48,10 @@ pub(super) const FAULT_FRAMES_MAX: usize = 64;
 const _: () = {
     assert!(CALLS_MAX * FRAME_BYTES_MIN >= STACK_BYTES, "what has too many calls overflows the smaller stack");
     assert!(STACK_BYTES < METERED_STACK_BYTES, "what decides has more room than what is decided on");
-    assert!(CALLS_MAX <= u32::MAX as usize, "calls are counted in 32 bits");
     // `machine::stack::with_room` asks for room once and starts threads that have it twice.
     assert!(METERED_STACK_BYTES + 2 * HOST_STACK_BYTES <= THREAD_STACK_BYTES, "a worker needs no other thread");
     assert!(Settings::FUEL_MAX <= i64::MAX as u64 / 2, "initialisers may take twice of it, in a counter of 64 bits");
-    assert!(INIT_FUEL_MAX <= i64::MAX as u64, "it is a constant of the rewritten module");
+    assert!(INIT_FUEL_MAX as i64 <= Options::START_FUEL, "where nobody says how much, there is no less");
     assert!(Settings::MEMORY_BYTES_MAX <= 1 << 32, "an annex ends within 4 GiB");
     assert!((Settings::INPUT_BYTES_MAX as u64) < Settings::MEMORY_BYTES_MAX, "an input fits beside the guest's part");
     assert!(FAULT_FRAMES_MAX == Trap::FRAMES_MAX);

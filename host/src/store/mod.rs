@@ -52,18 +52,26 @@ pub use origin::Origin;
 pub use resolve::Match;
 pub use target::TargetSummary;
 
+use crate::settings::Settings;
 use anyhow::{Context, Result};
+use fuzzbox_instrument::MODULE_BYTES_MAX;
 use scratch::{Durability, Scratch};
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Largest object, and so the largest module file: 512 MiB.
+/// Largest object, and so the largest module file: 512 MiB. With debug information a file may be larger than what is
+/// executed of it.
 pub const OBJECT_BYTES_MAX: u64 = 512 << 20;
 
-/// Largest input: 64 MiB.
-pub const INPUT_BYTES_MAX: u64 = 64 << 20;
+/// Largest input: what settings may allow at most.
+pub const INPUT_BYTES_MAX: u64 = Settings::INPUT_BYTES_MAX as u64;
+
+const _: () = {
+    assert!(OBJECT_BYTES_MAX >= MODULE_BYTES_MAX as u64, "what can be rewritten can be stored");
+    assert!(OBJECT_BYTES_MAX >= INPUT_BYTES_MAX, "inputs are objects");
+};
 
 /// Version of the layout above.
 const VERSION: u64 = 1;

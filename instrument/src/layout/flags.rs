@@ -12,6 +12,9 @@
 /// The first of the flags' bytes.
 pub const FLAGS: u32 = 8;
 
+/// Where they end.
+pub(super) const END: u32 = FLAGS + Flag::TABLE.len() as u32;
+
 /// What code tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]

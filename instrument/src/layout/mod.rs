@@ -108,6 +108,13 @@ pub const EDGES_MAX: u32 = 1 << 26;
 /// Size of a page of the injected memory.
 pub const PAGE_BYTES: u64 = 1 << 16;
 
+const _: () = {
+    assert!(flags::END <= TRACE_CELLS.start, "flags end before the trace's cells");
+    assert!(ANNEX_CELLS.end <= CALLED_START && CALLED_START + CALLED_SLOTS * CALLED_SLOT_BYTES <= POLL);
+    assert!(8 + 8 * CALLED_PARAMS <= CALLED_SLOT_BYTES, "a slot has room for its parameters");
+    assert!(EDGES_MAX as u64 * 4 + TRACE_BYTES_MAX as u64 + COUNTERS as u64 <= 1 << 32, "a memory has 4 GiB");
+};
+
 /// How many pages hold so many counters and what lies before them.
 pub(crate) fn pages(counters: u32) -> u64 {
     counter(counters).div_ceil(PAGE_BYTES)

@@ -1,15 +1,12 @@
 //! Where the guest was when it trapped, without asking wasmtime for a backtrace.
 
 use crate::sandbox::hash;
-use crate::sandbox::limits::METERED_STACK_BYTES;
+use crate::sandbox::limits::{FAULT_FRAMES_MAX, METERED_STACK_BYTES};
 use crate::sandbox::machine::registers::Registers;
 use std::num::NonZeroU64;
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicUsize};
-
-/// Frames beyond these are not recorded.
-const FRAMES_MAX: usize = 64;
 
 /// The frames of the guest's code that were active at the last fault, written by the fault handler.
 ///
@@ -17,13 +14,13 @@ const FRAMES_MAX: usize = 64;
 /// is an execution that just returns.
 #[derive(Debug)]
 pub(crate) struct FaultRecord {
-    frames: [AtomicU32; FRAMES_MAX],
+    frames: [AtomicU32; FAULT_FRAMES_MAX],
     len: AtomicUsize,
 }
 
 impl Default for FaultRecord {
     fn default() -> Self {
-        Self { frames: [const { AtomicU32::new(0) }; FRAMES_MAX], len: AtomicUsize::new(0) }
+        Self { frames: [const { AtomicU32::new(0) }; FAULT_FRAMES_MAX], len: AtomicUsize::new(0) }
     }
 }
 
@@ -55,7 +52,7 @@ impl FaultRecord {
     pub(crate) unsafe fn record(&self, registers: Registers, code: &Range<usize>) {
         let Registers { mut pc, mut frame, stack } = registers;
         let (mut len, mut lowest) = (0, stack);
-        while code.contains(&pc) && len < FRAMES_MAX {
+        while code.contains(&pc) && len < FAULT_FRAMES_MAX {
             let Ok(offset) = u32::try_from(pc - code.start) else { break };
             self.frames[len].store(offset, Relaxed);
             len += 1;

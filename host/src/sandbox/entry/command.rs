@@ -1,0 +1,92 @@
+//! Commands, and other functions without parameters: the input is standard input, or a file.
+
+use crate::sandbox::entry::call::{Binding, Call, Raw};
+use crate::sandbox::entry::file_args::FileArgs;
+use crate::sandbox::entry::way::Way;
+use crate::sandbox::imports::host::Host;
+use crate::settings::Settings;
+use anyhow::{Result, ensure};
+use wasmtime::{Instance, Store};
+
+/// The entry of a WASI command.
+pub(super) const COMMAND: &str = "_start";
+
+/// A WASI command, or another function without parameters: the input is its standard input, or a file that it is told
+/// by `@@` in its arguments.
+#[derive(Debug)]
+pub(super) struct Command {
+    export: String,
+    /// Absolute paths of the files that hold the input; none if it is standard input.
+    files: Vec<String>,
+}
+
+impl Command {
+    pub(super) fn new(name: &str, settings: &Settings) -> Self {
+        Self { export: name.to_owned(), files: FileArgs::of(&settings.args).paths }
+    }
+}
+
+impl Way for Command {
+    fn export(&self) -> &str {
+        &self.export
+    }
+
+    fn what(&self) -> String {
+        let what = if self.is_program() { "a WASI command" } else { "a function" };
+        match &self.files[..] {
+            [] => format!("(), {what} that reads stdin"),
+            files => format!("(), {what} that reads the file {}", files.join(" and ")),
+        }
+    }
+
+    fn place(&self, _: bool) -> String {
+        match &self.files[..] {
+            [] => "standard input".to_owned(),
+            files => format!("the file {}", files.join(" and ")),
+        }
+    }
+
+    fn over_read(&self, _: bool) -> &'static str {
+        "not found: the guest reads its input into memory of its own"
+    }
+
+    fn is_program(&self) -> bool {
+        self.export == COMMAND
+    }
+
+    fn check(&self, settings: &Settings) -> Result<()> {
+        check_warm_up(self, settings)
+    }
+
+    fn bind(&self, _: Binding<'_>, store: &mut Store<Host>, instance: &Instance) -> Result<Box<dyn Call>> {
+        let function = Raw::of_export(store, instance, &self.export)?;
+        Ok(Box::new(CommandCall { function, files: self.files.clone() }))
+    }
+}
+
+/// Refuses to warm up what runs a whole program.
+pub(super) fn check_warm_up(way: &dyn Way, settings: &Settings) -> Result<()> {
+    ensure!(
+        !(settings.warm_up && way.is_program()),
+        "a WASI command can't be warmed up: `{COMMAND}` runs the whole program, which is done then (--warm-up)"
+    );
+    Ok(())
+}
+
+/// A command, bound to an instance.
+struct CommandCall {
+    function: Raw,
+    files: Vec<String>,
+}
+
+impl Call for CommandCall {
+    fn run(&mut self, store: &mut Store<Host>, input: &[u8], enter: &dyn Fn()) -> wasmtime::Result<i32> {
+        let wasi = &mut store.data_mut().wasi;
+        wasi.reset(if self.files.is_empty() { input } else { &[] });
+        for path in &self.files {
+            wasi.set_file(path, input);
+        }
+        enter();
+        self.function.call(store)
+    }
+}
