@@ -87,7 +87,7 @@ pub(super) fn interface(source: &Source) -> Result<Interface> {
 /// Chooses the entry as settings say.
 pub(super) fn choose(source: &Source, interface: &Interface, settings: &Settings) -> Result<Entry> {
     match &source.component {
-        Some(component) => component.choose(settings)?.checked(interface),
+        Some(component) => Entry::of_component(component, interface, settings),
         None => match &settings.entry {
             Some(name) if interface.function(name).is_none() => {
                 let is_there = has_function(&source.module, name);

@@ -58,7 +58,6 @@ pub use code::compiler::{Code, compiler_settings};
 pub use code::past::{Growths, Past};
 pub use code::variant::Variant;
 pub use entry::Entry;
-pub use entry::parameter::{Number, Parameter};
 pub use executor::Executor;
 pub use imports::reference::link_reference;
 pub use instance::observation::{Executed, Group, Observation};

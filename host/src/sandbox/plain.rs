@@ -4,10 +4,8 @@
 use crate::sandbox::candidate::Candidate;
 use crate::sandbox::code::compiler::{INLINED_CODE_BYTES_MAX, compiler_settings};
 use crate::sandbox::code::variant::Variant;
-use crate::sandbox::entry::Entry;
-use crate::sandbox::entry::call::Harness;
 use crate::sandbox::entry::file_args::wasi_config;
-use crate::sandbox::entry::parameter::Parameter;
+use crate::sandbox::entry::function::Harness;
 use crate::sandbox::imports::Imports;
 use crate::sandbox::imports::host::{Host, Limits};
 use crate::sandbox::instance::prepare::initialise;
@@ -43,12 +41,9 @@ impl Plain {
     /// If the module can't be compiled, or its initialisers fail, which they did not in `target`.
     pub fn new(target: &Target) -> Result<Option<Self>> {
         let Candidate { source, settings, entry, interface, missing, .. } = &target.candidate;
-        let Entry::Function { export, parameters, wide } = &entry else { return Ok(None) };
-        if !matches!(**parameters, [Parameter::Pointer, Parameter::Length])
-            || target.rewritten.injected.stream.is_some()
-        {
+        let Some((export, wide)) = entry.way().harness().filter(|_| target.rewritten.injected.stream.is_none()) else {
             return Ok(None);
-        }
+        };
         let stack_bytes = Variant::Fast(EdgeSet::default()).stack_bytes();
         let mut config = compiler_settings();
         config.max_wasm_stack(stack_bytes).async_stack_size(stack_bytes);
@@ -84,7 +79,7 @@ impl Plain {
             if !Harness::fits(&store, function) {
                 return Ok(None);
             }
-            let (harness, end) = (Harness::bind(&store, function, *wide)?, memory.data_size(&store));
+            let (harness, end) = (Harness::bind(&store, function, wide)?, memory.data_size(&store));
             Ok(Some(Self { store, harness, memory, end, stack_bytes }))
         })
     }

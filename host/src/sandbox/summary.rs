@@ -15,7 +15,6 @@ use crate::sandbox::targets::learned::Done;
 use crate::sandbox::targets::{Target, restore_plan};
 use crate::settings::{EntryArgs, Settings, Stub};
 use anyhow::Result;
-use fuzzbox_instrument::Takes;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use wasmparser::{FuncType, TypeRef, Validator, WasmFeatures};
@@ -158,8 +157,8 @@ impl Summary {
     fn describe_entry(&mut self, entry: &Entry, interface: &Interface, settings: &Settings, done: Option<Done>) {
         let done = done.unwrap_or_else(|| Done::expected(entry, interface, settings));
         self.entry = Some(entry.to_string());
-        self.input = Some(input(entry, done));
-        self.over_read = Some(over_read(entry, done));
+        self.input = Some(entry.way().place(done.closed_page));
+        self.over_read = Some(entry.way().over_read(done.closed_page));
         self.before = before(entry, interface, settings, done);
     }
 }
@@ -186,7 +185,7 @@ impl Target {
             &self.candidate.entry,
             &self.candidate.interface,
             &self.candidate.settings,
-            self.learned.attempts.done(),
+            self.learned.done(),
         );
         summary
     }
@@ -230,51 +229,6 @@ fn other_entries(source: &Source, interface: &Interface, chosen: Option<&Entry>)
 fn takes_bytes(interface: &Interface, ty: &FuncType) -> bool {
     let parameters = Parameter::of(ty, interface.addresses(), EntryArgs::Auto);
     parameters.is_ok_and(|parameters| parameters.contains(&Parameter::Pointer))
-}
-
-/// Where the input is for the guest, in words.
-fn input(entry: &Entry, done: Done) -> String {
-    let parameters = match entry {
-        Entry::Check { .. } => return "a value, where `fbx_alloc` says".to_owned(),
-        Entry::Property { .. } => return "a choice stream, from which the guest draws".to_owned(),
-        Entry::Command { files, .. } if files.is_empty() => return "standard input".to_owned(),
-        Entry::Command { files, .. } => return format!("the file {}", files.join(" and ")),
-        Entry::Component { takes, .. } => {
-            return match takes {
-                Takes::Bytes => "a list that the component's allocator has room for",
-                Takes::Text => {
-                    "a string that the component's allocator has room for; bytes that are no UTF-8 are Latin-1"
-                }
-                Takes::Nothing | Takes::Other => "standard input",
-            }
-            .to_owned();
-        }
-        Entry::Function { parameters, .. } => parameters,
-    };
-    let place = match done {
-        _ if !entry.takes_bytes() => None,
-        done if done.closed_page => Some("in memory, before an inaccessible page"),
-        _ => Some("at the end of memory"),
-    };
-    let numbers = Parameter::number_bytes(parameters);
-    match place {
-        None => format!("numbers, from its first {numbers} bytes"),
-        Some(place) if numbers == 0 => place.to_owned(),
-        Some(place) => format!("numbers, from its first {numbers} bytes; the others {place}"),
-    }
-}
-
-/// Whether a read past the end of the input is found, in words.
-fn over_read(entry: &Entry, done: Done) -> &'static str {
-    match entry {
-        Entry::Property { .. } => "impossible: what is drawn has an end",
-        Entry::Check { .. } => "not found: behind the value is other memory of the guest",
-        Entry::Command { .. } => "not found: the guest reads its input into memory of its own",
-        Entry::Component { .. } => "not found: behind the input is other memory of the component",
-        Entry::Function { .. } if !entry.takes_bytes() => "impossible: numbers have no end",
-        Entry::Function { .. } if done.closed_page => "found: the page behind the input is inaccessible",
-        Entry::Function { .. } => "not found: faults are not handled here",
-    }
 }
 
 /// What runs before the first input.

@@ -1,30 +1,25 @@
-//! The entry bound to an instance: how it is given an input, and the call itself.
+//! What ways to give an input have in common, once there is an instance.
 
-use crate::sandbox::entry::Entry;
-use crate::sandbox::entry::binding::Binding;
-use crate::sandbox::entry::check::CheckCall;
-use crate::sandbox::entry::component::ComponentCall;
-use crate::sandbox::entry::parameter::Parameter;
 use crate::sandbox::imports::host::Host;
-use crate::sandbox::memory::Region;
+use crate::sandbox::memory::{Memories, Region};
 use anyhow::{Context, Result};
 use std::sync::Arc;
-use wasmtime::{Func, Instance, Store, TypedFunc, ValRaw};
+use wasmtime::{Func, Instance, Store, ValRaw};
 
-/// The entry, bound to an instance.
-pub(crate) enum Call {
-    /// `(ptr, len)` with at most one result, an i32.
-    Harness { function: Harness, place: Place, rejects: bool },
-    /// Any other function with parameters.
-    Function { function: Raw, parameters: Box<[Parameter]>, place: Option<Place>, wide: bool },
-    /// A function that draws its input.
-    Property { function: Raw },
-    /// The check of a value.
-    Check(CheckCall),
-    /// A function without parameters.
-    Command { function: Raw, files: Vec<String> },
-    /// A function of a component.
-    Component(ComponentCall),
+/// An entry, bound to an instance.
+pub(crate) trait Call: Send + Sync {
+    /// Gives the entry an input and calls it, `enter` right before. The result is -1 if the input is not to be kept.
+    fn run(&mut self, store: &mut Store<Host>, input: &[u8], enter: &dyn Fn()) -> wasmtime::Result<i32>;
+}
+
+/// What an entry is bound by, beside an instance.
+pub(crate) struct Binding<'a> {
+    /// Where the regions of memories are found.
+    pub(crate) memories: &'a Memories,
+    /// The guest's memories, by the names under which the rewriter exports them.
+    pub(crate) exported: &'a [String],
+    /// Where inputs lie, for those that take bytes in memory.
+    pub(crate) place: Option<Place>,
 }
 
 /// Where inputs lie in linear memory.
@@ -32,90 +27,6 @@ pub(crate) struct Place {
     region: Arc<Region>,
     /// The offset at which each input ends.
     end: usize,
-}
-
-pub(crate) enum Harness {
-    Narrow(TypedFunc<(i32, i32), i32>),
-    NarrowVoid(TypedFunc<(i32, i32), ()>),
-    Wide(TypedFunc<(i64, i64), i32>),
-    WideVoid(TypedFunc<(i64, i64), ()>),
-}
-
-/// A function of any type whose parameters are numbers. Its results are of no interest.
-pub(crate) struct Raw {
-    function: Func,
-    /// Parameters, of which the first call's results take the place.
-    values: Box<[ValRaw]>,
-}
-
-impl Call {
-    /// Binds the entry; `place` is where inputs lie, for those that take bytes.
-    pub(crate) fn bind(
-        binding: &Binding<'_>,
-        store: &mut Store<Host>,
-        instance: &Instance,
-        place: Option<Place>,
-    ) -> Result<Self> {
-        let export = binding.entry.export();
-        let function = instance.get_func(&mut *store, export).context("the entry was found before")?;
-        Ok(match binding.entry {
-            Entry::Component { .. } => Self::Component(ComponentCall::bind(binding, store, instance)?),
-            Entry::Check { .. } => Self::Check(CheckCall::bind(binding, store, instance)?),
-            Entry::Property { .. } => Self::Property { function: Raw::new(store, function) },
-            Entry::Command { files, .. } => Self::Command { function: Raw::new(store, function), files: files.clone() },
-            Entry::Function { parameters, wide, .. } => match (&**parameters, place) {
-                ([Parameter::Pointer, Parameter::Length], Some(place)) if Harness::fits(store, function) => {
-                    let function = Harness::bind(store, function, *wide)?;
-                    Self::Harness { function, place, rejects: binding.entry.rejects() }
-                }
-                (_, place) => Self::Function {
-                    function: Raw::new(store, function),
-                    parameters: parameters.clone(),
-                    place,
-                    wide: *wide,
-                },
-            },
-        })
-    }
-
-    /// Gives the entry an input and calls it, `enter` right before. The result is -1 if the input is not to be kept.
-    pub(crate) fn run(&mut self, store: &mut Store<Host>, input: &[u8], enter: impl FnOnce()) -> wasmtime::Result<i32> {
-        match self {
-            Self::Harness { function, place, rejects } => {
-                store.data_mut().wasi.reset(&[]);
-                let start = place.put(input);
-                enter();
-                let result = function.call(store, start, input.len())?;
-                Ok(if *rejects { result } else { 0 })
-            }
-            Self::Function { function, parameters, place, wide } => {
-                store.data_mut().wasi.reset(&[]);
-                let start = |len| place.as_ref().map_or(0, |place| place.start(len));
-                let bytes = Parameter::decode(parameters, input, &mut function.values, start, *wide);
-                if let Some(place) = place {
-                    place.put(bytes);
-                }
-                enter();
-                function.call(store)
-            }
-            Self::Property { function } => {
-                store.data_mut().wasi.reset(&[]);
-                enter();
-                function.call(store)
-            }
-            Self::Check(call) => call.run(store, input, enter).map(|()| 0),
-            Self::Command { function, files } => {
-                let wasi = &mut store.data_mut().wasi;
-                wasi.reset(if files.is_empty() { input } else { &[] });
-                for path in files {
-                    wasi.set_file(path, input);
-                }
-                enter();
-                function.call(store)
-            }
-            Self::Component(call) => call.run(store, input, enter),
-        }
-    }
 }
 
 impl Place {
@@ -132,12 +43,12 @@ impl Place {
     }
 
     /// The offset at which an input of `len` bytes starts.
-    fn start(&self, len: usize) -> usize {
+    pub(super) fn start(&self, len: usize) -> usize {
         self.end - len
     }
 
     /// Writes an input, and returns where it starts.
-    fn put(&self, input: &[u8]) -> usize {
+    pub(super) fn put(&self, input: &[u8]) -> usize {
         let start = self.start(input.len());
         // SAFETY: no guest runs.
         unsafe { self.region.write(start, input) };
@@ -145,48 +56,42 @@ impl Place {
     }
 }
 
-impl Harness {
-    /// Whether the results are none, or an i32.
-    pub(crate) fn fits(store: &Store<Host>, function: Func) -> bool {
-        let ty = function.ty(store);
-        ty.results().len() <= 1 && ty.results().all(|result| result.is_i32())
-    }
-
-    pub(crate) fn bind(store: &Store<Host>, function: Func, wide: bool) -> Result<Self> {
-        let void = function.ty(store).results().len() == 0;
-        Ok(match (wide, void) {
-            (false, false) => Self::Narrow(function.typed(store)?),
-            (false, true) => Self::NarrowVoid(function.typed(store)?),
-            (true, false) => Self::Wide(function.typed(store)?),
-            (true, true) => Self::WideVoid(function.typed(store)?),
-        })
-    }
-
-    /// Calls the harness with the input at `start`, which is inside the memory. At the end of 4 GiB is only the empty
-    /// input, whose address is 0 then.
-    pub(crate) fn call(&self, store: &mut Store<Host>, start: usize, len: usize) -> wasmtime::Result<i32> {
-        let narrow = |value: usize| (value as u32).cast_signed();
-        let wide = |value: usize| i64::try_from(value).expect("inside a memory");
-        match self {
-            Self::Narrow(function) => function.call(store, (narrow(start), narrow(len))),
-            Self::NarrowVoid(function) => function.call(store, (narrow(start), narrow(len))).map(|()| 0),
-            Self::Wide(function) => function.call(store, (wide(start), wide(len))),
-            Self::WideVoid(function) => function.call(store, (wide(start), wide(len))).map(|()| 0),
-        }
-    }
+/// A function of any type whose parameters are numbers. Its results are of no interest.
+pub(super) struct Raw {
+    function: Func,
+    /// Parameters, of which the first call's results take the place.
+    pub(super) values: Box<[ValRaw]>,
 }
 
 impl Raw {
-    fn new(store: &Store<Host>, function: Func) -> Self {
+    /// An export that was found before.
+    pub(super) fn of_export(store: &mut Store<Host>, instance: &Instance, export: &str) -> Result<Self> {
+        let function = instance.get_func(&mut *store, export).context("the entry was found before")?;
+        Ok(Self::new(store, function))
+    }
+
+    pub(super) fn new(store: &Store<Host>, function: Func) -> Self {
         let ty = function.ty(store);
         let values = vec![ValRaw::u32(0); ty.params().len().max(ty.results().len())];
         Self { function, values: values.into() }
     }
 
     /// Calls with the present values as parameters. Whatever it returns is nothing: 0.
-    fn call(&mut self, store: &mut Store<Host>) -> wasmtime::Result<i32> {
+    pub(super) fn call(&mut self, store: &mut Store<Host>) -> wasmtime::Result<i32> {
         // SAFETY: `values` has room for the parameters and for the results, and whoever fills it does so by the
         // function's own type, all of whose parameters are numbers. Results, which may be references, are never read.
         unsafe { self.function.call_unchecked(store, &raw mut *self.values) }.map(|()| 0)
     }
+}
+
+/// Copies bytes to where the guest wants them, while none of its code runs; if they have no room there, that is its
+/// failure.
+pub(super) fn copy_in(region: &Region, at: u32, bytes: &[u8]) -> wasmtime::Result<()> {
+    let end = (at as usize).checked_add(bytes.len());
+    if end.is_none_or(|end| end > region.size()) {
+        return Err(wasmtime::Trap::MemoryOutOfBounds.into());
+    }
+    // SAFETY: no guest runs.
+    unsafe { region.write(at as usize, bytes) };
+    Ok(())
 }

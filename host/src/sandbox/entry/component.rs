@@ -5,9 +5,10 @@
 //! without parameters has it on standard input. Memory for a parameter comes from the component's own `realloc`.
 //! Results are looked at (`lifted`), and `post-return` is called with them.
 
-use crate::sandbox::entry::binding::{Binding, copy_in};
+use crate::sandbox::entry::call::{Binding, Call, copy_in};
 use crate::sandbox::entry::file_args::FileArgs;
-use crate::sandbox::entry::{Entry, lifted};
+use crate::sandbox::entry::lifted;
+use crate::sandbox::entry::way::Way;
 use crate::sandbox::imports::host::Host;
 use crate::sandbox::memory::Region;
 use crate::sandbox::source::Component;
@@ -32,7 +33,7 @@ impl Component {
     /// # Errors
     ///
     /// If there is none or there are several, with their types; or if it can't be given its input.
-    pub(crate) fn choose(&self, settings: &Settings) -> Result<Entry> {
+    pub(super) fn choose(&self, interface: &Interface, settings: &Settings) -> Result<Lifted> {
         ensure!(
             settings.entry_args == EntryArgs::Auto,
             "a component's function is given what its type says, not what --entry-args says"
@@ -55,11 +56,13 @@ impl Component {
             FileArgs::of(&settings.args).paths.is_empty(),
             "`@@` in --arg stands for a file with the input, and components have no files"
         );
-        let entry = Entry::Component { name: function.name.clone(), takes: function.takes, lift: lift.clone() };
+        let entry = Lifted { name: function.name.clone(), takes: function.takes, lift: lift.clone() };
         ensure!(
             !(entry.is_program() && settings.warm_up),
             "a command can't be warmed up: it runs the whole program, which is done then (--warm-up)"
         );
+        check_types(interface, lift, function.takes)
+            .with_context(|| format!("`{}` can't be fuzzed", Shortened(&function.name)))?;
         Ok(entry)
     }
 
@@ -126,7 +129,7 @@ fn shown(function: &ComponentFunction) -> String {
 }
 
 /// Whether a function runs a whole program: that of the interface `wasi:cli/run` 0.2.
-pub(crate) fn is_command(name: &str) -> bool {
+fn is_command(name: &str) -> bool {
     name.starts_with("wasi:cli/run@0.2.") && name.ends_with("#run")
 }
 
@@ -140,7 +143,7 @@ fn without_version(name: &str) -> Cow<'_, str> {
 
 /// Refuses a function whose pointers have 64 bits, or that can't be called for another reason. `interface` is the
 /// linked module's.
-pub(crate) fn check_types(interface: &Interface, lift: &ComponentLift, takes: Takes) -> Result<()> {
+fn check_types(interface: &Interface, lift: &ComponentLift, takes: Takes) -> Result<()> {
     let function = |name: &str| interface.function(name).context("it has no core function");
     let is =
         |ty: &FuncType, params: usize| ty.params().len() == params && ty.params().iter().all(|&ty| ty == ValType::I32);
@@ -174,8 +177,89 @@ fn check_post_return<'a>(
     Ok(())
 }
 
+/// A function of a component: the input is its parameter, or standard input if it has none.
+#[derive(Debug)]
+pub(super) struct Lifted {
+    /// `name`, or `interface#name`.
+    name: String,
+    takes: Takes,
+    /// The core functions that a call of it is.
+    lift: ComponentLift,
+}
+
+impl Way for Lifted {
+    fn export(&self) -> &str {
+        &self.lift.function
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn what(&self) -> String {
+        match self.takes {
+            Takes::Bytes => "(list<u8>), a component's function over the input's bytes",
+            Takes::Text => "(string), a component's function over the input as text",
+            Takes::Nothing | Takes::Other => "(), a component's function that reads stdin",
+        }
+        .to_owned()
+    }
+
+    fn place(&self, _: bool) -> String {
+        match self.takes {
+            Takes::Bytes => "a list that the component's allocator has room for",
+            Takes::Text => "a string that the component's allocator has room for; bytes that are no UTF-8 are Latin-1",
+            Takes::Nothing | Takes::Other => "standard input",
+        }
+        .to_owned()
+    }
+
+    fn over_read(&self, _: bool) -> &'static str {
+        "not found: behind the input is other memory of the component"
+    }
+
+    fn is_program(&self) -> bool {
+        is_command(&self.name)
+    }
+
+    fn has_heap(&self, _: &Interface) -> bool {
+        self.lift.realloc.is_some()
+    }
+
+    /// A block is allocated, and but for a byte given back.
+    fn grow_heap(&self, store: &mut Store<Host>, instance: &Instance, bytes: u32) -> Option<bool> {
+        let Some(realloc) = &self.lift.realloc else { return Some(false) };
+        let realloc: TypedFunc<(u32, u32, u32, u32), u32> = instance.get_typed_func(&mut *store, realloc).ok()?;
+        let block = realloc.call(&mut *store, (0, 0, 1, bytes)).ok()?;
+        realloc.call(&mut *store, (block, bytes, 1, 1)).ok().map(|_| true)
+    }
+
+    fn bind(&self, binding: Binding<'_>, store: &mut Store<Host>, instance: &Instance) -> Result<Box<dyn Call>> {
+        let Self { name, takes, lift } = self;
+        let mut function = |name: &str| instance.get_func(&mut *store, name).context("the function was found before");
+        let entry = function(&lift.function)?;
+        let post_return = lift.post_return.as_deref().map(&mut function).transpose()?;
+        let memory = lift
+            .memory
+            .as_deref()
+            .map(|memory| binding.memories.exported(&mut *store, instance, memory))
+            .transpose()?;
+        let parameter = match (&lift.realloc, &memory) {
+            (Some(realloc), Some(memory)) if *takes != Takes::Nothing => {
+                let realloc = instance.get_typed_func(&mut *store, realloc)?;
+                Some(Parameter { realloc, region: memory.clone() })
+            }
+            _ => None,
+        };
+        let (is_command, result) = (is_command(name), lift.result.clone());
+        let (takes, text) = (*takes, String::new());
+        let call = ComponentCall { takes, is_command, function: entry, parameter, post_return, result, memory, text };
+        Ok(Box::new(call))
+    }
+}
+
 /// The function of a component, bound to an instance.
-pub(crate) struct ComponentCall {
+struct ComponentCall {
     takes: Takes,
     is_command: bool,
     function: Func,
@@ -194,31 +278,8 @@ struct Parameter {
     region: Arc<Region>,
 }
 
-impl ComponentCall {
-    pub(crate) fn bind(binding: &Binding<'_>, store: &mut Store<Host>, instance: &Instance) -> Result<Self> {
-        let Entry::Component { name, takes, lift } = &binding.entry else { bail!("the entry is no component's") };
-        let mut function = |name: &str| instance.get_func(&mut *store, name).context("the function was found before");
-        let entry = function(&lift.function)?;
-        let post_return = lift.post_return.as_deref().map(&mut function).transpose()?;
-        let memory = lift
-            .memory
-            .as_deref()
-            .map(|memory| binding.memories.exported(&mut *store, instance, memory))
-            .transpose()?;
-        let parameter = match (&lift.realloc, &memory) {
-            (Some(realloc), Some(memory)) if *takes != Takes::Nothing => {
-                let realloc = instance.get_typed_func(&mut *store, realloc)?;
-                Some(Parameter { realloc, region: memory.clone() })
-            }
-            _ => None,
-        };
-        let (is_command, result) = (is_command(name), lift.result.clone());
-        let (takes, text) = (*takes, String::new());
-        Ok(Self { takes, is_command, function: entry, parameter, post_return, result, memory, text })
-    }
-
-    /// Calls the function with an input, `enter` before anything else.
-    pub(crate) fn run(&mut self, store: &mut Store<Host>, input: &[u8], enter: impl FnOnce()) -> wasmtime::Result<i32> {
+impl Call for ComponentCall {
+    fn run(&mut self, store: &mut Store<Host>, input: &[u8], enter: &dyn Fn()) -> wasmtime::Result<i32> {
         let stdin = if self.takes == Takes::Nothing { input } else { &[] };
         store.data_mut().wasi.reset(stdin);
         enter();
@@ -261,7 +322,7 @@ impl Parameter {
 /// The string that an input is: itself if it is UTF-8, and else every byte that isn't part of UTF-8 is the character of
 /// its number, as in Latin-1. So every input is a string, and none is lost to the search; `buffer` holds it if it isn't
 /// the input itself.
-pub(crate) fn as_text<'a>(input: &'a [u8], buffer: &'a mut String) -> &'a str {
+fn as_text<'a>(input: &'a [u8], buffer: &'a mut String) -> &'a str {
     match std::str::from_utf8(input) {
         Ok(text) => text,
         Err(_) => {
@@ -273,20 +334,6 @@ pub(crate) fn as_text<'a>(input: &'a [u8], buffer: &'a mut String) -> &'a str {
             buffer
         }
     }
-}
-
-/// Lets the component's allocator take memory: a block is allocated, and but for a byte given back. Tells whether there
-/// is one; `None` if the guest failed.
-pub(crate) fn grow_heap(
-    lift: &ComponentLift,
-    store: &mut Store<Host>,
-    instance: &Instance,
-    bytes: u32,
-) -> Option<bool> {
-    let Some(realloc) = &lift.realloc else { return Some(false) };
-    let realloc: TypedFunc<(u32, u32, u32, u32), u32> = instance.get_typed_func(&mut *store, realloc).ok()?;
-    let block = realloc.call(&mut *store, (0, 0, 1, bytes)).ok()?;
-    realloc.call(&mut *store, (block, bytes, 1, 1)).ok().map(|_| true)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ const PARAMETERS_MAX: usize = 256;
 
 /// What a parameter of an entry is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Parameter {
+pub(crate) enum Parameter {
     /// A number, which is the next bytes of the input.
     Number(Number),
     /// The address of the bytes that no number took.
@@ -21,8 +21,7 @@ pub enum Parameter {
 
 /// A type of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "WebAssembly's names")]
-pub enum Number {
+pub(crate) enum Number {
     I32,
     I64,
     F32,
@@ -81,14 +80,6 @@ impl Number {
 }
 
 impl Parameter {
-    /// Bytes of the input that it takes, if it is a number.
-    pub(crate) fn bytes(self) -> usize {
-        match self {
-            Self::Number(number) => number.bytes(),
-            Self::Pointer | Self::Length => 0,
-        }
-    }
-
     /// What each parameter of `ty` is given. `addresses` is the type of the memory's addresses, if there is a memory.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use crate::sandbox::imports::leaving;
 use crate::sandbox::instance::injected::Injected;
 use crate::sandbox::instance::message::Failed;
 use crate::sandbox::instance::observation::Observation;
-use crate::sandbox::instance::prepare::{initialiser_failed, prepare};
+use crate::sandbox::instance::prepare::{Prepared, initialiser_failed, prepare};
 use crate::sandbox::instance::snapshot::Snapshot;
 use crate::sandbox::instance::verdict;
 use crate::sandbox::interrupt::gate::Gate;
@@ -30,7 +30,7 @@ use wasmtime::{AsContextMut, ExternRef, Instance, RootScope, Store};
 /// An instance with all that is needed to run and to restore it.
 pub(crate) struct Kept {
     store: Store<Host>,
-    call: Call,
+    call: Box<dyn Call>,
     injected: Injected,
     snapshot: Snapshot,
     /// The last execution ended by a trap, or by so many frames that not all are known.
@@ -62,6 +62,7 @@ impl std::fmt::Debug for Kept {
 
 impl Kept {
     pub(crate) fn new(target: &Target, gate: &Arc<Gate>) -> Result<Self> {
+        let plan = target.learned.plan();
         let engine = target.code.module.engine();
         let injected_bytes =
             usize::try_from(target.rewritten.injected.pages << 16).context("the counters fill the address space")?;
@@ -83,17 +84,21 @@ impl Kept {
         if let Some(export) = &target.rewritten.injected.trap_table_export {
             leaving::replace_unreachable(&mut store, &instance, export)?;
         }
-        let Some(call) = prepare(target, &mut store, &instance, &injected, gate)? else {
-            return Self::new(target, gate);
+        let (call, done, names) = match prepare(target, &mut store, &instance, &injected, gate, plan)? {
+            Prepared::Ready { call, done, names } => (call, done, names),
+            Prepared::InVain(attempt) => {
+                target.learned.give_up(attempt);
+                return Self::new(target, gate);
+            }
         };
         if target.throws() {
             // The heap comes into being with its first object. It is there before the snapshot, so that an execution
             // that throws is not one that grew something.
             ExternRef::new(&mut RootScope::new(&mut store), ())?;
         }
-        if target.variant.has_fuel() {
-            target.learned.note_initialised(|| target.functions_of(&injected.counted()));
-        }
+        let initialised = plan.initialised && target.variant.has_fuel();
+        let initialised = initialised.then(|| target.functions_of(&injected.counted()));
+        target.learned.note(done, names, initialised);
         injected.forget();
         injected.forget_stream();
         let snapshot = Snapshot::take(target, &mut store, &instance, &injected, gate)?;
@@ -154,7 +159,7 @@ impl Kept {
             // It was cleared with all else, unless nothing was restored.
             self.injected.forget_trace();
         }
-        let result = self.call.run(&mut self.store, input, || gate.enter());
+        let result = self.call.run(&mut self.store, input, &|| gate.enter());
         self.ended(target, gate, result)
     }
 

@@ -5,10 +5,9 @@
 //!
 //! Growth of the heap and a warm-up run that the guest only may have wanted are attempts. What they leave behind if
 //! they fail can't be undone before there is a snapshot, so the instance is given up then, and the next one does
-//! without: [`Attempts`] keeps that in mind for all instances of a target.
+//! without: [`Plan`] says what is not tried again, for all instances of a target.
 
 use crate::sandbox::entry::call::{Call, Place};
-use crate::sandbox::entry::{Entry, component};
 use crate::sandbox::imports::can_ask_for_snapshot;
 use crate::sandbox::imports::host::Host;
 use crate::sandbox::instance::annex::Annex;
@@ -16,7 +15,7 @@ use crate::sandbox::instance::injected::Injected;
 use crate::sandbox::interrupt::gate::Gate;
 use crate::sandbox::limits::CALLS_MAX;
 use crate::sandbox::targets::Target;
-use crate::sandbox::targets::learned::Done;
+use crate::sandbox::targets::learned::{Attempt, Done, Plan};
 use anyhow::{Result, anyhow, ensure};
 use wasmtime::{Instance, Store, WasmBacktrace};
 
@@ -48,15 +47,27 @@ fn is_ours(target: &Target, error: &wasmtime::Error) -> bool {
         .is_some_and(|&operator| operator != UNREACHABLE)
 }
 
-/// Runs all that comes before the first input. `None` if an attempt was in vain: a new instance is to be made, for
-/// which it is left out.
+/// What comes of it.
+pub(crate) enum Prepared {
+    Ready {
+        call: Box<dyn Call>,
+        done: Done,
+        /// What the guest's initialisers gave names, if the plan asked for them.
+        names: Option<Vec<(u32, u32, String)>>,
+    },
+    /// An attempt was in vain: a new instance is to be made, for which it is left out.
+    InVain(Attempt),
+}
+
+/// Runs all that comes before the first input.
 pub(crate) fn prepare(
     target: &Target,
     store: &mut Store<Host>,
     instance: &Instance,
     injected: &Injected,
     gate: &Gate,
-) -> Result<Option<Call>> {
+    plan: Plan,
+) -> Result<Prepared> {
     let allow = |fuel| {
         if target.variant.has_fuel() {
             injected.set_fuel(fuel);
@@ -71,9 +82,8 @@ pub(crate) fn prepare(
     }
     // What an execution may take is enough for an attempt.
     allow(target.candidate.settings.fuel_max);
-    let Some(heap) = gate.prepare(|| grow_heap(target, store, instance))?? else {
-        target.learned.attempts.give_up_heap();
-        return Ok(None);
+    let Some(heap) = gate.prepare(|| grow_heap(target, store, instance, plan))?? else {
+        return Ok(Prepared::InVain(Attempt::Heap));
     };
     let place = annex.map(|annex| {
         let place = Place::new(annex.region, annex.end);
@@ -82,24 +92,20 @@ pub(crate) fn prepare(
         }
         place
     });
-    let mut call = Call::bind(&target.binding(), store, instance, place)?;
+    let mut call = target.candidate.entry.way().bind(target.binding(place), store, instance)?;
     allow(target.candidate.settings.fuel_max);
     // What initialisers drew is no part of any execution.
-    if target.rewritten.injected.stream.is_some() {
-        target.learned.note_names(|| injected.told().names);
-    }
+    let names = (plan.names && target.rewritten.injected.stream.is_some()).then(|| injected.told().names);
     injected.forget_stream();
-    let Some(warm_up) = gate.prepare(|| warm_up(target, store, &mut call))?? else {
-        target.learned.attempts.give_up_warm_up();
-        return Ok(None);
+    let Some(warm_up) = gate.prepare(|| warm_up(target, store, &mut *call, plan))?? else {
+        return Ok(Prepared::InVain(Attempt::WarmUp));
     };
     let limits = &mut store.data_mut().limits;
     ensure!(!limits.host_failed, "failed to grow a linear memory: the machine is out of memory or of mappings");
     // A growth that was refused so far is nothing that an execution did.
     limits.refused = false;
     let done = Done { heap, closed_page: takes_bytes && target.restores, warm_up };
-    target.learned.attempts.note(done);
-    Ok(Some(call))
+    Ok(Prepared::Ready { call, done, names })
 }
 
 /// Calls `_initialize`, which a program that is no command exports if it has anything to initialise.
@@ -144,54 +150,27 @@ fn libfuzzer_initialize(target: &Target, store: &mut Store<Host>, instance: &Ins
 ///
 /// An allocator that has no more memory asks for 64 KiB or so at a time, and every execution that makes it do so pays
 /// for making pages accessible and inaccessible again.
-fn grow_heap(target: &Target, store: &mut Store<Host>, instance: &Instance) -> Result<Option<bool>> {
+fn grow_heap(target: &Target, store: &mut Store<Host>, instance: &Instance, plan: Plan) -> Result<Option<bool>> {
     let bytes = target.candidate.settings.grow_heap_bytes;
-    if bytes == 0 || target.candidate.entry.is_program() || target.learned.attempts.is_heap_in_vain() {
+    if bytes == 0 || target.candidate.entry.is_program() || !plan.heap {
         return Ok(Some(false));
     }
-    if let Entry::Component { lift, .. } = &target.candidate.entry {
-        return Ok(component::grow_heap(lift, store, instance, bytes));
-    }
-    let allocated = if let (Ok(malloc), Ok(free)) = (
-        instance.get_typed_func::<i32, i32>(&mut *store, "malloc"),
-        instance.get_typed_func::<i32, ()>(&mut *store, "free"),
-    ) {
-        malloc.call(&mut *store, bytes.cast_signed()).and_then(|block| match block {
-            0 => Ok(false),
-            block => free.call(&mut *store, block).map(|()| true),
-        })
-    } else if let (Ok(malloc), Ok(free)) = (
-        instance.get_typed_func::<i64, i64>(&mut *store, "malloc"),
-        instance.get_typed_func::<i64, ()>(&mut *store, "free"),
-    ) {
-        malloc.call(&mut *store, i64::from(bytes)).and_then(|block| match block {
-            0 => Ok(false),
-            block => free.call(&mut *store, block).map(|()| true),
-        })
-    } else if let Ok(realloc) = instance.get_typed_func::<(i32, i32), i32>(&mut *store, "realloc") {
-        realloc.call(&mut *store, (0, bytes.cast_signed())).and_then(|block| match block {
-            0 => Ok(false),
-            block => realloc.call(&mut *store, (block, 0)).map(|_| true),
-        })
-    } else {
-        Ok(false)
-    };
-    Ok(allocated.ok())
+    Ok(target.candidate.entry.way().grow_heap(store, instance, bytes))
 }
 
 /// Calls the entry with the empty input, if that is wanted: by the settings, or because the guest can ask for a
 /// snapshot. Tells whether that was done; `None` if it was done in vain, since the guest failed or did not ask.
-fn warm_up(target: &Target, store: &mut Store<Host>, call: &mut Call) -> Result<Option<bool>> {
+fn warm_up(target: &Target, store: &mut Store<Host>, call: &mut dyn Call, plan: Plan) -> Result<Option<bool>> {
     let ordered = target.candidate.settings.warm_up;
     let may_ask = !target.candidate.entry.is_program() && can_ask_for_snapshot(&target.candidate.interface);
-    if !ordered && (!may_ask || target.learned.attempts.is_warm_up_in_vain()) {
+    if !ordered && !(may_ask && plan.warm_up) {
         return Ok(Some(false));
     }
     let host = store.data_mut();
     // The call begins with a reset, which must not take back what initialisers did.
     host.wasi.snapshot();
     host.asked_for_snapshot = false;
-    match call.run(store, &[], || ()) {
+    match call.run(store, &[], &|| ()) {
         Ok(_) => Ok((ordered || store.data().asked_for_snapshot).then_some(true)),
         Err(error) if ordered => Err(anyhow::Error::from(error)
             .context("the target fails on the empty input, with which it is warmed up\nhelp: leave out --warm-up")),

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 #[derive(Debug, Default)]
 pub(crate) struct Learned {
     /// What was tried before the first input; shared by variants, which do the same.
-    pub(crate) attempts: Arc<Attempts>,
+    attempts: Arc<Attempts>,
     /// Functions that ran before the first input.
     initialised: OnceLock<BTreeSet<u32>>,
     names: OnceLock<Vec<(u32, u32, String)>>,
@@ -32,10 +32,32 @@ pub(crate) struct Learned {
 /// What is not tried again, because it was in vain; and what was done. The same for all instances, since they are
 /// equal.
 #[derive(Debug, Default)]
-pub(crate) struct Attempts {
+struct Attempts {
     no_heap: AtomicBool,
     no_warm_up: AtomicBool,
     done: OnceLock<Done>,
+}
+
+/// What is tried before the first input, and may be in vain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Attempt {
+    /// Growing the heap.
+    Heap,
+    /// A warm-up run that the guest only may have wanted.
+    WarmUp,
+}
+
+/// What is left to be tried, and to be learned, by the next instance.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plan {
+    /// Growing the heap was not in vain.
+    pub(crate) heap: bool,
+    /// Nor was a warm-up run.
+    pub(crate) warm_up: bool,
+    /// What initialisers give names is to be told.
+    pub(crate) names: bool,
+    /// So is which functions run before the first input.
+    pub(crate) initialised: bool,
 }
 
 /// What was done before the first input.
@@ -70,19 +92,45 @@ impl Learned {
         self.initialised.get()
     }
 
-    /// Notes which functions ran before the first input.
-    pub(crate) fn note_initialised(&self, functions: impl FnOnce() -> BTreeSet<u32>) {
-        self.initialised.get_or_init(functions);
+    /// What the next instance is to do.
+    pub(crate) fn plan(&self) -> Plan {
+        Plan {
+            heap: !self.attempts.no_heap.load(Relaxed),
+            warm_up: !self.attempts.no_warm_up.load(Relaxed),
+            names: self.names.get().is_none(),
+            initialised: self.initialised.get().is_none(),
+        }
+    }
+
+    /// This is not tried again.
+    pub(crate) fn give_up(&self, attempt: Attempt) {
+        let given_up = match attempt {
+            Attempt::Heap => &self.attempts.no_heap,
+            Attempt::WarmUp => &self.attempts.no_warm_up,
+        };
+        given_up.store(true, Relaxed);
+    }
+
+    /// Notes what an instance did, and what it was asked to tell.
+    pub(crate) fn note(&self, done: Done, names: Option<Vec<(u32, u32, String)>>, initialised: Option<BTreeSet<u32>>) {
+        let noted = *self.attempts.done.get_or_init(|| done);
+        debug_assert_eq!(noted, done, "instances are equal");
+        if let Some(names) = names {
+            self.names.get_or_init(|| names);
+        }
+        if let Some(functions) = initialised {
+            self.initialised.get_or_init(|| functions);
+        }
+    }
+
+    /// What was done before the first input, once an instance was made.
+    pub(crate) fn done(&self) -> Option<Done> {
+        self.attempts.done.get().copied()
     }
 
     /// What the guest's initialisers gave names: of what kind, the id, the name.
     pub(crate) fn names(&self) -> &[(u32, u32, String)] {
         self.names.get().map_or(&[], |names| names)
-    }
-
-    /// Notes what the initialisers gave names.
-    pub(crate) fn note_names(&self, names: impl FnOnce() -> Vec<(u32, u32, String)>) {
-        self.names.get_or_init(names);
     }
 
     /// Image number `index`, of a memory or an annex whose bytes in a new instance are `bytes`.
@@ -101,48 +149,10 @@ impl Learned {
 impl Done {
     /// What will be done, as far as it can be foreseen: an allocator may refuse, a guest may not ask.
     pub(crate) fn expected(entry: &Entry, interface: &Interface, settings: &Settings) -> Self {
-        let exports = |name: &str| interface.function(name).is_some();
-        let allocates = match entry {
-            Entry::Component { lift, .. } => lift.realloc.is_some(),
-            _ => exports("malloc") && exports("free") || exports("realloc"),
-        };
         Self {
-            heap: settings.grow_heap_bytes > 0 && !entry.is_program() && allocates,
+            heap: settings.grow_heap_bytes > 0 && !entry.is_program() && entry.way().has_heap(interface),
             closed_page: HANDLED && entry.takes_bytes(),
             warm_up: settings.warm_up || !entry.is_program() && can_ask_for_snapshot(interface),
         }
-    }
-}
-
-impl Attempts {
-    /// Whether growing the heap was in vain.
-    pub(crate) fn is_heap_in_vain(&self) -> bool {
-        self.no_heap.load(Relaxed)
-    }
-
-    /// Whether a warm-up run that the guest only may have wanted was in vain.
-    pub(crate) fn is_warm_up_in_vain(&self) -> bool {
-        self.no_warm_up.load(Relaxed)
-    }
-
-    /// The heap is not grown again.
-    pub(crate) fn give_up_heap(&self) {
-        self.no_heap.store(true, Relaxed);
-    }
-
-    /// Nor is there another warm-up run.
-    pub(crate) fn give_up_warm_up(&self) {
-        self.no_warm_up.store(true, Relaxed);
-    }
-
-    /// Notes what was done.
-    pub(crate) fn note(&self, done: Done) {
-        let noted = *self.done.get_or_init(|| done);
-        debug_assert_eq!(noted, done, "instances are equal");
-    }
-
-    /// What was done, once an instance was made.
-    pub(crate) fn done(&self) -> Option<Done> {
-        self.done.get().copied()
     }
 }

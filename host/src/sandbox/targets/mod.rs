@@ -11,7 +11,7 @@ use crate::sandbox::code::cache::CodeCache;
 use crate::sandbox::code::compiled::Compiled;
 use crate::sandbox::code::compiler::Code;
 use crate::sandbox::code::variant::Variant;
-use crate::sandbox::entry::binding::Binding;
+use crate::sandbox::entry::call::{Binding, Place};
 use crate::sandbox::imports::Imports;
 use crate::sandbox::interrupt::stop::Stop;
 use crate::sandbox::limits::INIT_FUEL_MAX;
@@ -153,10 +153,9 @@ impl Target {
         FindingId(*hasher.finalize().as_bytes())
     }
 
-    /// What its entry is bound by.
-    pub(in crate::sandbox) fn binding(&self) -> Binding<'_> {
-        let exported = &self.rewritten.state.memories;
-        Binding { entry: &self.candidate.entry, memories: &self.code.memories, exported }
+    /// What its entry is bound by; `place` is where inputs lie, for those that take bytes in memory.
+    pub(in crate::sandbox) fn binding(&self, place: Option<Place>) -> Binding<'_> {
+        Binding { memories: &self.code.memories, exported: &self.rewritten.state.memories, place }
     }
 
     /// Whether inputs are choice streams.
@@ -166,7 +165,7 @@ impl Target {
 
     /// The export that checks the values which the entry gives away, if the entry is a property in two parts.
     pub fn check_of_values(&self) -> Option<String> {
-        self.candidate.entry.check_of_values(&self.candidate.interface)
+        self.candidate.entry.way().check_of_values(&self.candidate.interface)
     }
 
     /// How the module's state is restored after an execution, and why, for people.

@@ -67,10 +67,7 @@ fn same(component: impl AsRef<[u8]>, entry: Option<&str>, inputs: &[&[u8]]) {
     let settings = entry.map_or_else(settings, named);
     let target = load(&component, settings);
     let mut executor = Executor::new(&target).unwrap();
-    let name = match &target.candidate.entry {
-        fuzzbox::sandbox::Entry::Component { name, .. } => name.clone(),
-        other => panic!("{other}"),
-    };
+    let name = target.candidate.entry.name();
     let path: Vec<_> = name.split('#').collect();
     for input in inputs {
         let outcome = executor.run(input).unwrap();
