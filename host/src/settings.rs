@@ -57,6 +57,14 @@ pub enum EntryArgs {
     Bytes(Option<u16>),
 }
 
+impl EntryArgs {
+    /// What people are told of it.
+    pub const HELP: &str = "What --entry's parameters are given: `numbers` from the input's bytes (little-endian, \
+        missing bytes are 0), `bytes`, where the first two that can be are pointer and length and the others numbers \
+        from the first bytes, `bytes:N` if the pointer is parameter N from 0 on, or `auto`, which is bytes if the \
+        first two can be a pointer and a length, and else numbers";
+}
+
 impl FromStr for EntryArgs {
     type Err = String;
 

@@ -26,11 +26,7 @@ pub(super) struct TargetArgs {
     /// string, else wasi:cli/run]. A function of an interface is `ns:package/interface#function`
     #[arg(long, value_name = "EXPORT", help_heading = "Target")]
     entry: Option<String>,
-    /// What --entry's parameters are given: `numbers` from the input's bytes (little-endian, missing bytes are 0),
-    /// `bytes`, where the first two that can be are pointer and length and the others numbers from the first bytes,
-    /// `bytes:N` if the pointer is parameter N from 0 on, or `auto`, which is bytes if the first two can be a pointer
-    /// and a length, and else numbers
-    #[arg(long, value_name = "HOW", default_value_t, requires = "entry", help_heading = "Target")]
+    #[arg(long, value_name = "HOW", help = EntryArgs::HELP, default_value_t, requires = "entry", help_heading = "Target")]
     entry_args: EntryArgs,
     /// Argument for a WASI command; repeatable. `@@` in it becomes the path of a file that holds the input; without
     /// any, the input is on stdin

@@ -95,7 +95,6 @@ impl Parameter {
         let is_pair = |first: usize| is_address(first) && is_address(first + 1);
         let pointer = match args {
             EntryArgs::Numbers => None,
-            EntryArgs::Auto => Some(0).filter(|&first| is_pair(first)),
             EntryArgs::Bytes(None) => {
                 let first = (0..count).find(|&first| is_pair(first));
                 Some(first.context("no two parameters in a row can be pointer and length (--entry-args bytes)")?)
@@ -109,6 +108,8 @@ impl Parameter {
                 );
                 Some(first)
             }
+            // Nothing is said of pointers.
+            _ => Some(0).filter(|&first| is_pair(first)),
         };
         if let Some(first) = pointer {
             parameters[first] = Self::Pointer;
