@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use rayon::prelude::*;
 
-use crate::added::Added;
+use crate::added::Additions;
 use crate::added::types::AddedTypes;
 use crate::calls::CallFacts;
 use crate::counters::{CounterMap, Placement, place};
@@ -110,7 +110,7 @@ pub fn instrument(wasm: &[u8], options: &Options) -> Result<Instrumented> {
 /// for.
 fn instrument_current(wasm: &[u8], options: &Options) -> Result<Instrumented> {
     let (survey, bodies) = survey(wasm)?;
-    let added = Added::new(&survey, options);
+    let added = Additions::new(&survey, options);
     let mut types = AddedTypes::new(&survey);
     for (params, results) in added.types(&survey) {
         types.plain(params, results)?;

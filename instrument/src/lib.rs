@@ -50,7 +50,7 @@ mod write;
 
 pub use cfg::{Block, BlockKind, Cfg, Cfgs, ControlDependence, DominatorTree, Flow, FlowKind, Loops};
 pub use component::{ComponentModule, InstrumentedComponent, instrument_component};
-pub use counters::{CounterMap, CountsBuffer, FunctionCounters, LANES, Left};
+pub use counters::{CounterMap, CountsBuffer, FunctionCounters, LANES, LeftFrame};
 pub use edges::{Edge, EdgeKind, EdgeMap, EdgeSet};
 pub use instrument::instrument;
 pub use instrumented::{AnnexPlace, Called, Injected, Instrumented, StateExports, called};

@@ -7,7 +7,7 @@
 //! # Judging costs what is new
 //!
 //! Counters keep to lines of the cache, 16 of one function or of several small ones. `full` and `fast` are laid out
-//! for what up to 256 testcases do (`Past`): counters are put where least happens, and those that are in use lie
+//! for what up to 256 testcases do (`History`): counters are put where least happens, and those that are in use lie
 //! together, so that few pages are scanned and restored. The user's cache keeps the counts, so that the next
 //! campaign finds the code. A line's hash is looked up among what earlier executions did; only what is not known is
 //! solved, function by function, without branches, and compared with what was seen, many edges at a time. A large

@@ -27,7 +27,7 @@
 
 use super::corpus::Corpus;
 use crate::coverage::{Profile, Seen};
-use crate::sandbox::{Growths, Past, THREAD_STACK_BYTES, Target, Unsuited, Variant, Watchdog};
+use crate::sandbox::{Growths, History, THREAD_STACK_BYTES, Target, Unsuited, Variant, Watchdog};
 use anyhow::{Context, Result, anyhow};
 use fuzzbox_instrument::EdgeSet;
 use std::sync::Arc;
@@ -260,7 +260,7 @@ impl Progress {
 
 /// Makes a variant for what these inputs do.
 fn laid_out(metered: &Arc<Target>, variant: Variant, compares: bool, inputs: &[Arc<[u8]>]) -> Result<Target> {
-    let past = Past::of(metered, inputs.iter().map(|input| &**input))?;
+    let past = History::of(metered, inputs.iter().map(|input| &**input))?;
     let past = if compares { past.comparing() } else { past };
     // Of the fast variant no code is kept.
     let past = if variant == Variant::Full { past.or_cached(metered) } else { past };

@@ -2,8 +2,8 @@
 
 use crate::outcome::{Frame, Outcome};
 use crate::said::Said;
-use crate::sandbox::code::past::Growths;
-use crate::sandbox::instance::kept::Kept;
+use crate::sandbox::code::history::Growths;
+use crate::sandbox::instance::kept::KeptInstance;
 use crate::sandbox::instance::observation::Observation;
 use crate::sandbox::interrupt::gate::{Gate, Unprepared};
 use crate::sandbox::interrupt::interrupter::Interrupter;
@@ -22,7 +22,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Executor {
     pub(super) target: Arc<Target>,
-    pub(super) instance: Kept,
+    pub(super) instance: KeptInstance,
     /// In quick code: another instance, once something failed.
     pub(super) other: Option<Other>,
     pub(super) gate: Arc<Gate>,
@@ -37,7 +37,7 @@ pub struct Executor {
 /// The other one of two instances: that of an excerpt, or that of quick code while the excerpt's is in its place.
 pub(super) struct Other {
     pub(super) target: Arc<Target>,
-    pub(super) instance: Kept,
+    pub(super) instance: KeptInstance,
     /// As [`Executor::dirty`].
     pub(super) dirty: bool,
     pub(super) is_quick: bool,
@@ -78,7 +78,7 @@ impl Executor {
     pub fn watched(target: &Arc<Target>, watch: impl FnOnce(Interrupter)) -> Result<Self> {
         let gate = Arc::default();
         watch(Interrupter::new(&gate));
-        let instance = with_room(target.variant.stack_bytes(), || Kept::new(target, &gate))?;
+        let instance = with_room(target.variant.stack_bytes(), || KeptInstance::new(target, &gate))?;
         Ok(Self {
             instance,
             other: None,
@@ -230,7 +230,7 @@ impl Executor {
         let restores = self.target.restores && self.target.rewritten.state.irreversible.is_none();
         let reversible = restores && self.instance.restore(self.target.throws())?;
         if !reversible {
-            self.instance = Kept::new(&self.target, &self.gate)?;
+            self.instance = KeptInstance::new(&self.target, &self.gate)?;
         }
         self.dirty = false;
         Ok(())

@@ -5,7 +5,7 @@ use crate::sandbox::candidate::Candidate;
 use crate::sandbox::code::background::compiling;
 use crate::sandbox::code::cache::CodeCache;
 use crate::sandbox::code::compiler::Code;
-use crate::sandbox::code::past::{Growths, Past, key};
+use crate::sandbox::code::history::{Growths, History, key};
 use crate::sandbox::code::variant::Variant;
 use crate::sandbox::executor::Executor;
 use crate::sandbox::interrupt::gate::Unprepared;
@@ -71,7 +71,7 @@ impl Target {
         watch: &dyn Fn(Interrupter),
     ) -> Result<Self> {
         let again = candidate.clone();
-        let target = Arc::new(Self::compile(candidate, (Variant::Metered, &Past::default()), (cache, code), None)?);
+        let target = Arc::new(Self::compile(candidate, (Variant::Metered, &History::default()), (cache, code), None)?);
         // Whatever keeps the module from being executed is said now, not by the first worker.
         match Executor::watched(&target, watch) {
             // Where initialisers end may be a matter of how large frames are: optimised code decides.
@@ -106,7 +106,7 @@ impl Target {
     /// If the module can't be rewritten so, or the initialisers leave another state in this variant than in the other,
     /// which would be a mistake of ours.
     pub fn in_variant(self: &Arc<Self>, variant: Variant) -> Result<Self> {
-        self.in_variant_after(variant, &Past::default())
+        self.in_variant_after(variant, &History::default())
     }
 
     /// As [`Target::in_variant`], laid out for executions like those of the past.
@@ -114,7 +114,7 @@ impl Target {
     /// # Errors
     ///
     /// As for [`Target::in_variant`].
-    pub fn in_variant_after(self: &Arc<Self>, variant: Variant, past: &Past) -> Result<Self> {
+    pub fn in_variant_after(self: &Arc<Self>, variant: Variant, past: &History) -> Result<Self> {
         let made = Self::compile(self.candidate.clone(), (variant, past), (&self.cache, Code::Optimised), None);
         let target = self.alike(made.context(Unsuited)?)?;
         Ok(Arc::into_inner(target).expect("the executor is gone"))
@@ -158,7 +158,7 @@ impl Target {
 /// Fuel after which no more inputs are executed to lay out code: about a second.
 const PAST_FUEL_MAX: u64 = 2_000_000_000;
 
-impl Past {
+impl History {
     /// Executes inputs, until that takes too long, and counts. The target is one with fuel.
     ///
     /// # Errors

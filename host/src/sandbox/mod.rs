@@ -55,7 +55,7 @@ pub use candidate::Candidate;
 pub(crate) use code::background::{compiling, received};
 pub use code::cache::CodeCache;
 pub use code::compiler::{Code, compiler_settings};
-pub use code::past::{Growths, Past};
+pub use code::history::{Growths, History};
 pub use code::variant::Variant;
 pub use entry::Entry;
 pub use executor::Executor;

@@ -9,9 +9,9 @@
 use crate::outcome::Outcome;
 use crate::sandbox::code::background::{compiling, received};
 use crate::sandbox::code::compiler::Code;
-use crate::sandbox::code::past::Past;
+use crate::sandbox::code::history::History;
 use crate::sandbox::executor::{Executor, Other, Way};
-use crate::sandbox::instance::kept::Kept;
+use crate::sandbox::instance::kept::KeptInstance;
 use crate::sandbox::interrupt::gate::Unprepared;
 use crate::sandbox::machine::stack::with_room;
 use crate::sandbox::targets::Target;
@@ -45,7 +45,7 @@ impl Target {
             return Ok(None);
         }
         excerpts.made += 1;
-        let (variant, past) = (self.variant.clone(), &Past::default());
+        let (variant, past) = (self.variant.clone(), &History::default());
         let made =
             Self::compile(self.candidate.clone(), (variant, past), (&self.cache, Code::Optimised), Some(functions))?;
         let excerpt = self.alike(made)?;
@@ -103,7 +103,7 @@ impl Executor {
             };
             // Where initialisers end may be a matter of how large frames are: the whole module decides.
             let Ok(Some(target)) = made else { return Ok(None) };
-            let instance = with_room(target.variant.stack_bytes(), || Kept::new(&target, &self.gate));
+            let instance = with_room(target.variant.stack_bytes(), || KeptInstance::new(&target, &self.gate));
             let instance = instance.inspect_err(|_| self.watch())?;
             // The gate watches the excerpt's instance now, which is put in place at once.
             self.other = Some(Other { target, instance, dirty: false, is_quick: false });
@@ -163,7 +163,7 @@ impl Executor {
         self.other = None;
         let Some(optimised) = self.wait(&self.target.optimise()?)? else { return Ok(false) };
         let optimised = optimised?;
-        self.instance = with_room(optimised.variant.stack_bytes(), || Kept::new(&optimised, &self.gate))?;
+        self.instance = with_room(optimised.variant.stack_bytes(), || KeptInstance::new(&optimised, &self.gate))?;
         self.target = optimised;
         self.dirty = false;
         Ok(true)

@@ -2,7 +2,7 @@
 
 use crate::id::ModuleId;
 use crate::sandbox::candidate::{check_limits, choose, interface};
-use crate::sandbox::code::past::Past;
+use crate::sandbox::code::history::History;
 use crate::sandbox::code::variant::Variant;
 use crate::sandbox::entry::Entry;
 use crate::sandbox::entry::parameter::Parameter;
@@ -11,7 +11,7 @@ use crate::sandbox::machine::registers::HANDLED;
 use crate::sandbox::source::interface::{Import, Interface};
 use crate::sandbox::source::words::Shortened;
 use crate::sandbox::source::{Source, assemble};
-use crate::sandbox::targets::learned::Done;
+use crate::sandbox::targets::learned::Preparation;
 use crate::sandbox::targets::{Target, restore_plan};
 use crate::settings::{EntryArgs, Settings, Stub};
 use anyhow::Result;
@@ -80,7 +80,7 @@ impl Summary {
         };
         let interface = interface(&source)?;
         let mut summary = Self::of_interface(module, &source, &interface, settings.stub_imports)?;
-        match fuzzbox_instrument::instrument(&source.module, &Variant::Metered.options(&Past::default())) {
+        match fuzzbox_instrument::instrument(&source.module, &Variant::Metered.options(&History::default())) {
             Ok(rewritten) => {
                 let functions: BTreeSet<u32> = rewritten.edges.edges.iter().map(|edge| edge.function).collect();
                 summary.edges = Some(rewritten.edges.edges.len() as u64);
@@ -154,8 +154,8 @@ impl Summary {
 
     /// What follows from the entry. `done` is what was done before the first input; what will be done, as far as it can
     /// be foreseen, if that isn't known.
-    fn describe_entry(&mut self, entry: &Entry, interface: &Interface, settings: &Settings, done: Option<Done>) {
-        let done = done.unwrap_or_else(|| Done::expected(entry, interface, settings));
+    fn describe_entry(&mut self, entry: &Entry, interface: &Interface, settings: &Settings, done: Option<Preparation>) {
+        let done = done.unwrap_or_else(|| Preparation::expected(entry, interface, settings));
         self.entry = Some(entry.to_string());
         self.input = Some(entry.way().place(done.closed_page));
         self.over_read = Some(entry.way().over_read(done.closed_page));
@@ -232,7 +232,7 @@ fn takes_bytes(interface: &Interface, ty: &FuncType) -> bool {
 }
 
 /// What runs before the first input.
-fn before(entry: &Entry, interface: &Interface, settings: &Settings, done: Done) -> Vec<String> {
+fn before(entry: &Entry, interface: &Interface, settings: &Settings, done: Preparation) -> Vec<String> {
     let initialisers = [("_initialize", !entry.is_program()), ("LLVMFuzzerInitialize", entry.takes_bytes())];
     let called = initialisers.iter().filter(|(name, is_called)| *is_called && interface.function(name).is_some());
     let mut before: Vec<_> = called.map(|(name, _)| (*name).to_owned()).collect();

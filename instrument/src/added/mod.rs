@@ -20,7 +20,7 @@ pub(crate) mod relocation;
 pub(crate) mod types;
 
 use crate::added::annex::Annex;
-use crate::added::protocol::Linked;
+use crate::added::protocol::ProtocolFunctions;
 use crate::layout;
 use crate::module::survey::Survey;
 use crate::module::types::Types;
@@ -28,7 +28,7 @@ use crate::options::{Draws, Options};
 use crate::trace::{self, Recorders};
 
 /// The indices of what is added.
-pub(crate) struct Added {
+pub(crate) struct Additions {
     /// The function type without parameters and results: the first type that is added, if there are functions. Those of
     /// the recorders follow.
     pub(crate) plain_type: u32,
@@ -43,7 +43,7 @@ pub(crate) struct Added {
     /// What knows where the annex of a memory is, if one may have it.
     pub(crate) annex: Option<Annex>,
     /// The functions that take the place of imports.
-    pub(crate) protocol: Option<Linked>,
+    pub(crate) protocol: Option<ProtocolFunctions>,
     /// How many functions there are.
     pub(crate) functions: u32,
 }
@@ -64,12 +64,12 @@ pub(crate) struct Globals {
     pub(crate) saved: u32,
 }
 
-impl Added {
+impl Additions {
     /// What the options ask for, made once for a module.
-    pub(crate) fn new(survey: &Survey<'_>, options: &Options) -> Added {
+    pub(crate) fn new(survey: &Survey<'_>, options: &Options) -> Additions {
         let mut functions = survey.names.len() as u32..;
         let mut function = || functions.next().unwrap_or(u32::MAX);
-        let mut added = Added {
+        let mut added = Additions {
             plain_type: survey.types.len() as u32,
             traps: options.traps.then(|| Traps { table: survey.tables, nothing: function() }),
             stop: options.interrupts.then(&mut function),
@@ -90,7 +90,7 @@ impl Added {
         added.functions += added.annex.map_or(0, |annex| annex.functions(survey));
         if !survey.protocol.is_empty() && options.draws != Draws::Imported {
             let start = stream_start(survey, options, added.recorders.is_some());
-            let linked = Linked::new(first + added.functions, options.draws == Draws::Recorded, start);
+            let linked = ProtocolFunctions::new(first + added.functions, options.draws == Draws::Recorded, start);
             added.functions += linked.count(&survey.protocol);
             added.protocol = Some(linked);
         }

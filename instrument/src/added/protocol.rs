@@ -7,7 +7,7 @@ use crate::protocol::{Assembled, Imports};
 
 /// Where the protocol's functions are among those that are appended.
 #[derive(Clone, Copy)]
-pub(crate) struct Linked {
+pub(crate) struct ProtocolFunctions {
     /// The index of the first.
     first: u32,
     /// Whether draws are recorded.
@@ -16,9 +16,9 @@ pub(crate) struct Linked {
     pub(crate) start: u32,
 }
 
-impl Linked {
-    pub(crate) fn new(first: u32, recording: bool, start: u32) -> Linked {
-        Linked { first, recording, start }
+impl ProtocolFunctions {
+    pub(crate) fn new(first: u32, recording: bool, start: u32) -> ProtocolFunctions {
+        ProtocolFunctions { first, recording, start }
     }
 
     /// How many functions there are: the bodies, then one to be exported for each import.

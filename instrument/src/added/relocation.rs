@@ -6,7 +6,7 @@ use wasm_encoder::reencode::{Reencode, utils};
 use wasm_encoder::{BlockType, Encode, Instruction as I, MemArg};
 use wasmparser::Operator;
 
-use super::protocol::Linked;
+use super::protocol::ProtocolFunctions;
 use crate::module::types::encoded;
 use crate::protocol::{Assembled, Assembly, Imports};
 
@@ -14,7 +14,7 @@ use crate::protocol::{Assembled, Assembly, Imports};
 pub(crate) struct Relocation<'a> {
     pub(crate) all: &'static Assembled,
     pub(crate) imports: &'a Imports,
-    pub(crate) linked: Linked,
+    pub(crate) linked: ProtocolFunctions,
     /// The injected memory.
     pub(crate) memory: u32,
 }

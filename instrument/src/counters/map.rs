@@ -10,7 +10,7 @@ use crate::plan::FunctionPlan;
 
 /// A frame that was left neither by returning nor by an exception: a trap, or the host, ended what it did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Left {
+pub struct LeftFrame {
     /// The function's index.
     pub function: u32,
     /// Byte offset of the operator that it had reached, in the rewritten module, as engines tell it.

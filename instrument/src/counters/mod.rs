@@ -11,6 +11,6 @@ mod tree;
 mod weights;
 
 pub(crate) use map::CounterNumbers;
-pub use map::{CounterMap, CountsBuffer, FunctionCounters, Left};
+pub use map::{CounterMap, CountsBuffer, FunctionCounters, LeftFrame};
 pub(crate) use place::{Placement, place, profile};
 pub use recover::LANES;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use anyhow::{Result, ensure};
 
-use crate::added::Added;
+use crate::added::Additions;
 use crate::module::survey::Survey;
 use crate::options::Options;
 use crate::{layout, trace};
@@ -68,7 +68,7 @@ pub struct AnnexPlace {
 }
 
 impl Injected {
-    pub(crate) fn new(survey: &Survey<'_>, added: &Added, options: &Options, counters: u32) -> Result<Injected> {
+    pub(crate) fn new(survey: &Survey<'_>, added: &Additions, options: &Options, counters: u32) -> Result<Injected> {
         let name = |name: &str| format!("{}{name}", survey.export_prefix);
         let trace = added.recorders.map(|_| trace::place(counters, options.trace_bytes)).transpose()?;
         let end = |range: &Range<u32>| u64::from(range.end).div_ceil(layout::PAGE_BYTES);

@@ -8,7 +8,7 @@ pub use called::{Called, called};
 pub use injected::{AnnexPlace, Injected};
 pub use state::StateExports;
 
-use crate::counters::{CounterMap, CountsBuffer, Left};
+use crate::counters::{CounterMap, CountsBuffer, LeftFrame};
 use crate::edges::EdgeMap;
 use crate::offsets::OffsetMap;
 use crate::protocol::Site;
@@ -51,7 +51,7 @@ impl Instrumented {
     ///
     /// An edge whose count isn't known has 0: with [`Counters::Only`](crate::Counters::Only) all but those of the set,
     /// and those of `select` if [`Options::selects`](crate::Options::selects) is off.
-    pub fn edge_counts(&self, counters: &[u32], left: &[Left]) -> Vec<u32> {
+    pub fn edge_counts(&self, counters: &[u32], left: &[LeftFrame]) -> Vec<u32> {
         let mut counts = vec![0; self.edges.edges.len()];
         let mut left = left.to_vec();
         left.sort_unstable();
@@ -86,7 +86,13 @@ impl Instrumented {
     /// the function was left: so the functions to ask about are those of counters that are not 0
     /// ([`CounterMap::of_counter`]), and those that were left ([`CounterMap::of_function`]), which may have no
     /// counters.
-    pub fn function_edge_counts(&self, index: usize, counters: &[u32], left: &[Left], mut visit: impl FnMut(u32, u32)) {
+    pub fn function_edge_counts(
+        &self,
+        index: usize,
+        counters: &[u32],
+        left: &[LeftFrame],
+        mut visit: impl FnMut(u32, u32),
+    ) {
         let mut buffer = CountsBuffer::default();
         let counts = self.function_counts(index, counters, left, &mut buffer);
         let edges = self.counters.functions()[index].edges.clone();
@@ -99,7 +105,7 @@ impl Instrumented {
         &self,
         index: usize,
         counters: &'a [u32],
-        left: &[Left],
+        left: &[LeftFrame],
         buffer: &'a mut CountsBuffer,
     ) -> &'a [u32] {
         debug_assert!(left.is_sorted());

@@ -1,6 +1,6 @@
 //! Where all state of a module can be reached.
 
-use crate::added::Added;
+use crate::added::Additions;
 use crate::module::survey::Survey;
 
 /// Names of the exports that were added so that the host can save and restore all state of an instance: all memories
@@ -25,7 +25,7 @@ pub struct StateExports {
 }
 
 impl StateExports {
-    pub(crate) fn new(survey: &Survey<'_>, added: &Added, changes_objects: bool) -> StateExports {
+    pub(crate) fn new(survey: &Survey<'_>, added: &Additions, changes_objects: bool) -> StateExports {
         let name = |kind: &str, index: u32| format!("{}{kind}:{index}", survey.export_prefix);
         let function = |kind: &str| format!("{}{kind}", survey.export_prefix);
         StateExports {

@@ -1,6 +1,6 @@
 //! What is known of a module, and asked for, when its functions are planned.
 
-use crate::added::Added;
+use crate::added::Additions;
 use crate::calls::CallFacts;
 use crate::module::survey::Survey;
 use crate::options::Options;
@@ -13,7 +13,7 @@ pub(crate) struct ModuleContext<'p, 's> {
     /// What is to be put in.
     pub(crate) options: &'p Options,
     /// The indices of what is appended.
-    pub(crate) added: &'p Added,
+    pub(crate) added: &'p Additions,
     /// What all calls tell together.
     pub(crate) calls: &'p CallFacts,
 }

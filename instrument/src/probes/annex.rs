@@ -4,14 +4,14 @@ use anyhow::Result;
 use wasmparser::{FunctionBody, MemArg, MemArgTarget, Operator, ValType};
 
 use super::probe::{Probe, Site};
-use crate::added::annex::{Annex as Added, Helper};
+use crate::added::annex::{Annex as Additions, Helper};
 use crate::bounds::{Check, Reach, checks};
 use crate::layout::code::Code;
 use crate::module::access::Access;
 use crate::module::survey::Survey;
 
 pub(super) struct Annex {
-    added: Added,
+    added: Additions,
     /// Accesses that are compared with the end of the guest's part, in order.
     checks: Vec<Check>,
 }
@@ -79,7 +79,7 @@ impl Probe for Annex {
 }
 
 impl Annex {
-    pub(super) fn new(survey: &Survey<'_>, added: Added, body: &FunctionBody<'_>) -> Annex {
+    pub(super) fn new(survey: &Survey<'_>, added: Additions, body: &FunctionBody<'_>) -> Annex {
         let checks = match added.bounds {
             true => checks(body, added.bytes_min(survey), &|memory| added.is(survey, memory)),
             false => Vec::new(),

@@ -38,7 +38,7 @@ use anyhow::Result;
 use wasmparser::{Operator, ValType};
 
 use super::probe::{Function, Probe, Site};
-use crate::added::protocol::Linked;
+use crate::added::protocol::ProtocolFunctions;
 use crate::calls::Drawing;
 use crate::module::survey::Survey;
 
@@ -76,7 +76,7 @@ impl DrawSpans {
     /// For a function that reaches a draw, where draws are recorded.
     pub(super) fn new(
         survey: &Survey<'_>,
-        linked: Linked,
+        linked: ProtocolFunctions,
         drawing: &Drawing,
         function: &Function<'_, '_>,
     ) -> Option<DrawSpans> {

@@ -9,7 +9,7 @@ use anyhow::Result;
 use wasmparser::Operator;
 
 use super::probe::{Probe, Site};
-use crate::added::protocol::Linked;
+use crate::added::protocol::ProtocolFunctions;
 use crate::added::relocation::Relocation;
 use crate::calls::Drawing;
 use crate::protocol::{Assembled, Assembly};
@@ -20,7 +20,7 @@ const INLINED_SITES_MAX: u32 = 1024;
 const INLINED_LOCALS: u32 = 64;
 
 pub(super) struct Draws<'p> {
-    pub(super) linked: Linked,
+    pub(super) linked: ProtocolFunctions,
     pub(super) drawing: &'p Drawing,
 }
 

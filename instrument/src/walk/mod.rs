@@ -9,7 +9,7 @@ mod frames;
 use anyhow::Result;
 use wasmparser::FunctionBody;
 
-use crate::added::Added;
+use crate::added::Additions;
 use crate::calls::CallFacts;
 use crate::edges::Edge;
 use crate::module::bodies::{BATCH_BYTES, BATCH_FUNCTIONS, Bodies, for_each_body};
@@ -57,7 +57,7 @@ fn plan(context: &ModuleContext<'_, '_>, bodies: Bodies<'_>) -> Result<Vec<Funct
 /// The edges of a module without legacy exceptions.
 pub(crate) fn edges(survey: &Survey<'_>, bodies: Bodies<'_>) -> Result<Vec<Edge>> {
     let options = Options::counting();
-    let added = Added::new(survey, &options);
+    let added = Additions::new(survey, &options);
     let calls = CallFacts::find(survey, &bodies, &options);
     let context = ModuleContext { survey, options: &options, added: &added, calls: &calls };
     let mut edges = Vec::new();

@@ -8,14 +8,14 @@ use wasmparser::ValType;
 
 use super::{annex, protocol};
 use crate::added::annex::Annex;
-use crate::added::{Added, Globals, Traps};
+use crate::added::{Additions, Globals, Traps};
 use crate::instrumented::Injected;
 use crate::module::survey::Survey;
 use crate::module::types::encoded;
 use crate::trace::Recorders;
 
 /// The functions' types.
-pub(super) fn function_types(added: &Added, survey: &Survey<'_>) -> FunctionSection {
+pub(super) fn function_types(added: &Additions, survey: &Survey<'_>) -> FunctionSection {
     let mut section = FunctionSection::new();
     for _ in 0..added.plain_functions() {
         section.function(added.plain_type);
@@ -28,7 +28,7 @@ pub(super) fn function_types(added: &Added, survey: &Survey<'_>) -> FunctionSect
 }
 
 /// The functions' bodies, in order, each with its size before it.
-pub(super) fn bodies(added: &Added, survey: &Survey<'_>, injected: &Injected) -> Result<Vec<Vec<u8>>> {
+pub(super) fn bodies(added: &Additions, survey: &Survey<'_>, injected: &Injected) -> Result<Vec<Vec<u8>>> {
     let mut bodies = Vec::new();
     bodies.extend(added.traps.map(|_| body(|_| {})));
     bodies.extend(added.stop.map(|_| body(|code| _ = code.unreachable())));
@@ -61,7 +61,7 @@ pub(super) fn bodies(added: &Added, survey: &Survey<'_>, injected: &Injected) ->
 }
 
 /// The tables for the host's functions.
-pub(super) fn tables(added: &Added) -> TableSection {
+pub(super) fn tables(added: &Additions) -> TableSection {
     let mut section = TableSection::new();
     let ty = TableType { element_type: RefType::FUNCREF, table64: false, minimum: 1, maximum: Some(1), shared: false };
     if let Some(Traps { nothing, .. }) = added.traps {

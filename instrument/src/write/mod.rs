@@ -17,7 +17,7 @@ use std::borrow::Cow;
 use anyhow::{Context, Result};
 use wasm_encoder::{Module, RawSection, Section as _, SectionId};
 
-use crate::added::Added;
+use crate::added::Additions;
 use crate::added::types::AddedTypes;
 use crate::instrumented::{Injected, StateExports};
 use crate::module::survey::Survey;
@@ -47,7 +47,7 @@ const ORDER: [SectionId; 13] = [
 /// Puts the new module together. Also gives the way back from its offsets.
 pub(crate) fn assemble(
     survey: &Survey<'_>,
-    added: &Added,
+    added: &Additions,
     types: &AddedTypes,
     mut code: CodeSection,
     injected: &Injected,

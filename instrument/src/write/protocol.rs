@@ -4,16 +4,16 @@
 use anyhow::{Result, bail};
 use wasm_encoder::{BlockType, Encode, MemArg};
 
-use crate::added::Added;
+use crate::added::Additions;
 use crate::added::annex::Helper;
-use crate::added::protocol::Linked;
+use crate::added::protocol::ProtocolFunctions;
 use crate::added::relocation::Relocation;
 use crate::layout::code::Code;
 use crate::module::survey::Survey;
 use crate::protocol::Assembled;
 
 /// The functions' bodies, in order, each with its size before it.
-pub(super) fn bodies(linked: Linked, survey: &Survey<'_>, added: &Added) -> Result<Vec<Vec<u8>>> {
+pub(super) fn bodies(linked: ProtocolFunctions, survey: &Survey<'_>, added: &Additions) -> Result<Vec<Vec<u8>>> {
     let imports = &survey.protocol;
     let all = Assembled::get();
     let mut bodies = Vec::new();
@@ -43,7 +43,7 @@ pub(super) fn bodies(linked: Linked, survey: &Survey<'_>, added: &Added) -> Resu
 }
 
 /// One of the functions that are about the guest: by what its memory and the host are like.
-fn of_guest(name: &str, survey: &Survey<'_>, added: &Added) -> Result<Vec<u8>> {
+fn of_guest(name: &str, survey: &Survey<'_>, added: &Additions) -> Result<Vec<u8>> {
     let mut bytes = vec![0]; // no locals
     let injected = survey.memories;
     let guest = survey.memory_types.first();

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use anyhow::{Context, Result};
 use wasm_encoder::{Encode, ExportKind, ExportSection, MemorySection, MemoryType, TypeSection};
 
-use crate::added::Added;
+use crate::added::Additions;
 use crate::added::types::AddedTypes;
 use crate::instrumented::{Injected, StateExports};
 use crate::module::survey::Survey;
@@ -54,7 +54,7 @@ pub(super) fn added_memory(injected: &Injected) -> MemorySection {
 
 pub(super) fn added_exports(
     survey: &Survey<'_>,
-    added: &Added,
+    added: &Additions,
     injected: &Injected,
     state: &StateExports,
 ) -> ExportSection {

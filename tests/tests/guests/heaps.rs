@@ -5,7 +5,7 @@
 
 use crate::execution::Random;
 use fuzzbox::outcome::{Outcome, TrapKind};
-use fuzzbox::sandbox::{Executor, Past, Target, Variant};
+use fuzzbox::sandbox::{Executor, History, Target, Variant};
 use fuzzbox::settings::Settings;
 use fuzzbox_tests::guests::{clang, toolchain};
 use std::path::Path;
@@ -57,10 +57,10 @@ fn executor(wasm: &[u8], settings: &Settings, variant: Variant) -> Executor {
 fn never_fails(name: &str, wasm: &[u8], settings: &Settings, execs: u64) {
     let metered = Arc::new(Target::load(wasm, settings.clone()).unwrap());
     // The last one's code compares addresses itself.
-    let comparing = Past::default().comparing();
+    let comparing = History::default().comparing();
     let variants = [
-        (Variant::Metered, &Past::default(), execs / 20),
-        (Variant::Full, &Past::default(), execs),
+        (Variant::Metered, &History::default(), execs / 20),
+        (Variant::Full, &History::default(), execs),
         (Variant::Full, &comparing, execs / 4),
     ];
     for (variant, past, execs) in variants {

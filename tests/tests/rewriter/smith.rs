@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::execution::calls::Recursive;
 use crate::execution::smith::generate;
 use crate::execution::{Offsets, Origins, Random, describe, describe_all, engine};
-use fuzzbox_instrument::{EdgeSet, Instrumented, Left, Options, instrument, layout};
+use fuzzbox_instrument::{EdgeSet, Instrumented, LeftFrame, Options, instrument, layout};
 use wasmtime::*;
 
 #[test]
@@ -77,7 +77,7 @@ struct Ran {
     /// The values of all counters.
     counters: Vec<u32>,
     /// The frames that traps left.
-    left: Vec<Left>,
+    left: Vec<LeftFrame>,
     /// There was one that has no offset.
     unplaced: bool,
 }
@@ -336,11 +336,12 @@ fn check_calls_afterwards(injected: &mut [u8], error: Option<&Error>, live: impl
 /// The frames that a trap has left. Those that an exception has left are no business of ours. `None` if a frame has no
 /// offset: that of a function which overflowed the stack when it was entered, or of an access which the optimiser knows
 /// to be out of bounds.
-fn left_frames(error: &Error) -> Option<Vec<Left>> {
+fn left_frames(error: &Error) -> Option<Vec<LeftFrame>> {
     let (Some(_), Some(backtrace)) = (error.downcast_ref::<Trap>(), error.downcast_ref::<WasmBacktrace>()) else {
         return Some(Vec::new());
     };
-    let left = |frame: &FrameInfo| Some(Left { function: frame.func_index(), offset: frame.module_offset()? as u32 });
+    let left =
+        |frame: &FrameInfo| Some(LeftFrame { function: frame.func_index(), offset: frame.module_offset()? as u32 });
     backtrace.frames().iter().map(left).collect()
 }
 

@@ -1,7 +1,7 @@
 //! Compiled code is kept in the user's cache: it is found again, it is right or not there, and it comes from nowhere else.
 
 use fuzzbox::cache::Cache;
-use fuzzbox::sandbox::{CodeCache, Executor, Past, Target, Variant};
+use fuzzbox::sandbox::{CodeCache, Executor, History, Target, Variant};
 use fuzzbox::settings::Settings;
 use fuzzbox_instrument::EdgeSet;
 use fuzzbox_tests::command::Fuzzbox;
@@ -73,10 +73,10 @@ fn the_second_load_compiles_nothing_and_the_same_happens() {
 fn a_campaign_takes_the_layout_of_the_one_before_if_it_does_much_the_same() {
     let base = base();
     let target = load(&base, Settings::default());
-    let past = |inputs: &[&[u8]]| Past::of(&target, inputs.iter().copied()).unwrap();
+    let past = |inputs: &[&[u8]]| History::of(&target, inputs.iter().copied()).unwrap();
     let first = past(&[b"a"]).or_cached(&target);
     assert_eq!(first, past(&[b"a"]));
-    let full = |past: &Past| target.in_variant_after(Variant::Full, past).unwrap();
+    let full = |past: &History| target.in_variant_after(Variant::Full, past).unwrap();
     assert!(!full(&first).was_cached());
     // The same edges, more often.
     let second = past(&[b"a", b"b", b"c"]).or_cached(&target);

@@ -3,7 +3,7 @@
 
 use crate::execution::Random;
 use fuzzbox::outcome::{Outcome, TrapKind};
-use fuzzbox::sandbox::{Executor, Past, Target, Variant};
+use fuzzbox::sandbox::{Executor, History, Target, Variant};
 use fuzzbox::settings::Settings;
 use fuzzbox_instrument::EdgeSet;
 use fuzzbox_tests::show;
@@ -71,7 +71,7 @@ fn kind(outcome: &Outcome) -> Option<TrapKind> {
 fn law(name: &str, wasm: &[u8], pages: &[u16], execs: u64) {
     let metered = Arc::new(Target::load(wasm, Settings::default()).unwrap());
     let growing = input(3, 0);
-    let past = Past::of(&metered, [&growing[..]; 4]).unwrap();
+    let past = History::of(&metered, [&growing[..]; 4]).unwrap();
     assert!(past.compares(), "{name}");
     for variant in [Variant::Full, Variant::Fast(EdgeSet::default())] {
         let target = Arc::new(metered.in_variant_after(variant, &past).unwrap());
@@ -122,5 +122,5 @@ fn what_is_not_compared_is_closed_as_ever() {
 #[test]
 fn a_guest_that_does_not_grow_is_not_slowed_down() {
     let target = Arc::new(Target::load(&guest("1", "i32", ""), Settings::default()).unwrap());
-    assert!(!Past::of(&target, [&b""[..]; 4]).unwrap().compares());
+    assert!(!History::of(&target, [&b""[..]; 4]).unwrap().compares());
 }

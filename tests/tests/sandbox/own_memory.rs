@@ -2,7 +2,7 @@
 //! host that puts nothing there; only the input is somewhere above.
 
 use fuzzbox::outcome::{FailureKind, Outcome, TrapKind};
-use fuzzbox::sandbox::{Executor, Past, Target, Variant};
+use fuzzbox::sandbox::{Executor, History, Target, Variant};
 use fuzzbox::settings::{Settings, Stub};
 use fuzzbox_tests::show;
 use std::fmt::Write as _;
@@ -218,7 +218,7 @@ fn compare(kind: &Kind) {
     let variants = [Variant::Metered, Variant::Full, Variant::Fast(Default::default()), Variant::Traced];
     let made = variants.map(|variant| metered.in_variant(variant).unwrap()).into_iter();
     // Whose code compares addresses itself.
-    let comparing = metered.in_variant_after(Variant::Full, &Past::default().comparing()).unwrap();
+    let comparing = metered.in_variant_after(Variant::Full, &History::default().comparing()).unwrap();
     let executor = |target| Executor::new(&Arc::new(target)).unwrap();
     let mut executors: Vec<_> = made.chain([comparing]).map(executor).collect();
     let (addresses, lengths) = kind.numbers();

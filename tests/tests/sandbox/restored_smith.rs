@@ -7,7 +7,7 @@
 use crate::execution::Random;
 use crate::execution::smith::generate_as;
 use fuzzbox::outcome::{FailureKind, Outcome, TrapKind};
-use fuzzbox::sandbox::{Candidate, Code, CodeCache, Executor, Past, THREAD_STACK_BYTES, Target, Variant};
+use fuzzbox::sandbox::{Candidate, Code, CodeCache, Executor, History, THREAD_STACK_BYTES, Target, Variant};
 use fuzzbox::settings::{EntryArgs, Settings, Stub};
 use fuzzbox_instrument::EdgeSet;
 use fuzzbox_instrument::trace::Trace;
@@ -130,8 +130,8 @@ fn compare(seed: u64, total: &mut Total) {
     }
     let mut hangs = expected.iter().map(|seen| matches!(seen.shown.outcome, Outcome::Failed(FailureKind::Hang, _)));
     inputs.retain(|_| !hangs.next().unwrap());
-    let past = Past::of(&metered, inputs.iter().step_by(2).map(Vec::as_slice)).unwrap();
-    for (variant, past) in [(Variant::Full, &past), (Variant::Fast(some), &Past::default())] {
+    let past = History::of(&metered, inputs.iter().step_by(2).map(Vec::as_slice)).unwrap();
+    for (variant, past) in [(Variant::Full, &past), (Variant::Fast(some), &History::default())] {
         in_variant(&Arc::new(metered.in_variant_after(variant, past).unwrap()), &inputs, seed);
     }
     let comparing = metered.in_variant_after(Variant::Full, &past.comparing()).unwrap();

@@ -2,7 +2,7 @@
 
 use fuzzbox::engine::{Corpus, Dictionary, Mutator, Rng};
 use fuzzbox::outcome::{FailureKind, Outcome, Trap, TrapKind};
-use fuzzbox::sandbox::{Executor, Past, Target, Variant};
+use fuzzbox::sandbox::{Executor, History, Target, Variant};
 use fuzzbox::settings::Settings;
 use fuzzbox_instrument::EdgeSet;
 use fuzzbox_tests::{Shown, show};
@@ -19,7 +19,7 @@ fn check(wasm: &Path, seeds: &[Vec<u8>], mutants: usize) -> BTreeMap<String, usi
     let metered = Arc::new(Target::load(&bytes, settings).expect("the guest is a target"));
     let some: EdgeSet = (0..metered.edges.edges.len() as u32).filter(|edge| edge % 3 == 0).collect();
     // Laid out for some of the seeds, so that mutants do what nobody did before.
-    let past = Past::of(&metered, seeds.iter().step_by(3).map(Vec::as_slice)).unwrap();
+    let past = History::of(&metered, seeds.iter().step_by(3).map(Vec::as_slice)).unwrap();
     let in_variant = |variant| Executor::new(&Arc::new(metered.in_variant_after(variant, &past).unwrap())).unwrap();
     let mut full = in_variant(Variant::Full);
     let mut fast = in_variant(Variant::Fast(some.clone()));

@@ -6,7 +6,7 @@ use super::super::naming::default_name;
 use super::super::target_args::{TargetArgs, duration, optimise};
 use super::super::write::{lines, say_json, shown};
 use super::measure::{Mode, Rate, Subject, Turn};
-use crate::sandbox::{CodeCache, Past, Target, Variant};
+use crate::sandbox::{CodeCache, History, Target, Variant};
 use anyhow::{Result, anyhow};
 use fuzzbox_instrument::EdgeSet;
 use serde::Serialize;
@@ -100,7 +100,7 @@ impl Args {
         let executed: EdgeSet = subject.executed();
         let edges = 0..u32::try_from(target.edges.edges.len()).expect("edges have 32-bit indices");
         let rest: EdgeSet = edges.filter(|&edge| !executed.contains(edge)).collect();
-        let past = Past::of(target, subject.inputs.iter().map(Vec::as_slice))?;
+        let past = History::of(target, subject.inputs.iter().map(Vec::as_slice))?;
         let mut turns = Vec::new();
         for name in VARIANTS.into_iter().filter(|&name| self.variants.iter().any(|wanted| wanted == name)) {
             if name == "plain" {

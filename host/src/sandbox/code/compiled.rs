@@ -12,7 +12,7 @@ use wasmtime::{Config, Inlining, Module};
 
 /// A rewritten module in machine code.
 #[derive(Debug)]
-pub(crate) struct Compiled {
+pub(crate) struct CompiledModule {
     pub(crate) module: Module,
     /// It was found in the cache.
     pub(crate) cached: bool,
@@ -22,7 +22,7 @@ pub(crate) struct Compiled {
     pub(crate) memories: Arc<Memories>,
 }
 
-impl Compiled {
+impl CompiledModule {
     /// Compiles `wasm`, which is a module rewritten as `variant` says, unless its code is in the cache. If optimised
     /// code is in the cache, it is that. `interface` is the module's before it was rewritten.
     ///

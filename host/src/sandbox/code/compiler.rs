@@ -1,11 +1,15 @@
 //! wasmtime's settings, as far as machine code follows from them.
 //!
-//! | setting | is | because (CPU time, geometric mean over five programs) |
-//! | --- | --- | --- |
-//! | table elements made when first used | off | each indirect call asks whether its element was made; with the next, 2 % |
-//! | guards of tables against speculation | off | they keep secrets of this process from guests that can measure time, and ours can't |
-//! | inlining | for `fast`, of up to 1 MiB of code | 7 %: md4c 27, expat 12, the others 0; it takes time that the first execution must not wait for, and memory |
-//! | optimising for size as well, no address map, no backtraces, no frame pointers | default | no difference that can be told from noise |
+//! Because of CPU time, a geometric mean over five programs:
+//!
+//! - Table elements are not made when first used: each indirect call would ask whether its element was made. With the
+//!   next it is 2 %.
+//! - Tables are not guarded against speculation: that keeps secrets of this process from guests that can measure time,
+//!   and ours can't.
+//! - Functions are put in the place of calls in `fast`, of up to 1 MiB of code: 7 % (md4c 27, expat 12, the others 0).
+//!   It takes time that the first execution must not wait for, and memory.
+//! - All else is as wasmtime has it. Optimising for size as well, or doing without address map, backtraces or frame
+//!   pointers, makes no difference that can be told from noise.
 
 use crate::settings::Settings;
 use rayon::{ThreadBuilder, ThreadPoolBuilder};

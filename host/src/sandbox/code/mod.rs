@@ -4,5 +4,5 @@ pub(super) mod background;
 pub(super) mod cache;
 pub(super) mod compiled;
 pub(super) mod compiler;
-pub(super) mod past;
+pub(super) mod history;
 pub(super) mod variant;

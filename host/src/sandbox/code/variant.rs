@@ -1,7 +1,7 @@
 //! The variants of a target: the same behaviour, with other things put into its code.
 
 use crate::outcome::Trap;
-use crate::sandbox::code::past::Past;
+use crate::sandbox::code::history::History;
 use crate::sandbox::limits::{INIT_FUEL_MAX, METERED_STACK_BYTES, STACK_BYTES};
 use crate::sandbox::messages;
 use fuzzbox_instrument::{EdgeSet, Options};
@@ -28,7 +28,7 @@ pub enum Variant {
 
 impl Variant {
     /// How modules are rewritten, after executions of the past.
-    pub(crate) fn options(&self, past: &Past) -> Options {
+    pub(crate) fn options(&self, past: &History) -> Options {
         let mut options = match self {
             Self::Metered | Self::Traced => {
                 let mut options = if *self == Self::Traced { Options::traced() } else { Options::metered() };

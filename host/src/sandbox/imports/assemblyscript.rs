@@ -1,7 +1,7 @@
 //! What AssemblyScript's modules import: `env.abort`, which all of them have, `env.trace` and `env.seed`.
 
 use crate::sandbox::imports::host::Host;
-use crate::sandbox::messages::Given;
+use crate::sandbox::messages::ImportCall;
 use crate::sandbox::messages::memory::{TEXT_BYTES_MAX, from_utf16};
 use std::fmt;
 use wasmtime::{Caller, Linker};
@@ -30,7 +30,7 @@ pub(crate) fn define(
     let abort = move |mut caller: Caller<'_, Host>, message: u32, file: u32, line: u32, column: u32| {
         leaving(&mut caller);
         let params = [message, file, line, column].into_iter().map(|param| Some(u64::from(param)));
-        caller.data_mut().given = Given::to_import("env", "abort", params);
+        caller.data_mut().given = ImportCall::to_import("env", "abort", params);
         Err::<(), _>(wasmtime::Error::from(Aborted))
     };
     linker.func_wrap("env", "abort", abort)?;

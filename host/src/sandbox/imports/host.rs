@@ -2,9 +2,9 @@
 
 use crate::sandbox::limits::TABLE_ELEMENTS_MAX;
 use crate::sandbox::memory::Region;
-use crate::sandbox::messages::Given;
+use crate::sandbox::messages::ImportCall;
 use crate::sandbox::wasi::{Wasi, WasiConfig};
-use fuzzbox_instrument::{Left, layout};
+use fuzzbox_instrument::{LeftFrame, layout};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use wasmtime::{Memory, ResourceLimiter};
@@ -25,7 +25,7 @@ pub(crate) struct Host {
     /// The guest called `fuzzbox_v1.snapshot_here`.
     pub(crate) asked_for_snapshot: bool,
     /// What the guest gave to an import that ended the execution.
-    pub(crate) given: Option<Given>,
+    pub(crate) given: Option<ImportCall>,
     /// What grows is an annex, which is not the guest's.
     pub(crate) makes_annex: bool,
     /// The injected memory, if there is fuel in it.
@@ -138,7 +138,7 @@ pub(crate) struct Frames {
     /// Whether counts depend on them.
     pub(crate) count: bool,
     /// At most [`Frames::MAX`], sorted.
-    pub(crate) left: Vec<Left>,
+    pub(crate) left: Vec<LeftFrame>,
     /// A hash over them from the innermost outwards, if all are known.
     pub(crate) key: Option<NonZeroU64>,
     /// There were more, or some without offset.

@@ -3,7 +3,7 @@
 use crate::sandbox::hash;
 use crate::sandbox::imports::host::{Frames, Host};
 use anyhow::{Context as _, Result};
-use fuzzbox_instrument::Left;
+use fuzzbox_instrument::LeftFrame;
 use std::num::NonZeroU64;
 use wasmtime::{Caller, Func, Instance, Ref, Store, WasmBacktrace};
 
@@ -14,7 +14,7 @@ pub(crate) fn capture(caller: &mut Caller<'_, Host>) {
     let kept = &mut caller.data_mut().frames;
     kept.left.clear();
     kept.left.extend(frames.iter().filter_map(|frame| {
-        Some(Left { function: frame.func_index(), offset: u32::try_from(frame.module_offset()?).ok()? })
+        Some(LeftFrame { function: frame.func_index(), offset: u32::try_from(frame.module_offset()?).ok()? })
     }));
     // Of code that was put in the place of a call the offset is not known.
     kept.cut = frames.len() >= Frames::MAX || kept.left.len() < frames.len();

@@ -2,7 +2,7 @@
 
 use crate::sandbox::imports::Missing;
 use crate::sandbox::imports::host::Host;
-use crate::sandbox::messages::Given;
+use crate::sandbox::messages::ImportCall;
 use crate::settings::Stub;
 use std::fmt;
 use wasmtime::{
@@ -93,7 +93,7 @@ fn stub_function(store: &mut Store<Host>, ty: FuncType, name: (&str, &str), stub
     let (module, name) = (name.0.to_owned(), name.1.to_owned());
     let zeros: Option<Vec<Val>> = ty.results().map(|ty| zero(&ty)).collect();
     wasmtime::Func::new(store, ty, move |mut caller, params, results| {
-        let given = Given::to_import(&module, &name, params.iter().map(bits));
+        let given = ImportCall::to_import(&module, &name, params.iter().map(bits));
         if given.is_some() {
             caller.data_mut().given = given;
         }

@@ -9,7 +9,7 @@ use crate::sandbox::hash;
 use crate::sandbox::imports::host::{Host, Limits};
 use crate::sandbox::imports::leaving;
 use crate::sandbox::instance::injected::Injected;
-use crate::sandbox::instance::message::Failed;
+use crate::sandbox::instance::message::FailedInstance;
 use crate::sandbox::instance::observation::Observation;
 use crate::sandbox::instance::prepare::{Prepared, initialiser_failed, prepare};
 use crate::sandbox::instance::snapshot::Snapshot;
@@ -28,7 +28,7 @@ use std::sync::Arc;
 use wasmtime::{AsContextMut, ExternRef, Instance, RootScope, Store};
 
 /// An instance with all that is needed to run and to restore it.
-pub(crate) struct Kept {
+pub(crate) struct KeptInstance {
     store: Store<Host>,
     call: Box<dyn Call>,
     injected: Injected,
@@ -54,13 +54,13 @@ pub(crate) struct Kept {
     fuel_max: u64,
 }
 
-impl std::fmt::Debug for Kept {
+impl std::fmt::Debug for KeptInstance {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Kept").finish_non_exhaustive()
+        f.debug_struct("KeptInstance").finish_non_exhaustive()
     }
 }
 
-impl Kept {
+impl KeptInstance {
     pub(crate) fn new(target: &Target, gate: &Arc<Gate>) -> Result<Self> {
         let plan = target.learned.plan();
         let engine = target.code.module.engine();
@@ -183,7 +183,7 @@ impl Kept {
         self.failed(target, result, interrupted)
     }
 
-    /// As [`Kept::ended`] for an execution that did not, or read past its input.
+    /// As [`KeptInstance::ended`] for an execution that did not, or read past its input.
     #[cold]
     fn failed(&mut self, target: &Target, result: wasmtime::Result<i32>, interrupted: bool) -> Result<Outcome> {
         let outcome = self.outcome(target, result)?;
@@ -207,7 +207,7 @@ impl Kept {
         let said = Said::written(wasi.stdout_tail(), wasi.stderr_tail());
         let Self { store, instance, injected, snapshot, spent, lost, .. } = self;
         let (Some(trap), Some(memory), false) = (outcome.trap(), snapshot.memory(), *lost) else { return said };
-        let mut failed = Failed { target, store, instance, injected, memory, spent: *spent };
+        let mut failed = FailedInstance { target, store, instance, injected, memory, spent: *spent };
         let message = if *spent { None } else { failed.message(trap) };
         *spent |= failed.spent;
         Said { message, ..said }

@@ -7,13 +7,13 @@ use crate::sandbox::instance::format;
 use crate::sandbox::instance::injected::Injected;
 use crate::sandbox::memory::Region;
 use crate::sandbox::messages::memory::Memory;
-use crate::sandbox::messages::{Given, points};
+use crate::sandbox::messages::{ImportCall, points};
 use crate::sandbox::targets::Target;
 use fuzzbox_instrument::{Called, called};
 use wasmtime::{Instance, Store};
 
 /// An instance after an execution that failed.
-pub(crate) struct Failed<'a> {
+pub(crate) struct FailedInstance<'a> {
     pub(crate) target: &'a Target,
     pub(crate) store: &'a mut Store<Host>,
     pub(crate) instance: &'a Instance,
@@ -24,7 +24,7 @@ pub(crate) struct Failed<'a> {
     pub(crate) spent: bool,
 }
 
-impl Failed<'_> {
+impl FailedInstance<'_> {
     /// The message with which it failed: what the last function was given that takes one and was live then, and the
     /// place that the last of them was given that takes one.
     pub(crate) fn message(&mut self, trap: &Trap) -> Option<Message> {
@@ -54,9 +54,9 @@ impl Failed<'_> {
     }
 
     /// What a function of the module was given.
-    fn given(&self, Called { function, params }: Called) -> Option<Given> {
+    fn given(&self, Called { function, params }: Called) -> Option<ImportCall> {
         let kind = points::of_function(self.target.edges.function_name(function)?)?;
-        Some(Given { kind, params })
+        Some(ImportCall { kind, params })
     }
 
     fn formatted(&mut self, arguments: &[u32]) -> Option<String> {

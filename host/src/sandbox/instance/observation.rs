@@ -8,7 +8,7 @@ use crate::sandbox::targets::groups::{ExecutedGroup, GroupCounters};
 use crate::stream::told::{Entry, entries};
 use crate::stream::{Told, Trace as Draws};
 use fuzzbox_instrument::trace::Trace;
-use fuzzbox_instrument::{CountsBuffer, FunctionCounters, Left, layout};
+use fuzzbox_instrument::{CountsBuffer, FunctionCounters, LeftFrame, layout};
 
 /// What a finished execution showed, apart from its outcome. Valid until the next run.
 #[derive(Clone, Copy)]
@@ -166,7 +166,7 @@ pub struct Group<'a> {
     target: &'a Target,
     functions: Functions<'a>,
     /// All frames that were live when the guest ended itself, sorted.
-    left: &'a [Left],
+    left: &'a [LeftFrame],
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -185,7 +185,7 @@ pub struct Executed<'a> {
     /// Those of all counters.
     values: &'a [u32],
     /// All frames that were live when the guest ended itself, sorted, in a function that has one of them; else none.
-    left: &'a [Left],
+    left: &'a [LeftFrame],
 }
 
 impl<'a> Group<'a> {

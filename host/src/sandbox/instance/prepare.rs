@@ -15,7 +15,7 @@ use crate::sandbox::instance::injected::Injected;
 use crate::sandbox::interrupt::gate::Gate;
 use crate::sandbox::limits::CALLS_MAX;
 use crate::sandbox::targets::Target;
-use crate::sandbox::targets::learned::{Attempt, Done, Plan};
+use crate::sandbox::targets::learned::{Attempt, Plan, Preparation};
 use anyhow::{Result, anyhow, ensure};
 use wasmtime::{Instance, Store, WasmBacktrace};
 
@@ -51,7 +51,7 @@ fn is_ours(target: &Target, error: &wasmtime::Error) -> bool {
 pub(crate) enum Prepared {
     Ready {
         call: Box<dyn Call>,
-        done: Done,
+        done: Preparation,
         /// What the guest's initialisers gave names, if the plan asked for them.
         names: Option<Vec<(u32, u32, String)>>,
     },
@@ -104,7 +104,7 @@ pub(crate) fn prepare(
     ensure!(!limits.host_failed, "failed to grow a linear memory: the machine is out of memory or of mappings");
     // A growth that was refused so far is nothing that an execution did.
     limits.refused = false;
-    let done = Done { heap, closed_page: takes_bytes && target.restores, warm_up };
+    let done = Preparation { heap, closed_page: takes_bytes && target.restores, warm_up };
     Ok(Prepared::Ready { call, done, names })
 }
 

@@ -14,12 +14,13 @@
 //! The host must not lose its own state by that. Therefore one atomic per executor says where its thread is:
 //!
 //! ```text
-//!         the executor calls the guest           somebody interrupts: compare-exchange, the page is closed, a signal is sent
-//!   idle -----------------------------> inside ---------------------------------------------------------------------> taken
-//!    ^                                    |                                                                             |
-//!    |------------------------------------| the call ended                                                              |
-//!    |------------------------------------------------------------------------------------------------------------------| the call ended:
-//!                                                                                                  the executor opens the page
+//!     the executor calls the guest       somebody interrupts: compare-exchange,
+//!                                        the page is closed, a signal is sent
+//!   idle -----------------------> inside -------------------------------------> taken
+//!    ^                              |                                             |
+//!    |------------------------------| the call ended                              |
+//!    |----------------------------------------------------------------------------| the call ended:
+//!                                                             the executor opens the page
 //! ```
 //!
 //! - The handler does something only if it finds `taken` and the guest's code, else nothing. So a signal that comes too

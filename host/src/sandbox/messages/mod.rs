@@ -1,7 +1,7 @@
 //! The messages with which guests fail, where there is no stream to write them to.
 //!
 //! Who calls `env.abort(message, file, line, column)` of the host, or the innermost functions of its language's library
-//! for panics, says why it fails, but in numbers. These are kept: for imports by the host ([`Given`]), for functions of
+//! for panics, says why it fails, but in numbers. These are kept: for imports by the host ([`ImportCall`]), for functions of
 //! the module by code at their entries ([`called`]). What they mean is read from memory when the execution has ended
 //! and somebody wants to know.
 //!
@@ -14,12 +14,12 @@ use crate::sandbox::messages::points::Kind;
 
 /// The parameters of a function that ends executions with a message.
 #[derive(Clone, Debug)]
-pub(crate) struct Given {
+pub(crate) struct ImportCall {
     pub(crate) kind: Kind,
     pub(crate) params: Vec<u64>,
 }
 
-impl Given {
+impl ImportCall {
     /// What an import was called with; `None` if it is not known to take a message.
     pub(crate) fn to_import(
         module: &str,

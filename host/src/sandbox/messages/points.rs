@@ -3,7 +3,7 @@
 //! A table of conventions: those of the libraries that come with languages. Names are compared demangled and without
 //! hashes.
 
-use super::Given;
+use super::ImportCall;
 use super::memory::Memory;
 use crate::said::Message;
 
@@ -71,7 +71,7 @@ pub(crate) fn of_function(name: &str) -> Option<Kind> {
     })
 }
 
-impl Given {
+impl ImportCall {
     /// What these parameters say; `format` makes a text of those of [`Kind::Format`] but the last, by the guest's own
     /// code.
     pub(crate) fn message_in(

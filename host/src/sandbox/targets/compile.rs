@@ -2,16 +2,16 @@
 
 use crate::sandbox::candidate::Candidate;
 use crate::sandbox::code::cache::CodeCache;
-use crate::sandbox::code::compiled::Compiled;
+use crate::sandbox::code::compiled::CompiledModule;
 use crate::sandbox::code::compiler::Code;
-use crate::sandbox::code::past::Past;
+use crate::sandbox::code::history::History;
 use crate::sandbox::code::variant::Variant;
 use crate::sandbox::imports::Imports;
 use crate::sandbox::interrupt::stop::Stop;
 use crate::sandbox::machine::registers::HANDLED;
 use crate::sandbox::targets::groups::Groups;
-use crate::sandbox::targets::learned::Learned;
-use crate::sandbox::targets::{Optimised, Target};
+use crate::sandbox::targets::learned::InstanceFacts;
+use crate::sandbox::targets::{OptimisedTargets, Target};
 use anyhow::Result;
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ impl Target {
     /// cache, it has that. If `functions` are given, others that have counters are left out.
     pub(in crate::sandbox) fn compile(
         candidate: Candidate,
-        (variant, past): (Variant, &Past),
+        (variant, past): (Variant, &History),
         (cache, code): (&CodeCache, Code),
         functions: Option<BTreeSet<u32>>,
     ) -> Result<Self> {
@@ -40,7 +40,7 @@ impl Target {
         // again.
         let is_kept = !matches!(variant, Variant::Fast(_)) && functions.is_none();
         let kept = if is_kept { cache } else { &CodeCache::default() };
-        let code = Compiled::new(&wasm, (interface, &variant), (kept, code))?;
+        let code = CompiledModule::new(&wasm, (interface, &variant), (kept, code))?;
         drop(wasm);
         let stop = rewritten.injected.stop.and_then(|function| Stop::of(&code.module, function));
         let stubs = (settings.stub_imports, &**missing);
@@ -58,8 +58,8 @@ impl Target {
             imports,
             restores: HANDLED,
             cache: cache.clone(),
-            learned: Learned::default(),
-            optimised: Optimised::default(),
+            learned: InstanceFacts::default(),
+            optimised: OptimisedTargets::default(),
         })
     }
 }

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 /// What is known of all instances once one was made.
 #[derive(Debug, Default)]
-pub(crate) struct Learned {
+pub(crate) struct InstanceFacts {
     /// What was tried before the first input; shared by variants, which do the same.
     attempts: Arc<Attempts>,
     /// Functions that ran before the first input.
@@ -35,7 +35,7 @@ pub(crate) struct Learned {
 struct Attempts {
     no_heap: AtomicBool,
     no_warm_up: AtomicBool,
-    done: OnceLock<Done>,
+    done: OnceLock<Preparation>,
 }
 
 /// What is tried before the first input, and may be in vain.
@@ -62,7 +62,7 @@ pub(crate) struct Plan {
 
 /// What was done before the first input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Done {
+pub(crate) struct Preparation {
     /// The heap was grown.
     pub(crate) heap: bool,
     /// Every input ends at an inaccessible page.
@@ -71,7 +71,7 @@ pub(crate) struct Done {
     pub(crate) warm_up: bool,
 }
 
-impl Learned {
+impl InstanceFacts {
     /// What another variant of the module begins with.
     pub(crate) fn shared(&self) -> Self {
         Self {
@@ -112,7 +112,12 @@ impl Learned {
     }
 
     /// Notes what an instance did, and what it was asked to tell.
-    pub(crate) fn note(&self, done: Done, names: Option<Vec<(u32, u32, String)>>, initialised: Option<BTreeSet<u32>>) {
+    pub(crate) fn note(
+        &self,
+        done: Preparation,
+        names: Option<Vec<(u32, u32, String)>>,
+        initialised: Option<BTreeSet<u32>>,
+    ) {
         let noted = *self.attempts.done.get_or_init(|| done);
         debug_assert_eq!(noted, done, "instances are equal");
         if let Some(names) = names {
@@ -124,7 +129,7 @@ impl Learned {
     }
 
     /// What was done before the first input, once an instance was made.
-    pub(crate) fn done(&self) -> Option<Done> {
+    pub(crate) fn done(&self) -> Option<Preparation> {
         self.attempts.done.get().copied()
     }
 
@@ -146,7 +151,7 @@ impl Learned {
     }
 }
 
-impl Done {
+impl Preparation {
     /// What will be done, as far as it can be foreseen: an allocator may refuse, a guest may not ask.
     pub(crate) fn expected(entry: &Entry, interface: &Interface, settings: &Settings) -> Self {
         Self {

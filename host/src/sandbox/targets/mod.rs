@@ -8,7 +8,7 @@ pub(super) mod learned;
 use crate::id::{FindingId, InputId};
 use crate::sandbox::candidate::Candidate;
 use crate::sandbox::code::cache::CodeCache;
-use crate::sandbox::code::compiled::Compiled;
+use crate::sandbox::code::compiled::CompiledModule;
 use crate::sandbox::code::compiler::Code;
 use crate::sandbox::code::variant::Variant;
 use crate::sandbox::entry::call::{Binding, Place};
@@ -16,7 +16,7 @@ use crate::sandbox::imports::Imports;
 use crate::sandbox::interrupt::stop::Stop;
 use crate::sandbox::limits::INIT_FUEL_MAX;
 use crate::sandbox::targets::groups::Groups;
-use crate::sandbox::targets::learned::Learned;
+use crate::sandbox::targets::learned::InstanceFacts;
 use fuzzbox_instrument::{EdgeMap, Instrumented, StateExports};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -37,7 +37,7 @@ pub struct Target {
     pub(in crate::sandbox) groups: Groups,
     /// Those of the functions that have counters which are whole; all are if that isn't said.
     pub(in crate::sandbox) functions: Option<BTreeSet<u32>>,
-    pub(in crate::sandbox) code: Compiled,
+    pub(in crate::sandbox) code: CompiledModule,
     /// Where the module's code can be interrupted; `None` if it can't be.
     pub(in crate::sandbox) stop: Option<Stop>,
     pub(in crate::sandbox) imports: Imports,
@@ -46,14 +46,14 @@ pub struct Target {
     /// Where the code of other variants is looked for.
     pub(in crate::sandbox) cache: CodeCache,
     /// What instances showed.
-    pub(in crate::sandbox) learned: Learned,
+    pub(in crate::sandbox) learned: InstanceFacts,
     /// What else was made of it, if its code is quick.
-    pub(in crate::sandbox) optimised: Optimised,
+    pub(in crate::sandbox) optimised: OptimisedTargets,
 }
 
 /// The module of a target in quick code, in code that decides.
 #[derive(Debug, Default)]
-pub(in crate::sandbox) struct Optimised {
+pub(in crate::sandbox) struct OptimisedTargets {
     /// All of it, once that was asked for.
     pub(in crate::sandbox) whole: OnceLock<Arc<Target>>,
     /// Held by who makes it.
@@ -85,7 +85,7 @@ impl Target {
     /// end of an input is not found, and variants without fuel can't be interrupted. For comparisons.
     #[must_use]
     pub fn without_restoring(self) -> Self {
-        let optimised = Optimised { whole: OnceLock::new(), ..self.optimised };
+        let optimised = OptimisedTargets { whole: OnceLock::new(), ..self.optimised };
         Self { restores: false, learned: self.learned.without_attempts(), optimised, ..self }
     }
 

@@ -2,7 +2,7 @@
 
 use fuzzbox::engine::{Corpus, Dictionary, Mutator, Rng};
 use fuzzbox::outcome::{FailureKind, Outcome};
-use fuzzbox::sandbox::{Executor, Past, THREAD_STACK_BYTES, Target, Variant};
+use fuzzbox::sandbox::{Executor, History, THREAD_STACK_BYTES, Target, Variant};
 use fuzzbox::settings::Settings;
 use fuzzbox_instrument::EdgeSet;
 use fuzzbox_instrument::trace::Trace;
@@ -76,7 +76,7 @@ impl Guest {
         let some: EdgeSet = (0..metered.edges.edges.len() as u32).filter(|edge| edge % 3 == 0).collect();
         let expected = self.compare(&metered, &before, &compared);
         // Laid out for some of what is to come.
-        let past = Past::of(&metered, ending[1].iter().step_by(2).map(Vec::as_slice)).unwrap();
+        let past = History::of(&metered, ending[1].iter().step_by(2).map(Vec::as_slice)).unwrap();
         for variant in [Variant::Full, Variant::Fast(some), Variant::Traced] {
             let target = Arc::new(metered.in_variant_after(variant, &past).unwrap());
             if target.variant == Variant::Traced {

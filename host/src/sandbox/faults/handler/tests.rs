@@ -4,7 +4,7 @@ use super::*;
 use crate::sandbox::candidate::Candidate;
 use crate::sandbox::code::cache::CodeCache;
 use crate::sandbox::code::compiler::Code;
-use crate::sandbox::code::past::Past;
+use crate::sandbox::code::history::History;
 use crate::sandbox::code::variant::Variant;
 use crate::sandbox::executor::Executor;
 use crate::sandbox::imports::host::{Host, Limits};
@@ -69,7 +69,7 @@ impl Guest {
         let candidate = Candidate::new(GUEST.as_bytes(), Settings::default()).unwrap();
         let target = Target::compile(
             candidate,
-            (Variant::Metered, &Past::default()),
+            (Variant::Metered, &History::default()),
             (&CodeCache::default(), Code::Optimised),
             None,
         )

@@ -15,7 +15,7 @@ const BYTES_MAX: u64 = 64 << 20;
 /// Executions of the past. Counters are put where they would have been written least often, and those that would have
 /// been written lie together. It makes no difference to what is counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Past {
+pub struct History {
     /// By edge. Empty if nothing is known.
     counts: Arc<[u64]>,
     /// Code of variants without fuel compares addresses, and what grew stays open.
@@ -52,7 +52,7 @@ impl Growths {
     }
 }
 
-impl Past {
+impl History {
     pub(crate) fn new(counts: Vec<u64>, compares: bool) -> Self {
         Self { counts: counts.into(), compares }
     }
