@@ -163,7 +163,7 @@ fn grow_heap(target: &Target, store: &mut Store<Host>, instance: &Instance, plan
 fn warm_up(target: &Target, store: &mut Store<Host>, call: &mut dyn Call, plan: Plan) -> Result<Option<bool>> {
     let ordered = target.candidate.settings.warm_up;
     let may_ask = !target.candidate.entry.is_program() && can_ask_for_snapshot(&target.candidate.interface);
-    if !ordered && !(may_ask && plan.warm_up) {
+    if !(ordered || may_ask && plan.warm_up) {
         return Ok(Some(false));
     }
     let host = store.data_mut();
