@@ -64,5 +64,5 @@ pub(super) fn live() -> impl Reporter {
     let is_terminal = stderr().is_terminal() && !is_dumb(|name| std::env::var_os(name));
     let live = if is_terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
     let columns = terminal_size::terminal_size_of(stderr()).map(|(width, _)| width.0);
-    Terminal::new(sink(), live, TerminalOptions { color: false, columns, new_edges: false })
+    Terminal::new(sink(), live, TerminalOptions { columns, ..TerminalOptions::default() })
 }

@@ -3,12 +3,11 @@
 use super::exit::{Fault, UserError};
 use super::write::{NamedFile, Out, shown};
 use crate::failure::Said;
-use crate::report::{ColorChoice, Json, Lines, Quiet, Reporter, Reporters, Terminal, TerminalOptions, is_dumb};
+use crate::report::{ColorChoice, FORMATS, Format, Json, Reporter, Reporters, TerminalOptions, is_dumb};
 use crate::stream::Decoded;
 use crate::symbols::ResolvedFrame;
 use anyhow::Context;
-use clap::ValueEnum;
-use indicatif::ProgressDrawTarget;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use std::env::var_os;
 use std::fs::File;
 use std::io::{IsTerminal, LineWriter, stdout};
@@ -18,8 +17,8 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Output {
     /// Form of the output
-    #[arg(long, value_enum, default_value_t = Format::Auto, help_heading = "Output")]
-    reporter: Format,
+    #[arg(long, value_parser = formats(), default_value = AUTO, help_heading = "Output")]
+    reporter: String,
     /// Colours
     #[arg(long, value_enum, default_value_t, help_heading = "Output")]
     color: ColorChoice,
@@ -34,30 +33,20 @@ pub(super) struct Output {
     report: Vec<PathBuf>,
 }
 
-/// Forms of output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// `terminal` on a terminal, else `lines`
-    Auto,
-    /// A log with two live lines below
-    Terminal,
-    /// One line per event, and a sparse status line
-    Lines,
-    /// JSON lines
-    Json,
-    /// Only findings
-    Quiet,
+/// The form of output that is chosen by where it goes.
+const AUTO: &str = "auto";
+
+/// What `--reporter` takes.
+fn formats() -> PossibleValuesParser {
+    let auto = PossibleValue::new(AUTO).help("`terminal` on a terminal, else `lines`");
+    let others = FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.about));
+    std::iter::once(auto).chain(others).collect::<Vec<_>>().into()
 }
 
 impl Output {
     /// The reporters that were asked for.
     pub(super) fn reporter(&self) -> Result<Box<dyn Reporter>, Fault> {
-        let mut reporters: Vec<Box<dyn Reporter>> = vec![match self.format() {
-            Format::Json => Box::new(Json::new(Out)),
-            Format::Quiet => Box::new(Quiet::new(Out)),
-            Format::Lines => Box::new(Lines::new(Out, self.verbose)),
-            Format::Auto | Format::Terminal => Box::new(self.terminal()),
-        }];
+        let mut reporters = vec![(self.format().make)(Box::new(Out), self.options())];
         for path in &self.report {
             let file = File::create(path)
                 .with_context(|| format!("failed to create report `{}`", shown(path)))
@@ -67,23 +56,23 @@ impl Output {
         Ok(Box::new(Reporters(reporters)))
     }
 
-    fn format(&self) -> Format {
-        match self.reporter {
-            _ if self.quiet => Format::Quiet,
-            Format::Auto if stdout().is_terminal() && !is_dumb(|name| var_os(name)) => Format::Terminal,
-            Format::Auto => Format::Lines,
-            format => format,
-        }
+    fn format(&self) -> &'static Format {
+        let name = match &*self.reporter {
+            _ if self.quiet => "quiet",
+            AUTO if stdout().is_terminal() && !is_dumb(|name| var_os(name)) => "terminal",
+            AUTO => "lines",
+            name => name,
+        };
+        FORMATS.iter().find(|format| format.name == name).expect("nothing else is parsed")
     }
 
-    fn terminal(&self) -> Terminal<Out> {
-        let live = ProgressDrawTarget::stderr();
-        let options = TerminalOptions {
+    fn options(&self) -> TerminalOptions {
+        TerminalOptions {
             color: self.color.is_enabled(stdout().is_terminal(), |name| var_os(name)),
             columns: width(),
+            width: Some(width),
             new_edges: self.verbose,
-        };
-        Terminal::new(Out, live, options).with_width(width)
+        }
     }
 }
 

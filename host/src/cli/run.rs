@@ -10,13 +10,14 @@ use super::store_args::StoreArgs;
 use super::target_args::{TargetArgs, compile, duration};
 use super::write::{shown, warn, warning};
 use crate::engine::{Dictionary, Workers};
-use crate::report::Given;
-use crate::sandbox::{Candidate, CodeCache};
+use crate::report::{Given, Reporter};
+use crate::sandbox::{Candidate, CodeCache, Target};
 use crate::session::ending::Ending;
 use crate::session::setup::{Limits, Session};
 use crate::session::turns::{take_turns, turn};
 use crate::settings::Settings;
 use crate::store::{Dir, Store};
+use crate::symbols::Symbols;
 use anyhow::Context;
 use clap::ValueEnum;
 use std::path::{Path, PathBuf};
@@ -101,25 +102,12 @@ impl Args {
         let jobs = jobs(self.jobs)?;
         let dictionary = self.dictionary()?;
         // Everything that can be refused is refused before anything is written.
-        let code = CodeCache::of_user();
         let names = self.names.names(&self.targets, self.target.entry())?;
-        let candidates: Vec<_> =
-            self.targets.iter().map(|path| self.target.candidate(path)).collect::<Result<_, _>>()?;
-        let named = names.iter().zip(&self.targets).zip(&candidates);
-        self.names.check(&self.store, named.map(|((name, path), candidate)| (&**name, &**path, candidate)))?;
+        let candidates = self.candidates(&names)?;
         let debug_infos = self.debug_infos(&candidates)?;
-        let mut seeds = Vec::new();
-        for dir in &self.corpus {
-            seeds.extend(inputs_of(dir, &self.target.settings()?)?);
-        }
+        let seeds = self.seeds()?;
         let mut reporter = self.output.reporter()?;
-        let mut targets = Vec::new();
-        for (path, candidate) in self.targets.iter().zip(candidates) {
-            // What is executed before any input belongs to no campaign, but takes no longer than one.
-            let limit = self.time.map(|time| time + INITIALISERS_GRACE);
-            let code = (&code, self.target.quick_code(), limit);
-            targets.push(compile(path, candidate, code, &mut *reporter)?);
-        }
+        let targets = self.compile(candidates, &mut *reporter)?;
         let symbols: Vec<_> =
             targets.iter().zip(debug_infos).map(|(target, debug_info)| symbols(target, debug_info)).collect();
         let store = self.store.open_or_create()?;
@@ -129,19 +117,8 @@ impl Args {
         let ending = Ending::by_signals()?;
         let workers = Workers::new(jobs, ending.abort())?;
         let seed = self.seed.unwrap_or_else(random_seed);
-        let limits = Limits {
-            time: self.time.map(|time| time / u32::try_from(targets.len()).expect("arguments are few")),
-            execs: self.execs,
-            seeds_only: false,
-            stop_on_first: self.stop_on == StopOn::First,
-        };
-
-        let given = Given {
-            corpus: !self.corpus.is_empty(),
-            dictionary: self.dict.is_some(),
-            end: self.time.is_some() || self.execs.is_some(),
-        };
-        let sessions = targets.into_iter().zip(symbols).zip(names).map(|((target, symbols), name)| Session {
+        let limits = self.limits();
+        let session = |((target, symbols), name): ((Target, Symbols), String)| Session {
             name,
             dictionary: dictionary.clone().with_constants_of(target.candidate.bytes()),
             target: Arc::new(target),
@@ -151,24 +128,76 @@ impl Args {
             jobs,
             seed,
             limits,
-            given,
+            given: self.given(),
             compares: !self.no_compares,
             shrink: !self.no_shrink,
             warn: &warn,
             symbols,
-        });
-        let sessions: Vec<_> = sessions.collect();
+        };
+        let sessions: Vec<_> = targets.into_iter().zip(symbols).zip(names).map(session).collect();
+        self.fuzz(&sessions, &seeds, &mut *reporter)
+    }
+
+    /// What was read of each target.
+    fn candidates(&self, names: &[String]) -> Result<Vec<Candidate>, Fault> {
+        let candidates: Vec<_> =
+            self.targets.iter().map(|path| self.target.candidate(path)).collect::<Result<_, _>>()?;
+        let named = names.iter().zip(&self.targets).zip(&candidates);
+        self.names.check(&self.store, named.map(|((name, path), candidate)| (&**name, &**path, candidate)))?;
+        Ok(candidates)
+    }
+
+    /// The inputs of `--corpus`.
+    fn seeds(&self) -> Result<Vec<Vec<u8>>, Fault> {
+        let mut seeds = Vec::new();
+        for dir in &self.corpus {
+            seeds.extend(inputs_of(dir, &self.target.settings()?)?);
+        }
+        Ok(seeds)
+    }
+
+    fn compile(&self, candidates: Vec<Candidate>, reporter: &mut dyn Reporter) -> Result<Vec<Target>, Fault> {
+        let cache = CodeCache::of_user();
+        // What is executed before any input belongs to no campaign, but takes no longer than one.
+        let limit = self.time.map(|time| time + INITIALISERS_GRACE);
+        let code = (&cache, self.target.quick_code(), limit);
+        let targets = self.targets.iter().zip(candidates);
+        targets.map(|(path, candidate)| compile(path, candidate, code, reporter)).collect()
+    }
+
+    /// When each target's campaign stops.
+    fn limits(&self) -> Limits {
+        Limits {
+            time: self.time.map(|time| time / u32::try_from(self.targets.len()).expect("arguments are few")),
+            execs: self.execs,
+            seeds_only: false,
+            stop_on_first: self.stop_on == StopOn::First,
+        }
+    }
+
+    /// What need not be advised.
+    fn given(&self) -> Given {
+        Given {
+            corpus: !self.corpus.is_empty(),
+            dictionary: self.dict.is_some(),
+            end: self.time.is_some() || self.execs.is_some(),
+        }
+    }
+
+    /// Fuzzes all targets in turns.
+    fn fuzz(&self, sessions: &[Session<'_>], seeds: &[Vec<u8>], reporter: &mut dyn Reporter) -> Verdict {
+        let Some(Session { store, ending, .. }) = sessions.first() else { return Ok(Exit::NothingExecuted) };
         let first_inputs = |session: &Session<'_>| -> Result<_, Fault> {
-            let mut seeds = seeds.clone();
-            seeds.extend(repository_seeds(&store, &session.name, &session.target.candidate.settings)?);
+            let mut seeds = seeds.to_vec();
+            seeds.extend(repository_seeds(store, &session.name, &session.target.candidate.settings)?);
             Ok(seeds)
         };
         let done = take_turns(
-            &sessions,
+            sessions,
             &first_inputs,
             &|session| turn(session.limits.time),
             &|| ending.is_signalled(),
-            &mut *reporter,
+            reporter,
         )?;
         let executed = done.iter().any(|done| done.execs > 0);
         let found = done.iter().any(|done| !done.findings.is_empty());

@@ -129,30 +129,7 @@ impl Args {
             write.with_context(|| format!("failed to write `{}`", shown(path))).blame_user()?;
         }
         let finding = finding.and_then(|finding| records::recognised(&finding, &signature, &symbols));
-        let stored = match (&finding, &self.output) {
-            (None, Some(_)) => None,
-            (Some(_), _) => Some(self.store.open_existing()?),
-            (None, None) => Some(self.store.open_or_create()?),
-        };
-        let finding = match stored {
-            Some(store) => {
-                let first = match finding {
-                    Some(finding) => {
-                        // An older version may have called it something else.
-                        store.add_finding(&finding, &input).context("failed to store the finding")?;
-                        finding
-                    }
-                    None => {
-                        self.names.claim(&store, &name, Path::new(&self.what[0]), &target)?;
-                        first_record(&store, &name, &target, &symbols, &execution, &input)?
-                    }
-                };
-                let id = shrinking.store(&store, &first, &input, &shrunk.input)?;
-                shrinking.store_slips(&store, &first, &shrunk.slips)?;
-                Some(id)
-            }
-            None => None,
-        };
+        let finding = self.keep(&shrinking, &name, finding, &execution, (&input, &shrunk))?;
         let drawn = shrinking
             .execute(&shrunk.input)?
             .and_then(|execution| execution.decoded(&target, &symbols, &shrunk.report.free));
@@ -165,6 +142,36 @@ impl Args {
             summary.print(&shrunk.input, &format!("{left} of {from} {part}s are left"), self.output.as_deref())?;
         }
         Ok(Exit::Clean)
+    }
+
+    /// Stores the smallest input: as the finding that it was shrunk from, or as one of an input that was typed, unless
+    /// that is to be written to a file alone.
+    fn keep(
+        &self,
+        shrinking: &Shrinking<'_>,
+        name: &str,
+        finding: Option<FindingRecord>,
+        execution: &Execution,
+        (input, shrunk): (&[u8], &ShrunkInput),
+    ) -> Result<Option<FindingId>, Fault> {
+        let (store, first) = match (finding, &self.output) {
+            (None, Some(_)) => return Ok(None),
+            (Some(finding), _) => {
+                let store = self.store.open_existing()?;
+                // An older version may have called it something else.
+                store.add_finding(&finding, input).context("failed to store the finding")?;
+                (store, finding)
+            }
+            (None, None) => {
+                let store = self.store.open_or_create()?;
+                self.names.claim(&store, name, Path::new(&self.what[0]), shrinking.target)?;
+                let first = first_record(&store, name, shrinking, execution, input)?;
+                (store, first)
+            }
+        };
+        let id = shrinking.store(&store, &first, input, &shrunk.input)?;
+        shrinking.store_slips(&store, &first, &shrunk.slips)?;
+        Ok(Some(id))
     }
 
     fn subject(&self) -> Result<Subject, Fault> {
@@ -217,12 +224,11 @@ impl Args {
 fn first_record(
     store: &Store,
     name: &str,
-    target: &Target,
-    symbols: &Symbols,
+    shrinking: &Shrinking<'_>,
     execution: &Execution,
     input: &[u8],
 ) -> anyhow::Result<FindingRecord> {
-    let record = new_record(store, name, target, symbols, execution, input)?;
+    let record = new_record(store, name, shrinking.target, shrinking.symbols, execution, input)?;
     let kept = store.add_finding(&record, input).context("failed to store the finding")?;
     if kept == record.id { Ok(record) } else { store.finding(name, kept) }
 }

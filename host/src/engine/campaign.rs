@@ -366,8 +366,8 @@ impl Campaign {
         Ok(Some((reports, hangs)))
     }
 
-    /// Merges what came of a round's tasks, strategy by strategy, and lets these learn. Returns the new testcases, which
-    /// must be settled.
+    /// Merges what came of a round's tasks, strategy by strategy, and lets these learn. Returns the new testcases,
+    /// which must be settled.
     fn merge_all(
         &mut self,
         results: Vec<Results>,

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! metered in quick code -- compiled? --> metered
-//! metered -- compiled? --> full -- half of the seen edges retired, and compiled? --> fast -- half of the rest --> fast ...
+//! metered -- compiled? --> full -- half of the seen edges retired, and compiled? --> fast -- half of the rest --> ...
 //! ```
 //!
 //! Each is laid out for what testcases do by then; so `full` is made again when many more edges were seen. A variant is
@@ -27,11 +27,11 @@
 
 use super::corpus::Corpus;
 use crate::coverage::{Profile, Seen};
-use crate::sandbox::{Growths, History, THREAD_STACK_BYTES, Target, Unsuited, Variant, Watchdog};
+use crate::sandbox::{Growths, History, Target, Unsuited, Variant, Watchdog, compiling_both};
 use anyhow::{Context, Result, anyhow};
 use fuzzbox_instrument::EdgeSet;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, TryRecvError};
 
 /// Executions in which a retired edge showed nothing new.
 const RETIRE_EXECS: u64 = 1 << 20;
@@ -222,23 +222,18 @@ impl Progress {
 
     /// Begins to compile.
     fn make(&mut self, variant: Variant, about: Made, corpus: &Corpus) -> Result<()> {
-        let (sender, receiver) = channel();
-        let (optimised, optimising) = channel();
         let metered = self.metered.clone();
-        if metered.is_quick() && self.optimising.is_none() {
-            self.optimising = Some(optimising);
-        }
         let every = corpus.testcases().len().div_ceil(PAST_TESTCASES).max(1);
         let inputs: Vec<_> = corpus.testcases().iter().step_by(every).map(|testcase| testcase.bytes.clone()).collect();
-        let thread = std::thread::Builder::new().name("compile".to_owned()).stack_size(THREAD_STACK_BYTES);
-        thread
-            .spawn(move || {
-                // Nobody wants it any more if the campaign has ended.
-                let _ = sender.send(laid_out(&metered, variant, about.compares, &inputs));
-                // Most is executed in the other, so that comes first.
-                let _ = optimised.send(metered.optimised());
-            })
-            .context("failed to start a thread")?;
+        let to_optimise = metered.clone();
+        // Most is executed in the variant, so that comes first.
+        let (receiver, optimising) = compiling_both(
+            move || laid_out(&metered, variant, about.compares, &inputs),
+            move || to_optimise.optimised(),
+        )?;
+        if self.metered.is_quick() && self.optimising.is_none() {
+            self.optimising = Some(optimising);
+        }
         self.stage = Stage::Making(receiver, about);
         Ok(())
     }

@@ -1,12 +1,15 @@
 //! `--reporter json`: one JSON object per line, for programs.
 
-use super::{Event, Finding, Reporter};
+use super::{Event, Finding, Format, Reporter};
 use crate::text::printable_json;
 use serde::Serialize;
 use std::io::{self, Write};
 
 /// Version of the lines, in each of them as `v`. Fields may be added without changing it.
 pub const JSON_VERSION: u32 = 1;
+
+/// How it is chosen and made.
+pub(super) const FORMAT: Format = Format { name: "json", about: "JSON lines", make: |out, _| Box::new(Json::new(out)) };
 
 /// Writes each event as one line: `{"v":1,"event":"new_edge",...}`.
 #[derive(Debug)]

@@ -2,15 +2,22 @@
 //! night.
 
 use super::sparse::Sparse;
-use super::{Done, Event, Finding, Reporter};
+use super::{Done, Event, Finding, Format, NewEdge, Reporter, Start, Status};
 use crate::symbols::simplify;
 use crate::text::{count, counted, duration, grouped, megabytes, percent, printable, rate};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
+/// How it is chosen and made.
+pub(super) const FORMAT: Format = Format {
+    name: "lines",
+    about: "One line per event, and a sparse status line",
+    make: |out, options| Box::new(Lines::new(out, options.new_edges)),
+};
+
 /// Writes each event as one line that begins with its target: `[json] new: 812 of 2,401 edges (+12), ...`.
 #[derive(Debug)]
-pub struct Lines<W> {
+pub(super) struct Lines<W> {
     out: W,
     /// Whether inputs that reached new edges have lines.
     new_edges: bool,
@@ -26,12 +33,54 @@ const COMPILING_MS_MIN: u64 = 1000;
 impl<W: Write> Lines<W> {
     /// Writes to `out`, which is flushed after each line; with a line for each input that reached new edges, if
     /// `new_edges`.
-    pub fn new(out: W, new_edges: bool) -> Self {
+    pub(super) fn new(out: W, new_edges: bool) -> Self {
         Self { out, new_edges, statuses: BTreeMap::new(), compiling: BTreeSet::new() }
     }
 
     fn line(&mut self, target: &str, text: &str) -> io::Result<()> {
         writeln!(self.out, "[{}] {text}", printable(target))
+    }
+
+    fn start(&mut self, start: &Start) -> io::Result<()> {
+        let text = format!(
+            "start: {}, {}, {}, seed {}, {}",
+            printable(&start.entry),
+            counted(start.edges_total, "edge"),
+            counted(start.seeds, "first input"),
+            start.seed,
+            counted(start.jobs, "job"),
+        );
+        self.line(&start.target, &text)
+    }
+
+    fn new_edge(&mut self, new: &NewEdge) -> io::Result<()> {
+        let text = format!(
+            "new: {} (+{}) after {}: input {} ({}) in {}",
+            counted(new.edges, "edge"),
+            grouped(new.new),
+            counted(new.execs, "execution"),
+            short_id(&new.input),
+            counted(new.input_bytes, "byte"),
+            printable(&new.function),
+        );
+        self.line(&new.target, &text)
+    }
+
+    fn status(&mut self, status: &Status) -> io::Result<()> {
+        if !self.statuses.entry(status.target.clone()).or_default().is_due(status.elapsed_ms) {
+            return Ok(());
+        }
+        let text = format!(
+            "status: {} in {} ({}), {} of {} edges, corpus {}, {}",
+            count(status.execs),
+            duration(status.elapsed_ms),
+            rate(status.execs_per_sec),
+            grouped(status.edges),
+            grouped(status.edges_total),
+            grouped(status.corpus),
+            counted(status.findings, "finding"),
+        );
+        self.line(&status.target, &text)
     }
 
     fn done(&mut self, done: &Done) -> io::Result<()> {
@@ -71,50 +120,14 @@ impl<W: Write> Reporter for Lines<W> {
                     self.line(&compiling.target, &format!("compiling: {}", megabytes(compiling.module_bytes)))?;
                 }
             }
-            Event::Start(start) => {
-                let text = format!(
-                    "start: {}, {}, {}, seed {}, {}",
-                    printable(&start.entry),
-                    counted(start.edges_total, "edge"),
-                    counted(start.seeds, "first input"),
-                    start.seed,
-                    counted(start.jobs, "job"),
-                );
-                self.line(&start.target, &text)?;
-            }
+            Event::Start(start) => self.start(start)?,
             Event::NewEdge(_) if !self.new_edges => return Ok(()),
-            Event::NewEdge(new) => {
-                let text = format!(
-                    "new: {} (+{}) after {}: input {} ({}) in {}",
-                    counted(new.edges, "edge"),
-                    grouped(new.new),
-                    counted(new.execs, "execution"),
-                    short_id(&new.input),
-                    counted(new.input_bytes, "byte"),
-                    printable(&new.function),
-                );
-                self.line(&new.target, &text)?;
-            }
+            Event::NewEdge(new) => self.new_edge(new)?,
             Event::Finding(finding) => {
                 let text = finding_line(finding);
                 self.line(&finding.target, &text)?;
             }
-            Event::Status(status) => {
-                let sparse = self.statuses.entry(status.target.clone()).or_default();
-                if sparse.is_due(status.elapsed_ms) {
-                    let text = format!(
-                        "status: {} in {} ({}), {} of {} edges, corpus {}, {}",
-                        count(status.execs),
-                        duration(status.elapsed_ms),
-                        rate(status.execs_per_sec),
-                        grouped(status.edges),
-                        grouped(status.edges_total),
-                        grouped(status.corpus),
-                        counted(status.findings, "finding"),
-                    );
-                    self.line(&status.target, &text)?;
-                }
-            }
+            Event::Status(status) => self.status(status)?,
             Event::Advice(advice) => self.line(&advice.target, &format!("advice: {}", printable(&advice.message)))?,
             Event::Imported(imported) => {
                 for line in imported.lines() {

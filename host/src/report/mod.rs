@@ -14,6 +14,12 @@
 //! [`signature`](crate::failure::signature()) tells failures apart and [`preview`] makes an input readable, all
 //! before the event is sent. A reporter computes nothing that another one would need. No reporter reads a clock:
 //! the time that has passed is in the events.
+//!
+//! # How to write one
+//!
+//! A form of output is a file here with a type that is a [`Reporter`] and a `FORMAT`, which says how it is called and
+//! made; and a line of [`FORMATS`]: `--reporter` lists and makes what is in that table. Write with `printable` what
+//! guests or files chose, flush when an event is told, and leave out what your readers can't use.
 
 mod advice;
 mod color;
@@ -32,11 +38,25 @@ pub use advice::{AdviceFacts, Advisor, Given};
 pub use color::{ColorChoice, is_dumb};
 pub use event::{Advice, Compiling, Done, Event, Files, Finding, Imported, NewEdge, NotStarted, Start, Status};
 pub use json::{JSON_VERSION, Json};
-pub use lines::Lines;
 pub use preview::preview;
-pub use quiet::Quiet;
 pub use stats::{Campaign, StatsFiles};
 pub use terminal::{Terminal, TerminalOptions};
+
+use std::io::Write;
+
+/// Forms in which a campaign is told on standard output, in the order in which they are listed.
+pub const FORMATS: &[Format] = &[terminal::FORMAT, lines::FORMAT, json::FORMAT, quiet::FORMAT];
+
+/// A form of output.
+#[derive(Clone, Copy, Debug)]
+pub struct Format {
+    /// What it is called on the command line.
+    pub name: &'static str,
+    /// What it looks like, for who chooses.
+    pub about: &'static str,
+    /// Makes a reporter that writes to this.
+    pub make: fn(Box<dyn Write>, TerminalOptions) -> Box<dyn Reporter>,
+}
 
 /// Consumes events; one per output format.
 pub trait Reporter {

@@ -1,19 +1,23 @@
 //! `--reporter quiet`: findings, and nothing else.
 
 use super::lines::finding_line;
-use super::{Event, Reporter};
+use super::{Event, Format, Reporter};
 use crate::text::printable;
 use std::io::{self, Write};
 
+/// How it is chosen and made.
+pub(super) const FORMAT: Format =
+    Format { name: "quiet", about: "Only findings", make: |out, _| Box::new(Quiet::new(out)) };
+
 /// Writes one line per finding, when it is found. Everything else is the exit code.
 #[derive(Debug)]
-pub struct Quiet<W> {
+pub(super) struct Quiet<W> {
     out: W,
 }
 
 impl<W: Write> Quiet<W> {
     /// Writes to `out`, which is flushed after each line.
-    pub fn new(out: W) -> Self {
+    pub(super) fn new(out: W) -> Self {
         Self { out }
     }
 }

@@ -17,7 +17,7 @@
 
 use super::color::{ADVICE, BAD, GOOD, Paint, QUIET, STRONG};
 use super::lines::{repro, short_id};
-use super::{Advice, Compiling, Done, Event, Finding, NotStarted, Reporter, Start, Status};
+use super::{Advice, Compiling, Done, Event, Finding, Format, NotStarted, Reporter, Start, Status};
 use crate::failure::Headline;
 use crate::outcome::FailureKind;
 use crate::symbols::simplify;
@@ -42,13 +42,22 @@ const SAID_LINES_MAX: usize = 4;
 /// Narrower ones are treated as this.
 const COLUMNS_MIN: usize = 40;
 
-/// How a [`Terminal`] looks.
-#[derive(Clone, Copy, Debug)]
+/// How it is chosen and made.
+pub(super) const FORMAT: Format = Format {
+    name: "terminal",
+    about: "A log with two live lines below",
+    make: |out, options| Box::new(Terminal::new(out, ProgressDrawTarget::stderr(), options)),
+};
+
+/// How a [`Terminal`] looks, and other forms of output as far as it concerns them.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct TerminalOptions {
     /// Whether to colour.
     pub color: bool,
     /// Width of the terminal in columns, if known; 80 if not.
     pub columns: Option<u16>,
+    /// Tells the width before each event, if it can change: a terminal may be resized.
+    pub width: Option<fn() -> Option<u16>>,
     /// Whether new edges are logged too, one line for each input that reached some.
     pub new_edges: bool,
 }
@@ -77,18 +86,12 @@ impl<W: Write> Terminal<W> {
             out,
             paint: Paint(options.color),
             columns,
-            width: None,
+            width: options.width,
             terminal_columns: 0,
             live: Live::new(live),
             new_edges: options.new_edges,
             last_new_execs: BTreeMap::new(),
         }
-    }
-
-    /// Asks for the terminal's width before each event: it may be resized.
-    #[must_use]
-    pub fn with_width(self, width: fn() -> Option<u16>) -> Self {
-        Self { width: Some(width), ..self }
     }
 
     /// Fits to the terminal as it is now.

@@ -52,7 +52,7 @@ mod targets;
 pub mod wasi;
 
 pub use candidate::Candidate;
-pub(crate) use code::background::{compiling, received};
+pub(crate) use code::background::{compiling, compiling_both, received};
 pub use code::cache::CodeCache;
 pub use code::compiler::{Code, compiler_settings};
 pub use code::history::{Growths, History};

@@ -50,6 +50,47 @@ struct Contents {
     corpus: Vec<CorpusEntry>,
 }
 
+/// What a prefix names, as far as targets were read.
+#[derive(Debug, Default)]
+struct Hits {
+    matches: BTreeSet<Match>,
+    /// Findings that were called so before they were shrunk.
+    former_matches: BTreeSet<Match>,
+    /// Objects that were told already as what they are.
+    told: BTreeSet<[u8; 32]>,
+    modules: BTreeMap<(ModuleId, ObjectId), BTreeSet<String>>,
+    inputs: BTreeMap<InputId, BTreeSet<String>>,
+}
+
+impl Hits {
+    /// Adds what of a target begins so.
+    fn add(&mut self, target: &str, contents: Contents, begins: &dyn Fn([u8; 32]) -> bool) {
+        for finding in contents.findings {
+            let is = |input| Match::Finding { target: target.to_owned(), id: finding.id, input };
+            let of_former = finding.former.iter().rev().find(|former| begins(former.input.0));
+            if begins(finding.id.0) || begins(finding.input.0) {
+                self.told.insert(finding.input.0);
+                self.matches.insert(is(finding.input));
+            } else if finding.former.iter().any(|former| begins(former.id.0)) {
+                self.former_matches.insert(is(finding.input));
+            } else if let Some(former) = of_former {
+                self.former_matches.insert(is(former.input));
+            }
+            if begins(finding.module.0) || begins(finding.module_object.0) {
+                self.modules.entry((finding.module, finding.module_object)).or_default().insert(target.to_owned());
+            }
+        }
+        for entry in contents.modules {
+            if begins(entry.module.0) || begins(entry.object.0) {
+                self.modules.entry((entry.module, entry.object)).or_default().insert(target.to_owned());
+            }
+        }
+        for entry in contents.corpus.iter().filter(|entry| begins(entry.input.0)) {
+            self.inputs.entry(entry.input).or_default().insert(target.to_owned());
+        }
+    }
+}
+
 impl fmt::Display for Match {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -78,46 +119,16 @@ impl Store {
         }
         let prefix = prefix.to_ascii_lowercase();
         let begins = |id: [u8; 32]| ObjectId(id).to_string().starts_with(&prefix);
-        let (mut matches, mut former_matches) = (BTreeSet::new(), BTreeSet::new());
-        // Objects that were told already as what they are.
-        let mut told = BTreeSet::new();
-        let mut modules: BTreeMap<(ModuleId, ObjectId), BTreeSet<String>> = BTreeMap::new();
-        let mut inputs: BTreeMap<InputId, BTreeSet<String>> = BTreeMap::new();
-
+        let mut hits = Hits::default();
         // What can't be read hides nothing but itself.
         let mut problem = None;
         for target in self.target_names()? {
-            let Contents { findings, modules: files, corpus } = match self.contents(&target) {
-                Ok(contents) => contents,
-                Err(error) => {
-                    problem = problem.or(Some(error));
-                    continue;
-                }
-            };
-            for finding in findings {
-                let is = |input| Match::Finding { target: target.clone(), id: finding.id, input };
-                let of_former = finding.former.iter().rev().find(|former| begins(former.input.0));
-                if begins(finding.id.0) || begins(finding.input.0) {
-                    told.insert(finding.input.0);
-                    matches.insert(is(finding.input));
-                } else if finding.former.iter().any(|former| begins(former.id.0)) {
-                    former_matches.insert(is(finding.input));
-                } else if let Some(former) = of_former {
-                    former_matches.insert(is(former.input));
-                }
-                if begins(finding.module.0) || begins(finding.module_object.0) {
-                    modules.entry((finding.module, finding.module_object)).or_default().insert(target.clone());
-                }
-            }
-            for entry in files {
-                if begins(entry.module.0) || begins(entry.object.0) {
-                    modules.entry((entry.module, entry.object)).or_default().insert(target.clone());
-                }
-            }
-            for entry in corpus.iter().filter(|entry| begins(entry.input.0)) {
-                inputs.entry(entry.input).or_default().insert(target.clone());
+            match self.contents(&target) {
+                Ok(contents) => hits.add(&target, contents, &begins),
+                Err(error) => problem = problem.or(Some(error)),
             }
         }
+        let Hits { mut matches, former_matches, mut told, modules, inputs } = hits;
         // What a finding is now goes before what another was.
         if matches.is_empty() {
             told.extend(former_matches.iter().filter_map(|found| match found {

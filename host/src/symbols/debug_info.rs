@@ -13,7 +13,8 @@ use std::path::{Component, Path, PathBuf};
 /// ```
 /// use fuzzbox::symbols::{DebugInfo, Symbols};
 /// use fuzzbox::outcome::Frame;
-/// let module = b"\0asm\x01\0\0\0\x01\x04\x01\x60\0\0\x03\x02\x01\0\x0a\x05\x01\x03\0\0\x0b"; // one function: unreachable
+/// // One function: unreachable.
+/// let module = b"\0asm\x01\0\0\0\x01\x04\x01\x60\0\0\x03\x02\x01\0\x0a\x05\x01\x03\0\0\x0b";
 /// let map = br#"{"version":3,"sources":["a.ts"],"names":[],"mappings":"sBAUE"}"#;
 /// let symbols = Symbols::new(&module[..], |_| Some("f".to_owned())).with_debug_info(DebugInfo::parse(map)?);
 /// assert_eq!(symbols.resolve(&[Frame { function: 0, offset: 23 }])[0].place(), "f at a.ts:11:3");

@@ -11,9 +11,10 @@
 
 use super::report::Certificate;
 use super::shrinker::{Shrinker, Step, Stop};
-use super::subject::Verdict;
+use super::subject::{Attempt, Verdict};
 use crate::stream::{Choice, Trace};
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 /// Streams with more choices are not finished so.
 const CHOICES_MAX: usize = 16;
@@ -132,6 +133,21 @@ impl<'a> Search<'a> {
         Self { current, len_max: usize::MAX, values, limit, visits: VISITS_MAX, all: true, shape: true }
     }
 
+    /// Executes what begins so, with a choice more if that tells more and there is room; `None` if it is simpler.
+    fn look(&mut self, s: &mut Shrinker<'_>, begin: &[Choice], room: usize) -> Step<Option<Arc<Attempt>>> {
+        let looked = s.look(begin.to_vec(), super::subject::Tail::Zero)?;
+        if looked.improved || looked.attempt.trace.entropy.is_none() {
+            return Ok((!looked.improved).then_some(looked.attempt));
+        }
+        // What the guest does depends on how long the stream is: nothing is proven.
+        (self.all, self.shape) = (false, false);
+        if begin.len() >= room {
+            return Ok(Some(looked.attempt));
+        }
+        let longer = s.look([begin, &[Choice::ZERO]].concat(), super::subject::Tail::Zero)?;
+        Ok((!longer.improved).then_some(longer.attempt))
+    }
+
     /// Visits all that begins with `begin`, whose draws are the current one's if `in_shape`. True if something
     /// simpler was found.
     fn visit(&mut self, s: &mut Shrinker<'_>, begin: &mut Vec<Choice>, in_shape: bool) -> Step<bool> {
@@ -146,25 +162,8 @@ impl<'a> Search<'a> {
             return Err(Stop::Spent);
         }
         self.visits -= 1;
-        let looked = s.look(begin.clone(), super::subject::Tail::Zero)?;
-        if looked.improved {
-            return Ok(true);
-        }
-        let mut attempt = looked.attempt;
+        let Some(attempt) = self.look(s, begin, room)? else { return Ok(true) };
         let at = begin.len();
-        if attempt.trace.entropy.is_some() {
-            // What the guest does depends on how long the stream is: nothing is proven.
-            (self.all, self.shape) = (false, false);
-            if at < room {
-                begin.push(Choice::ZERO);
-                let longer = s.look(begin.clone(), super::subject::Tail::Zero)?;
-                begin.pop();
-                if longer.improved {
-                    return Ok(true);
-                }
-                attempt = longer.attempt;
-            }
-        }
         let trace = &attempt.trace;
         if trace.choices.len() <= at {
             // An overrun may have gone on.

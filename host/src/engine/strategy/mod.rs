@@ -13,13 +13,13 @@
 //! - **Have random numbers of your own**: `Rng::of_task` with the view's seed and round, and numbers that no other
 //!   strategy has (`1 << 33` and on are free).
 //! - **Let the worker judge.** Put an input into `worker.input` (and `worker.rule` if guests draw), and call
-//!   `Worker::execute`: it decides in the right variant, and what is new, fails or may hang goes into the report. Follow it
-//!   by `Report::suspect_is`, which says how the input is made again. Only what looks at executions itself (operands,
-//!   scores) takes an executor, as `climb` does.
+//!   `Worker::execute`: it decides in the right variant, and what is new, fails or may hang goes into the report.
+//!   Follow it by `Report::suspect_is`, which says how the input is made again. Only what looks at executions itself
+//!   (operands, scores) takes an executor, as `climb` does.
 //! - **A report is no success yet.** Other tasks may have found the same. What counts is known when reports are merged:
 //!   [`Strategy::learn`] says it by task, [`Strategy::gained`] by round.
-//! - **Spend by what it brings.** The strategy alone knows what it is good for: `compares` has a budget, `climb` half of
-//!   all executions, `closing` one in fifty.
+//! - **Spend by what it brings.** The strategy alone knows what it is good for: `compares` has a budget, `climb` half
+//!   of all executions, `closing` one in fifty.
 //! - **End.** A task that goes on until something succeeds holds up the round; count executions.
 //!
 //! | strategy | executes | when |

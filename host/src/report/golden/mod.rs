@@ -1,5 +1,7 @@
 //! One campaign as each reporter shows it, compared with the files beside this one. `BLESS=1 cargo test` rewrites them.
 
+use super::lines::Lines;
+use super::quiet::Quiet;
 use super::*;
 use crate::failure::Said;
 use crate::id::{FindingId, InputId, ModuleId};
@@ -219,7 +221,7 @@ fn compare(name: &str, text: &str) {
 }
 
 fn terminal(out: Shared, color: bool, columns: Option<u16>) -> Terminal<Shared> {
-    Terminal::new(out, ProgressDrawTarget::hidden(), TerminalOptions { color, columns, new_edges: false })
+    Terminal::new(out, ProgressDrawTarget::hidden(), TerminalOptions { color, columns, ..TerminalOptions::default() })
 }
 
 #[test]
@@ -380,14 +382,8 @@ fn a_closed_pipe_is_told_apart() {
             Ok(())
         }
     }
-    let options = TerminalOptions { color: false, columns: None, new_edges: false };
-    let reporters: Vec<Box<dyn Reporter>> = vec![
-        Box::new(Json::new(Closed)),
-        Box::new(Lines::new(Closed, true)),
-        Box::new(Quiet::new(Closed)),
-        Box::new(Terminal::new(Closed, ProgressDrawTarget::hidden(), options)),
-    ];
-    for reporter in reporters {
+    for format in FORMATS {
+        let reporter = (format.make)(Box::new(Closed), TerminalOptions::default());
         let error = Reporters(vec![reporter]).report(&Event::Finding(crash())).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
     }

@@ -7,11 +7,11 @@
 //! | | change | |
 //! |---|---|---|
 //! | m1 | [`draws::regenerate`] | draws a span, or what begins at a draw, afresh |
-//! | m2 | [`draws::replace`] | another index for one draw: any, near, at a bound, or that of another draw at the same site |
+//! | m2 | [`draws::replace`] | another index for one draw: any, near, at a bound, or that of another at its site |
 //! | m3 | [`spans::delete`] | one span, or a few neighbours with one label: elements of a list |
 //! | m4 | [`spans::repeat`], [`spans::swap`] | the same the other way round, and neighbours exchanged |
 //! | m5 | [`splice::from_pool`] | a span of another testcase with the same label (type-preserving splice) |
-//! | m6 | [`splice::grow`] | a span inside one of the same label becomes a copy of the outer one (as in Nautilus, recursive mutation) |
+//! | m6 | [`splice::grow`] | a span inside one of the same label becomes a copy of the outer one (recursive mutation, Nautilus) |
 //! | m7 | [`splice::copy`] | one span becomes a copy of another with its label (as Hypothesis, `generate_mutations_from`) |
 //! | m8 | [`splice::cross_over`] | the beginning of one sample, the end of another, where spans with one label begin |
 //! | m9 | [`draws::change_blob`] | the mutations of plain bytes, in one blob |
