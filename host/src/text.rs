@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 /// Columns of a preview that fits under a finding on a terminal of 80 columns.
-pub const PREVIEW_COLUMNS: usize = 60;
+pub(crate) const PREVIEW_COLUMNS: usize = 60;
 
 /// A count with three significant digits: `812`, `43.1 k`, `1.20 M`.
-pub fn count(n: u64) -> String {
+pub(crate) fn count(n: u64) -> String {
     if n < 1000 {
         return n.to_string();
     }
@@ -14,7 +14,7 @@ pub fn count(n: u64) -> String {
 }
 
 /// A rate per second: `43.1 k/s`. What is not a number is `0/s`.
-pub fn rate(per_second: f64) -> String {
+pub(crate) fn rate(per_second: f64) -> String {
     let per_second = if per_second.is_finite() { per_second.max(0.0) } else { 0.0 };
     if per_second < 99.95 {
         let text = format!("{per_second:.1}");
@@ -47,7 +47,7 @@ fn scaled(mut n: f64) -> String {
 }
 
 /// All digits, in groups: `1,234,567`.
-pub fn grouped(n: u64) -> String {
+pub(crate) fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {
@@ -60,12 +60,12 @@ pub fn grouped(n: u64) -> String {
 }
 
 /// A count and its noun: `1 edge`, `12 edges`.
-pub fn counted(n: u64, noun: &str) -> String {
+pub(crate) fn counted(n: u64, noun: &str) -> String {
     format!("{} {noun}{}", grouped(n), if n == 1 { "" } else { "s" })
 }
 
 /// A size, exactly: `10 bytes`, `64 KiB`, `1 MiB`. The unit is the largest that it is a multiple of.
-pub fn size(bytes: u64) -> String {
+pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [(u32, &str); 3] = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
     let fits = |(shift, _): &&(u32, &str)| bytes > 0 && bytes.trailing_zeros() >= *shift;
     match UNITS.iter().find(fits) {
@@ -75,7 +75,7 @@ pub fn size(bytes: u64) -> String {
 }
 
 /// A span of time: `0.4 s`, `12.0 s`, `2 m 13 s`, `3 h 05 m`.
-pub fn duration(ms: u64) -> String {
+pub(crate) fn duration(ms: u64) -> String {
     let seconds = ms / 1000;
     match seconds {
         0..60 => format!("{}.{} s", seconds, ms % 1000 / 100),
@@ -85,12 +85,12 @@ pub fn duration(ms: u64) -> String {
 }
 
 /// The size of a file: `14.0 MB`.
-pub fn megabytes(bytes: u64) -> String {
+pub(crate) fn megabytes(bytes: u64) -> String {
     bytesize::ByteSize(bytes).display().si().to_string()
 }
 
 /// A share of a whole: `33 %`; the whole is reached only at the very end, and nothing only at 0.
-pub fn percent(part: u64, whole: u64) -> String {
+pub(crate) fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "0 %".to_owned();
     }
@@ -100,7 +100,7 @@ pub fn percent(part: u64, whole: u64) -> String {
 
 /// Text that came from a module or a file, safe to print: what could move a cursor, end a line or turn the reading
 /// direction is escaped.
-pub fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         if is_printable(c) {
@@ -113,7 +113,7 @@ pub fn printable(text: &str) -> String {
 }
 
 /// JSON of which the same holds, and that means the same: only its strings can have such characters.
-pub fn printable_json(json: &str) -> String {
+pub(crate) fn printable_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
         // Line feeds are between the lines of JSON; in its strings they are escaped already.
@@ -137,7 +137,7 @@ pub(crate) fn is_printable(c: char) -> bool {
 }
 
 /// Columns that printable text takes on a terminal.
-pub fn columns(text: &str) -> usize {
+pub(crate) fn columns(text: &str) -> usize {
     text.chars().map(char_columns).sum()
 }
 
@@ -161,7 +161,7 @@ fn char_columns(c: char) -> usize {
 }
 
 /// Cuts text to at most `columns_max` columns; the last is an ellipsis if something was cut.
-pub fn cut(text: &str, columns_max: usize) -> String {
+pub(crate) fn cut(text: &str, columns_max: usize) -> String {
     if columns(text) <= columns_max {
         return text.to_owned();
     }
@@ -182,7 +182,7 @@ pub fn cut(text: &str, columns_max: usize) -> String {
 }
 
 /// Cuts the front off text, for paths: what stands at the end matters most.
-pub fn cut_front(text: &str, columns_max: usize) -> String {
+pub(crate) fn cut_front(text: &str, columns_max: usize) -> String {
     if columns(text) <= columns_max {
         return text.to_owned();
     }
@@ -200,7 +200,7 @@ pub fn cut_front(text: &str, columns_max: usize) -> String {
 }
 
 /// Breaks text between words into lines of at most `columns_max` columns. A longer word has a line for itself.
-pub fn wrap(text: &str, columns_max: usize) -> Vec<String> {
+pub(crate) fn wrap(text: &str, columns_max: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
         match lines.last_mut() {
@@ -216,7 +216,7 @@ pub fn wrap(text: &str, columns_max: usize) -> Vec<String> {
 
 /// The name that was probably meant where `typed` is none: the first of those that the fewest letters tell from it, if
 /// that is a third of them at most. Exchanged neighbours count as one.
-pub fn nearest<'a>(typed: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(typed: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     const CHARS_MAX: usize = 100;
     let typed: Vec<char> = typed.chars().take(CHARS_MAX).collect();
     let far = (typed.len() / 3).max(1);

@@ -21,6 +21,20 @@
 //! its edges, and the answers about dominators, loops and control dependence. [`identity`] says which functions of two
 //! builds are the same.
 //!
+//! # Rooms
+//!
+//! `options` is what is asked for. In the order of the data: `module/` (what is accepted, `survey` of all but bodies,
+//! `limits`, operators by class, what they `access`), `calls/` (bodies read once: who throws, draws, recurs), `added/`
+//! (indices of what is appended; `annex`: what a memory needs that is longer than the guest knows), `walk/` (makes a
+//! `plan/` of each function), `counters/`, `write/`, and `instrumented/` (what comes out, and how it is read).
+//! `probes/` has a file for each kind of code that is put in (`probes/fuel/charges`: where a function pays how much;
+//! `draws` and `draw_spans`: what calls of the protocol become); `bounds/` says which accesses have to be compared with
+//! the end of a memory, `floats/` makes NaNs canonical where their bits are seen; `layout/` says where things are in
+//! the injected memory, `trace/` what the traced variant records there. `legacy/` translates legacy exceptions first;
+//! `cfg/` has graphs and what follows from them; `identity/` says which functions of two builds are the same;
+//! `component` rewrites the modules in components, `link/` makes one core module of a component. `protocol/` has the
+//! functions of `fuzzbox_v1`, in wasm text (`bodies/*.wat`)
+//!
 //! What this crate does not do: it runs nothing, and knows no engine. It refuses by name what it can't rewrite.
 
 mod added;

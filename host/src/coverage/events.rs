@@ -9,17 +9,17 @@ use crate::sandbox::Observation;
 use fuzzbox_instrument::layout::stream::{ENTRY_EVENT, label_hash};
 
 /// Labels that are told apart.
-pub const LABELS: u32 = 1 << 10;
+pub(crate) const LABELS: u32 = 1 << 10;
 
 /// Numbers that a label's features have: eight orders of magnitude each.
-pub const CELLS: u32 = CLASSES / u8::BITS;
+pub(crate) const CELLS: u32 = CLASSES / u8::BITS;
 
 /// Orders of magnitude of a value: 0, 2^0, 2^1, ... 2^62, and negative ones from -2^0 to -2^63.
 const CLASSES: u32 = 128;
 
 /// The features of the events of the last execution, each as often as it was told: its number, and the bucket as one
 /// bit of eight.
-pub fn of(observation: Observation<'_>) -> impl Iterator<Item = (u32, u8)> {
+pub(crate) fn of(observation: Observation<'_>) -> impl Iterator<Item = (u32, u8)> {
     let edges = observation.edges_total() as u32;
     let told = observation.entries().filter(|entry| entry.kind == ENTRY_EVENT);
     told.map(move |entry| {

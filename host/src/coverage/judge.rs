@@ -19,7 +19,7 @@ const BATCH: usize = 32;
 
 /// Remembers what a target's functions did. Belongs to one worker and one variant of the target.
 #[derive(Debug)]
-pub struct Judge {
+pub(crate) struct Judge {
     /// By the highest bits of a hash: some of those that begin so. What they stand for shows nothing that the corpus
     /// had not shown.
     known: Box<[Set]>,
@@ -36,7 +36,7 @@ struct Set([u64; WAYS]);
 
 impl Judge {
     /// Knows nothing.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         // A hash of all ones would seem to be known; none is likely to be.
         Self {
             known: vec![Set([u64::MAX; WAYS]); 1 << SETS_BITS].into(),
@@ -50,19 +50,25 @@ impl Judge {
     /// one call to the next.
     ///
     /// Where the observation is not exact this says nothing of use.
-    pub fn is_news(&mut self, observation: Observation<'_>, seen: &Seen, added: &Added) -> bool {
+    pub(crate) fn is_news(&mut self, observation: Observation<'_>, seen: &Seen, added: &Added) -> bool {
         self.look_at(observation, seen, added, None)
     }
 
     /// As [`Judge::is_news`], but what takes long to find out is found out [later](Judge::news_of_earlier), for several
     /// executions together: of the one with this number.
-    pub fn is_news_now(&mut self, observation: Observation<'_>, seen: &Seen, added: &Added, number: usize) -> bool {
+    pub(crate) fn is_news_now(
+        &mut self,
+        observation: Observation<'_>,
+        seen: &Seen,
+        added: &Added,
+        number: usize,
+    ) -> bool {
         self.look_at(observation, seen, added, Some(number))
     }
 
     /// Adds to `news` the numbers of executions for which that had to be found out and that showed a feature that is
     /// neither in `seen` nor in `added`. `observation` is any one of the same target.
-    pub fn news_of_earlier(
+    pub(crate) fn news_of_earlier(
         &mut self,
         observation: Observation<'_>,
         (seen, added): (&Seen, &Added),
@@ -97,7 +103,7 @@ impl Judge {
     }
 
     /// Forgets what is to be found out later.
-    pub fn forget_earlier(&mut self) {
+    pub(crate) fn forget_earlier(&mut self) {
         self.together.take(|_, _, _| ());
     }
 

@@ -20,11 +20,11 @@
 //! Counters and `events` -> features -> novelty; `judge` asks only about what no execution did before, and about
 //! large functions for several executions `together`.
 
-pub mod events;
+pub(crate) mod events;
 mod judge;
 mod together;
 
-pub use judge::Judge;
+pub(crate) use judge::Judge;
 
 use crate::sandbox::Observation;
 use fuzzbox_instrument::{CountsBuffer, LANES};
@@ -32,7 +32,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The bucket of a hit count as one bit of eight: 1, 2, 3, 4-7, 8-15, 16-31, 32-127, 128 and more (AFL's classes;
 /// Zalewski, "Technical whitepaper for afl-fuzz", section 3). 0 for a count of 0.
-pub fn bucket(count: u32) -> u8 {
+pub(crate) fn bucket(count: u32) -> u8 {
     // How many classes begin at or below it: no branches, since counts can't be foretold.
     let class = CLASSES.iter().fold(0, |class, &start| class + u32::from(count >= start));
     ((1_u32 << class) >> 1) as u8
@@ -202,16 +202,16 @@ impl Seen {
 
 /// Features that were seen beside those of a [`Seen`] that many share: what a task found. They are few.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Added(BTreeMap<u32, u8>);
+pub(crate) struct Added(BTreeMap<u32, u8>);
 
 impl Added {
     /// Whether the feature is among them.
-    pub fn has(&self, edge: u32, bucket: u8) -> bool {
+    pub(crate) fn has(&self, edge: u32, bucket: u8) -> bool {
         self.0.get(&edge).is_some_and(|buckets| buckets & bucket != 0)
     }
 
     /// Adds those of `unseen`; returns whether there were some that were not here.
-    pub fn add(&mut self, unseen: &Profile) -> bool {
+    pub(crate) fn add(&mut self, unseen: &Profile) -> bool {
         let mut news = false;
         for &(edge, bucket) in &unseen.0 {
             let buckets = self.0.entry(edge).or_default();
@@ -219,11 +219,6 @@ impl Added {
             *buckets |= bucket;
         }
         news
-    }
-
-    /// Forgets all.
-    pub fn clear(&mut self) {
-        self.0.clear();
     }
 }
 

@@ -1,4 +1,10 @@
 //! Chooses which testcase is mutated next.
+//!
+//! # Time is shared, not executions
+//!
+//! Time is shared, not executions. A testcase's weight for the scheduler is what its features are worth, divided by
+//! what its execution costs. New testcases that reach new edges are trimmed in the next round, beside its mutants
+//! (alone they are too few for all workers), and count from then on.
 
 use super::corpus::Corpus;
 use super::rng::Rng;

@@ -13,7 +13,7 @@ const EXECS_UNTIL_DEAF: u64 = 50_000;
 
 /// Counters of a campaign so far. All are counts since its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AdviceFacts {
+pub(crate) struct AdviceFacts {
     /// The target's name.
     pub target: String,
     /// Executions.
@@ -48,7 +48,7 @@ pub struct AdviceFacts {
 
 /// What whoever started the campaign gave it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Given {
+pub(crate) struct Given {
     /// First inputs: `--corpus`.
     pub corpus: bool,
     /// Words: `--dict`.
@@ -71,7 +71,7 @@ impl Given {
 
 /// Says each thing once per campaign.
 #[derive(Debug, Default)]
-pub struct Advisor {
+pub(crate) struct Advisor {
     said: Vec<Topic>,
 }
 
@@ -88,13 +88,13 @@ enum Topic {
 
 impl Advisor {
     /// Starts a campaign's advice.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::default()
     }
 
     /// Gives the most important remark that applies and was not made yet. A function of the facts so far: two campaigns
     /// with the same facts get the same advice at the same execution.
-    pub fn observe(&mut self, facts: &AdviceFacts) -> Option<Advice> {
+    pub(crate) fn observe(&mut self, facts: &AdviceFacts) -> Option<Advice> {
         if facts.execs < EXECS_MIN {
             return None;
         }

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 
 /// What `--color` asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ColorChoice {
+pub(crate) enum ColorChoice {
     /// Colours on a terminal that has them, unless the environment says otherwise.
     #[default]
     Auto,
@@ -20,7 +20,7 @@ impl ColorChoice {
     ///
     /// `--color` wins over `NO_COLOR` (set to anything), that over `CLICOLOR_FORCE` (not `0`), that over `CLICOLOR=0`
     /// and `TERM=dumb`.
-    pub fn is_enabled(self, is_terminal: bool, env: impl Fn(&str) -> Option<OsString>) -> bool {
+    pub(crate) fn is_enabled(self, is_terminal: bool, env: impl Fn(&str) -> Option<OsString>) -> bool {
         let set = |name: &str| env(name).filter(|value| !value.is_empty());
         match self {
             Self::Always => true,
@@ -34,7 +34,7 @@ impl ColorChoice {
 }
 
 /// Whether the terminal can't move its cursor, so that live lines are out of the question too.
-pub fn is_dumb(env: impl Fn(&str) -> Option<OsString>) -> bool {
+pub(crate) fn is_dumb(env: impl Fn(&str) -> Option<OsString>) -> bool {
     env("TERM").is_some_and(|value| value == "dumb")
 }
 

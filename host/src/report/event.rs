@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// names, not indices. Serialised, an event is one line of `--reporter json`: `{"v":1,"event":"finding",...}`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub enum Event {
+pub(crate) enum Event {
     /// A module is still being compiled. For people only: how often it is told depends on the machine.
     Compiling(Compiling),
     /// A campaign is about to begin.
@@ -36,7 +36,7 @@ pub enum Event {
 
 impl Event {
     /// Name of the target that it is about.
-    pub fn target(&self) -> &str {
+    pub(crate) fn target(&self) -> &str {
         match self {
             Self::Compiling(compiling) => &compiling.target,
             Self::Start(start) => &start.target,
@@ -53,7 +53,7 @@ impl Event {
 
 /// A module is being compiled.
 #[derive(Clone, Debug, Serialize)]
-pub struct Compiling {
+pub(crate) struct Compiling {
     /// The target's name.
     pub target: String,
     /// The size of the module.
@@ -64,7 +64,7 @@ pub struct Compiling {
 
 /// What is fuzzed, and how.
 #[derive(Clone, Debug, Serialize)]
-pub struct Start {
+pub(crate) struct Start {
     /// The target's name: its file's stem.
     pub target: String,
     /// The module's id.
@@ -83,7 +83,7 @@ pub struct Start {
 
 /// Edges were reached for the first time.
 #[derive(Clone, Debug, Serialize)]
-pub struct NewEdge {
+pub(crate) struct NewEdge {
     /// The target's name.
     pub target: String,
     /// The corpus entry that reached them.
@@ -102,7 +102,7 @@ pub struct NewEdge {
 
 /// A failure of the target.
 #[derive(Clone, Debug, Serialize)]
-pub struct Finding {
+pub(crate) struct Finding {
     /// The target's name.
     #[serde(skip_serializing)]
     pub target: String,
@@ -135,18 +135,18 @@ pub struct Finding {
 
 impl Finding {
     /// The lines that say most of what the target said.
-    pub fn said(&self) -> Vec<String> {
+    pub(crate) fn said(&self) -> Vec<String> {
         self.said.as_ref().map_or_else(Vec::new, |said| said.summary(self.drawn.as_ref()))
     }
 
     /// The call that says most of where the target failed: the innermost of the user's own.
-    pub fn headline(&self) -> Option<Headline> {
+    pub(crate) fn headline(&self) -> Option<Headline> {
         Headline::new(&self.frames, self.said.as_ref())
     }
 
     /// Kind and signature, without saying twice what the signature of a hang begins with: `crash: unreachable: f:+14`,
     /// `hang: f`.
-    pub fn title(&self) -> String {
+    pub(crate) fn title(&self) -> String {
         let says_kind =
             self.signature.strip_prefix(self.kind.name()).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'));
         if says_kind { self.signature.clone() } else { format!("{}: {}", self.kind, self.signature) }
@@ -155,7 +155,7 @@ impl Finding {
 
 /// Where a campaign stands.
 #[derive(Clone, Debug, Serialize)]
-pub struct Status {
+pub(crate) struct Status {
     /// The target's name.
     pub target: String,
     /// Executions so far.
@@ -178,7 +178,7 @@ pub struct Status {
 
 /// A remark in yellow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Advice {
+pub(crate) struct Advice {
     /// The target's name.
     pub target: String,
     /// What looks wrong and which flag helps.
@@ -187,7 +187,7 @@ pub struct Advice {
 
 impl Done {
     /// What was not reached, in words; names as they are. Without names, how many functions there are.
-    pub fn nameless(&self) -> Option<String> {
+    pub(crate) fn nameless(&self) -> Option<String> {
         let is_told = self.not_reached.is_empty() && self.nameless_not_reached > 0;
         is_told.then(|| format!("{} without a name", counted(self.nameless_not_reached, "function")))
     }
@@ -195,7 +195,7 @@ impl Done {
 
 /// How the campaign of one target ended.
 #[derive(Clone, Debug, Serialize)]
-pub struct Done {
+pub(crate) struct Done {
     /// The target's name.
     pub target: String,
     /// The module's id.
@@ -238,14 +238,14 @@ pub struct Done {
 
 /// A target whose turn never came.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct NotStarted {
+pub(crate) struct NotStarted {
     /// The target's name.
     pub target: String,
 }
 
 /// What became of files that were imported. Each is counted once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Files {
+pub(crate) struct Files {
     /// They show something new, and are kept.
     pub new: u64,
     /// They were kept before, or show nothing new.
@@ -260,13 +260,13 @@ pub struct Files {
 
 impl Files {
     /// How many files there are.
-    pub fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         let Self { new, known, failing, rejected, unreadable } = self;
         new + known + failing + rejected + unreadable
     }
 
     /// In words: `152 files: 3 new, 1 fails, 148 known`.
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let Self { new, known, failing, rejected, unreadable } = *self;
         let fails = if failing == 1 { "fails" } else { "fail" };
         let parts =
@@ -279,7 +279,7 @@ impl Files {
 
 /// What became of a directory of inputs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Imported {
+pub(crate) struct Imported {
     /// The target's name.
     pub target: String,
     /// All files.
@@ -291,7 +291,7 @@ pub struct Imported {
 
 impl Imported {
     /// Sums up the kinds.
-    pub fn new(target: String, kinds: BTreeMap<String, Files>) -> Self {
+    pub(crate) fn new(target: String, kinds: BTreeMap<String, Files>) -> Self {
         let all = kinds.values().fold(Files::default(), |all, files| Files {
             new: all.new + files.new,
             known: all.known + files.known,
@@ -303,7 +303,7 @@ impl Imported {
     }
 
     /// A line for all files, and one for each kind if there are several.
-    pub fn lines(&self) -> Vec<String> {
+    pub(crate) fn lines(&self) -> Vec<String> {
         let kinds = self.kinds.iter().filter(|_| self.kinds.len() > 1);
         let kinds = kinds.map(|(kind, files)| format!("{kind}: {}", files.text()));
         std::iter::once(self.all.text()).chain(kinds).collect()

@@ -6,20 +6,20 @@ use serde::Serialize;
 use std::io::{self, Write};
 
 /// Version of the lines, in each of them as `v`. Fields may be added without changing it.
-pub const JSON_VERSION: u32 = 1;
+const JSON_VERSION: u32 = 1;
 
 /// How it is chosen and made.
 pub(super) const FORMAT: Format = Format { name: "json", about: "JSON lines", make: |out, _| Box::new(Json::new(out)) };
 
 /// Writes each event as one line: `{"v":1,"event":"new_edge",...}`.
 #[derive(Debug)]
-pub struct Json<W> {
+pub(crate) struct Json<W> {
     out: W,
 }
 
 impl<W: Write> Json<W> {
     /// Writes to `out`, which is flushed after each line, or after all that are reported together.
-    pub fn new(out: W) -> Self {
+    pub(crate) fn new(out: W) -> Self {
         Self { out }
     }
 }

@@ -34,22 +34,22 @@ mod sparse;
 mod stats;
 mod terminal;
 
-pub use advice::{AdviceFacts, Advisor, Given};
-pub use color::{ColorChoice, is_dumb};
-pub use event::{Advice, Compiling, Done, Event, Files, Finding, Imported, NewEdge, NotStarted, Start, Status};
-pub use json::{JSON_VERSION, Json};
-pub use preview::preview;
-pub use stats::{Campaign, StatsFiles};
-pub use terminal::{Terminal, TerminalOptions};
+pub(crate) use advice::{AdviceFacts, Advisor, Given};
+pub(crate) use color::{ColorChoice, is_dumb};
+pub(crate) use event::{Advice, Compiling, Done, Event, Files, Finding, Imported, NewEdge, NotStarted, Start, Status};
+pub(crate) use json::Json;
+pub(crate) use preview::preview;
+pub(crate) use stats::{Campaign, StatsFiles};
+pub(crate) use terminal::{Terminal, TerminalOptions};
 
 use std::io::Write;
 
 /// Forms in which a campaign is told on standard output, in the order in which they are listed.
-pub const FORMATS: &[Format] = &[terminal::FORMAT, lines::FORMAT, json::FORMAT, quiet::FORMAT];
+pub(crate) const FORMATS: &[Format] = &[terminal::FORMAT, lines::FORMAT, json::FORMAT, quiet::FORMAT];
 
 /// A form of output.
 #[derive(Clone, Copy, Debug)]
-pub struct Format {
+pub(crate) struct Format {
     /// What it is called on the command line.
     pub name: &'static str,
     /// What it looks like, for who chooses.
@@ -59,7 +59,7 @@ pub struct Format {
 }
 
 /// Consumes events; one per output format.
-pub trait Reporter {
+pub(crate) trait Reporter {
     /// Takes note of `event`. Called from one thread, in order.
     ///
     /// # Errors
@@ -80,7 +80,7 @@ pub trait Reporter {
 
 /// Passes each event on to several reporters.
 #[derive(Default)]
-pub struct Reporters(pub Vec<Box<dyn Reporter>>);
+pub(crate) struct Reporters(pub Vec<Box<dyn Reporter>>);
 
 impl Reporter for Reporters {
     /// Passes events on to all, also to those after one that fails, and gives the first error.

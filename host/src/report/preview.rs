@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 /// assert_eq!(preview(b"\x7fELF\x02\x01\x01\x00", 64), "7f 45 4c 46 02 01 01 00 (8 bytes)");
 /// assert_eq!(preview(b"", 64), "(empty)");
 /// ```
-pub fn preview(input: &[u8], columns_max: usize) -> String {
+pub(crate) fn preview(input: &[u8], columns_max: usize) -> String {
     if input.is_empty() {
         return "(empty)".to_owned();
     }

@@ -42,7 +42,7 @@ const PLOT_COLUMNS: &str = "# relative_time, cycles_done, cur_item, corpus_count
 
 /// What the files say about the process that writes them.
 #[derive(Clone, Debug)]
-pub struct Campaign {
+pub(crate) struct Campaign {
     /// The target's name; events of other targets are ignored.
     pub target: String,
     /// When the campaign began, in seconds since 1970. Times in the files are this plus the events' elapsed time.
@@ -59,7 +59,7 @@ pub struct Campaign {
 
 /// Writes the files of one target's latest campaign into a directory.
 #[derive(Debug)]
-pub struct StatsFiles {
+pub(crate) struct StatsFiles {
     folder: TargetFolder,
     campaign: Campaign,
     plot: File,
@@ -148,7 +148,7 @@ impl StatsFiles {
     /// # Errors
     ///
     /// Fails if a file can't be written; the error names it.
-    pub fn create(folder: TargetFolder, mut campaign: Campaign) -> anyhow::Result<Self> {
+    pub(crate) fn create(folder: TargetFolder, mut campaign: Campaign) -> anyhow::Result<Self> {
         let (folder, mut plot) = own(&folder)?;
         let failed = || format!("failed to write `{}`", folder.path("plot_data").display());
         let begin = match last_byte(&mut plot).with_context(failed)? {
@@ -180,7 +180,7 @@ impl StatsFiles {
     }
 
     /// Goes on after a pause, at `now_s` seconds since 1970.
-    pub fn resume(&mut self, now_s: u64) {
+    pub(crate) fn resume(&mut self, now_s: u64) {
         self.state.start_time_s = now_s.saturating_sub(self.state.elapsed_ms / 1000);
     }
 

@@ -51,7 +51,7 @@ pub(super) const FORMAT: Format = Format {
 
 /// How a [`Terminal`] looks, and other forms of output as far as it concerns them.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct TerminalOptions {
+pub(crate) struct TerminalOptions {
     /// Whether to colour.
     pub color: bool,
     /// Width of the terminal in columns, if known; 80 if not.
@@ -63,7 +63,7 @@ pub struct TerminalOptions {
 }
 
 /// Prints for a person at a terminal.
-pub struct Terminal<W> {
+pub(crate) struct Terminal<W> {
     out: W,
     paint: Paint,
     columns: usize,
@@ -80,7 +80,7 @@ pub struct Terminal<W> {
 impl<W: Write> Terminal<W> {
     /// Writes the log and the table to `out`, and draws live lines on `live`, usually [`ProgressDrawTarget::stderr`],
     /// which draws nothing if that is not a terminal.
-    pub fn new(out: W, live: ProgressDrawTarget, options: TerminalOptions) -> Self {
+    pub(crate) fn new(out: W, live: ProgressDrawTarget, options: TerminalOptions) -> Self {
         let columns = options.columns.map_or(80, usize::from).clamp(COLUMNS_MIN, COLUMNS_MAX);
         Self {
             out,

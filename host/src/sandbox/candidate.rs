@@ -1,5 +1,10 @@
 //! What can be found out about a module before it is rewritten and compiled: whether it can be a target, and by which
 //! entry.
+//!
+//! # What can be refused is refused first
+//!
+//! What can be refused is refused first. A `Candidate` needs milliseconds: entry, imports, limits. Verbs read all other
+//! files, and check all flags, between the candidate and compiling it. `inspect` compiles nothing.
 
 use crate::id::{ModuleId, ObjectId};
 use crate::sandbox::code::compiler::Code;

@@ -2,6 +2,13 @@
 //! below.
 //!
 //! Limits that one thing alone knows stand beside it. Those that people set are [`Settings`].
+//!
+//! # Stack overflow is a number of calls
+//!
+//! Stack overflow is a number of calls, 65,536 that are live and can be part of a recursion: calls by reference, and
+//! those within a strongly connected component of the call graph. They are counted where that decides. `fast` is
+//! compiled with inlining, but wasmtime inlines none of these; so natively that many overflow the smaller stack of the
+//! other variants for certain, and the larger one of `metered` for programs with very large frames only.
 
 use crate::outcome::Trap;
 use crate::settings::Settings;

@@ -1,4 +1,11 @@
 //! When a campaign has to end: by its time, by Ctrl-C, or because its terminal or the machine goes.
+//!
+//! # A campaign ends when told to
+//!
+//! A campaign ends when told to. What has fuel is interrupted by taking away the page that its fuel is on, initialisers
+//! as well. Then the whole round is dropped, so nothing depends on when that was; until a second later it may end by
+//! itself, and it is no larger than what takes a few seconds. Seeds are executed in parts, each as large as the fuel of
+//! those before it says.
 
 use crate::sandbox::is_ignored;
 use anyhow::{Context, Result};

@@ -6,6 +6,12 @@
 //! 1. the *value* that the guest made of its choices, which `fbx_check_NAME` checks without drawing anything;
 //! 2. the *choices* as they are;
 //! 3. the choices, found again by their *spans* ([`resync`]).
+//!
+//! # A finding outlives what drew it
+//!
+//! A finding outlives what drew it. Its record has the value that the guest made of its choices, if it gave that away;
+//! on another build the value is tried first, then the choices, then the choices laid beside what the new generator
+//! draws, span by span. Functions that are spans are matched by `identity`.
 
 use super::execution::Execution;
 use super::records;

@@ -25,6 +25,12 @@
 //!
 //! Content-addressed objects, corpora, findings (`finding/record` is what their files say); `dir` is the door to
 //! all of it: directories entered name by name, through no link.
+//!
+//! # A store is data, the cache is code
+//!
+//! A store is data, the cache is code. Stores are passed on, so whoever unpacks one owns it, and neither owner nor
+//! checksum says who made it. What is run as it is found, compiled code, lies in the user's cache directory, with
+//! checksums keyed by a secret that is there too; stores have none.
 
 mod corpus;
 pub(crate) mod dir;

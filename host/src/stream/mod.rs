@@ -28,6 +28,11 @@
 //! `trace`, `sample` (the tree of spans), `reencode` (the same value where other bounds are drawn), `resync` (a
 //! stream found again when what draws it has changed), `float` (order of numbers), `taste` (order of bytes),
 //! `reference` (the same protocol in Rust, the oracle).
+//!
+//! # Features are draws
+//!
+//! Features are draws, of which the simplest is enabled. That a guest reports must change nothing: what decides is
+//! executed without, and `repro` executes once more for people.
 
 pub mod choice;
 pub mod closing;

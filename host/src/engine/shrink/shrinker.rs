@@ -1,4 +1,10 @@
 //! What passes work with: the current stream, and a question.
+//!
+//! # What is executed ahead is not seen
+//!
+//! What is executed ahead is not seen. The shrinker tries candidates on all workers, but a result is counted, accepted
+//! or kept as another failure only when its turn comes. So it does not depend on the number of workers. The shrinker
+//! runs on one of their threads: a single candidate is executed there, and not handed over.
 
 use super::known::{Known, trim};
 use super::report::{Limits, ShrinkReport};

@@ -1,4 +1,13 @@
 //! The variants that executions go through.
+//!
+//! # Quick variants execute, one decides
+//!
+//! Quick variants execute, one decides. A campaign begins in `metered` (a counter on every edge, fuel, a limit on live
+//! calls), goes on in `full` when that is compiled, and in `fast` when half of the seen edges have retired: each has
+//! shown nothing new for a million executions and is executed by eight testcases. What fails, takes too long, or shows
+//! something new is executed again in `metered`, and only that counts. So when a variant is ready changes nothing but
+//! speed, and neither does the clock. A failure whose stack has been reported is known by a hash of its frames and not
+//! executed again.
 
 use crate::sandbox::{Target, Watchdog};
 use std::sync::Arc;

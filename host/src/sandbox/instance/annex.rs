@@ -9,6 +9,12 @@
 //! 0                 size        guest_max         start                       end               length
 //! | the guest's part |  can grow  |   a page    | arguments | input of any  | closed page     |
 //! ```
+//!
+//! # Inputs end at a closed page
+//!
+//! Inputs end at a closed page, the last of the annex: inside the memory's length but inaccessible, so that reading one
+//! byte too far traps whatever the memory's size is. Bulk operators and host functions would kill the process there:
+//! for them the handler opens the page, and the execution ends as `input-overrun`.
 
 use crate::sandbox::imports::host::Host;
 use crate::sandbox::instance::injected::Injected;

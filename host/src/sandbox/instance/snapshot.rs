@@ -1,4 +1,21 @@
 //! The state of an instance after its initialisers, and the way back to it.
+//!
+//! # One instance per worker, restored after every execution
+//!
+//! One instance per worker, restored after every execution. Pages below the snapshot are read-only until first written;
+//! the fault makes a page hot, and hot pages are copied back, those that are zero in the image cleared. A hot page that
+//! stays clean is read-only again. So in the steady state there is neither a fault nor a system call. Memory that grew
+//! is zeroed and closed; runs of pages that were ever touched there are marked, so that the kernel neither splits nor
+//! joins mappings when they are opened and closed. Where executions grow the memory that inputs lie in, and do so in
+//! less than a third of a millisecond, the system calls would cost most, and all workers wait for each other in them:
+//! there the code of `full` and `fast` compares addresses with what the guest counts (`Options::bounds`;
+//! `instrument/src/bounds` leaves out what is known), and what grew stays open: zeroing it is all that is left to do,
+//! and the end is as exact as before. What fails such a comparison is decided in `metered`, as all failures are, so a
+//! comparison may go a little further than the access. The injected memory with the counters is restored and scanned in
+//! the same way, so both cost what was executed, not what the module could execute. Mutable globals are set back;
+//! tables when a flag says that they were written. A table that grew, a dropped segment, garbage-collected objects: the
+//! instance is replaced. So it is for every execution where faults aren't handled (`signals::HANDLED`): there is no
+//! closed page behind inputs then, nothing is interrupted, and campaigns stay in `metered`.
 
 use crate::sandbox::faults::handler::{Faults, handle_faults};
 use crate::sandbox::faults::record::FaultRecord;

@@ -6,6 +6,14 @@
 //! and somebody wants to know.
 //!
 //! Everything here is the guest's to invent: pointers, lengths, texts. Nothing of it decides anything.
+//!
+//! # Messages are looked for afterwards
+//!
+//! Messages are looked for afterwards. Where a program panics without a stream to write to, the message is in its
+//! memory, and what knows where are the parameters of the library's innermost functions. Those are known by name; in
+//! the deciding variant they note their parameters in the injected memory. When somebody wants to know, Rust's are
+//! formatted by the guest's own `core::fmt::write`, with a writer of ours in its table; the instance is replaced then.
+//! Nothing of it decides anything.
 
 pub(super) mod memory;
 pub(super) mod points;

@@ -1,4 +1,9 @@
 //! Makes scores larger that became better.
+//!
+//! # Scores are climbed after a round
+//!
+//! Scores are climbed after a round, one task for each that became better: numbers are moved one by one and in pairs,
+//! in steps that double. No more than half of all executions are such.
 
 mod ascent;
 
