@@ -66,16 +66,16 @@ enum Stage {
     /// Nothing was made so far.
     Metered,
     /// Being compiled.
-    Making(Receiver<Result<Target>>, Made),
+    Making(Receiver<Result<Target>>, Purpose),
     /// In use.
-    Using(Made),
+    Using(Purpose),
     /// All that there is.
     Last,
 }
 
 /// What a variant was made for.
 #[derive(Clone, Copy, Debug)]
-struct Made {
+struct Purpose {
     /// Edges that were seen and had not retired; all are in the full variant.
     live: usize,
     /// Edges that had been seen.
@@ -84,7 +84,7 @@ struct Made {
     compares: bool,
 }
 
-impl Made {
+impl Purpose {
     /// Whether all edges are in it.
     fn is_full(&self) -> bool {
         self.live == usize::MAX
@@ -160,7 +160,7 @@ impl Progress {
                     return Ok(None);
                 };
                 self.watchdog = Some(Arc::new(Watchdog::new(time)?));
-                self.make(Variant::Full, Made { live: usize::MAX, seen, compares }, corpus)?;
+                self.make(Variant::Full, Purpose { live: usize::MAX, seen, compares }, corpus)?;
                 Ok(None)
             }
             Stage::Making(made, about) => match made.try_recv() {
@@ -173,7 +173,7 @@ impl Progress {
                 Ok(target) => {
                     let target = target.context("failed to make a faster variant of the module")?;
                     let compares = about.compares || target.compares_addresses();
-                    self.stage = Stage::Using(Made { compares, ..*about });
+                    self.stage = Stage::Using(Purpose { compares, ..*about });
                     Ok(Some(Arc::new(target)))
                 }
                 Err(TryRecvError::Empty) => Ok(None),
@@ -183,11 +183,11 @@ impl Progress {
             Stage::Using(made) if live <= made.live.min(seen) / 2 || (!made.is_full() && made.lacks(compares)) => {
                 let edges = 0..u32::try_from(self.last_news.len()).expect("edges have 32-bit indices");
                 let interesting: EdgeSet = edges.filter(|&edge| !corpus.is_retired(edge)).collect();
-                self.make(Variant::Fast(interesting), Made { live, seen, compares }, corpus)?;
+                self.make(Variant::Fast(interesting), Purpose { live, seen, compares }, corpus)?;
                 Ok(None)
             }
             Stage::Using(made) if made.is_full() && (self.is_outdated(made, seen) || made.lacks(compares)) => {
-                self.make(Variant::Full, Made { live: usize::MAX, seen, compares }, corpus)?;
+                self.make(Variant::Full, Purpose { live: usize::MAX, seen, compares }, corpus)?;
                 Ok(None)
             }
             Stage::Using(_) | Stage::Last => Ok(None),
@@ -195,7 +195,7 @@ impl Progress {
     }
 
     /// Whether many more edges were seen since a variant was made.
-    fn is_outdated(&self, made: &Made, seen: usize) -> bool {
+    fn is_outdated(&self, made: &Purpose, seen: usize) -> bool {
         seen > made.seen + made.seen / 2 && self.looked > 0
     }
 
@@ -221,7 +221,7 @@ impl Progress {
     }
 
     /// Begins to compile.
-    fn make(&mut self, variant: Variant, about: Made, corpus: &Corpus) -> Result<()> {
+    fn make(&mut self, variant: Variant, about: Purpose, corpus: &Corpus) -> Result<()> {
         let metered = self.metered.clone();
         let every = corpus.testcases().len().div_ceil(PAST_TESTCASES).max(1);
         let inputs: Vec<_> = corpus.testcases().iter().step_by(every).map(|testcase| testcase.bytes.clone()).collect();

@@ -3,7 +3,7 @@
 //! | what | by | example |
 //! | --- | --- | --- |
 //! | a function | its name, from the module or else from debug information | `parse_value` |
-//! | a function without a name | its [fingerprint](fuzzbox_instrument::identity), which leaves out all that a linker numbers | `func[5d03ac91]` |
+//! | a nameless function | its [fingerprint](fuzzbox_instrument::identity), no linker numbers | `func[5d03ac91]` |
 //! | a place whose line is known | the lines below the first of its function | `parse_value:+14` |
 //! | a place in a file other than the function's | file and line | `parse_value:tokens.inc:7` |
 //! | any other place | how many instructions of the function are before it | `parse_value@42` |

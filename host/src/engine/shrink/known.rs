@@ -21,7 +21,7 @@ const AHEAD_MAX: usize = 4096;
 
 /// Attempts by stream.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct Attempts {
     /// By hash of what was given, for those who were given what they didn't draw.
     given: BTreeMap<Key, Arc<Attempt>>,
     /// By the bytes of the canonical stream.
@@ -34,7 +34,7 @@ pub(super) struct Known {
 
 type Key = [u8; 16];
 
-impl Known {
+impl Attempts {
     /// The attempt that `order` gives, if that is known.
     pub(super) fn get(&self, order: &Order) -> Option<Arc<Attempt>> {
         let mut bytes = encode(&order.choices);

@@ -6,7 +6,7 @@
 //! or kept as another failure only when its turn comes. So it does not depend on the number of workers. The shrinker
 //! runs on one of their threads: a single candidate is executed there, and not handed over.
 
-use super::known::{Known, trim};
+use super::known::{Attempts, trim};
 use super::report::{Limits, ShrinkReport};
 use super::subject::{Attempt, Order, Subject, Tail, Verdict};
 use crate::engine::Rng;
@@ -37,7 +37,7 @@ pub(super) struct Shrinker<'a> {
     limits: Limits,
     taste: Taste,
     current: Arc<Attempt>,
-    known: Known,
+    known: Attempts,
     pub(super) report: ShrinkReport,
     pub(super) slips: BTreeMap<String, Vec<Choice>>,
     pass: &'static str,
@@ -83,7 +83,7 @@ impl<'a> Shrinker<'a> {
         if attempt.verdict != Verdict::Same {
             return Ok(None);
         }
-        let mut known = Known::default();
+        let mut known = Attempts::default();
         let current = Arc::new(attempt);
         known.put(&order, current.clone());
         Ok(Some(Self {

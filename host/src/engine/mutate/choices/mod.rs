@@ -11,8 +11,8 @@
 //! | m3 | [`spans::delete`] | one span, or a few neighbours with one label: elements of a list |
 //! | m4 | [`spans::repeat`], [`spans::swap`] | the same the other way round, and neighbours exchanged |
 //! | m5 | [`splice::from_pool`] | a span of another testcase with the same label (type-preserving splice) |
-//! | m6 | [`splice::grow`] | a span inside one of the same label becomes a copy of the outer one (recursive mutation, Nautilus) |
-//! | m7 | [`splice::copy`] | one span becomes a copy of another with its label (as Hypothesis, `generate_mutations_from`) |
+//! | m6 | [`splice::grow`] | a span inside one of the same label becomes a copy of the outer one (as in Nautilus) |
+//! | m7 | [`splice::copy`] | one span becomes a copy of another with its label (as in Hypothesis) |
 //! | m8 | [`splice::cross_over`] | the beginning of one sample, the end of another, where spans with one label begin |
 //! | m9 | [`draws::change_blob`] | the mutations of plain bytes, in one blob |
 //!

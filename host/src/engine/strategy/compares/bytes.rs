@@ -1,16 +1,11 @@
 //! Lets two texts match: candidates for the places that a side depends on.
 
-use super::observed::{Matching, Observed, Operands};
-use super::places::Dependence;
-use super::probe::{Probe, Solution, Step};
+use super::observed::{Matching, Operands};
+use super::probe::{Probe, Problem, Solution, Step};
 
 /// Tries what is likely, in a dozen executions.
-pub(super) fn solve(
-    probe: &mut Probe<'_, '_>,
-    input: &[u8],
-    goal: &Observed,
-    dependence: &Dependence,
-) -> Step<Option<Solution>> {
+pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution>> {
+    let Problem { input, goal, dependence } = problem;
     let Operands::Bytes { sides, matching } = &goal.operands else { return Ok(None) };
     for side in 0..2 {
         let (own, wanted) = (&sides[side], &sides[1 - side]);

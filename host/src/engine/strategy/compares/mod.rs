@@ -55,7 +55,7 @@ use facts::Effort;
 use facts::Facts;
 use observed::{Observed, Operands, observe};
 use places::Dependence;
-use probe::{End, Probe, Run, Shown, Solution, Step};
+use probe::{End, Probe, Problem, Run, Shown, Solution, Step};
 use repair::Guard;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -274,7 +274,7 @@ impl Explorer<'_, '_, '_> {
                 goal
             };
             self.keep_tokens(&goal, dependence);
-            let solution = self.solve(&current, &goal, dependence)?;
+            let solution = self.solve(Problem { input: &current, goal: &goal, dependence })?;
             self.learned.facts.tried(&goal, self.effort, solution.is_some());
             let Some(Solution { input: solved, shown }) = solution else {
                 self.leave(&current);
@@ -346,17 +346,15 @@ impl Explorer<'_, '_, '_> {
         goals.into_iter().take(GOALS_MAX).map(|(_, goal)| goal.clone()).collect()
     }
 
-    fn solve(&mut self, input: &[u8], goal: &Observed, dependence: &Dependence) -> Step<Option<Solution>> {
-        match (self.effort, &goal.operands) {
-            (Effort::Much, _) => search::solve(&mut self.probe, input, goal, dependence),
-            (Effort::Little, Operands::Numbers { .. }) => {
-                match numbers::solve(&mut self.probe, input, goal, dependence)? {
-                    None => sums::solve(&mut self.probe, input, goal, dependence),
-                    solution => Ok(solution),
-                }
-            }
-            (Effort::Little, Operands::Quads { .. }) => quads::solve(&mut self.probe, input, goal, dependence),
-            (Effort::Little, Operands::Bytes { .. }) => bytes::solve(&mut self.probe, input, goal, dependence),
+    fn solve(&mut self, problem: Problem<'_>) -> Step<Option<Solution>> {
+        match (self.effort, &problem.goal.operands) {
+            (Effort::Much, _) => search::solve(&mut self.probe, problem),
+            (Effort::Little, Operands::Numbers { .. }) => match numbers::solve(&mut self.probe, problem)? {
+                None => sums::solve(&mut self.probe, problem),
+                solution => Ok(solution),
+            },
+            (Effort::Little, Operands::Quads { .. }) => quads::solve(&mut self.probe, problem),
+            (Effort::Little, Operands::Bytes { .. }) => bytes::solve(&mut self.probe, problem),
         }
     }
 

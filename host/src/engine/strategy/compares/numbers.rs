@@ -3,8 +3,7 @@
 use super::dependence::LONGER;
 use super::encodings::{fields, near, number, texts, write};
 use super::observed::{Number, Observed, Operands};
-use super::places::Dependence;
-use super::probe::{Probe, Solution, Step};
+use super::probe::{Probe, Problem, Solution, Step};
 use std::ops::Range;
 
 /// Places that follow each other and are more than this hold no number.
@@ -15,12 +14,8 @@ const RUNS_MAX: usize = 4;
 const DIGITS_MAX: usize = 15;
 
 /// Tries what is likely, in a few dozen executions for each place.
-pub(super) fn solve(
-    probe: &mut Probe<'_, '_>,
-    input: &[u8],
-    goal: &Observed,
-    dependence: &Dependence,
-) -> Step<Option<Solution>> {
+pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution>> {
+    let Problem { input, goal, dependence } = problem;
     let Operands::Numbers { ty, sides, .. } = goal.operands else { return Ok(None) };
     for side in 0..2 {
         let (own, other) = (sides[side], sides[1 - side]);

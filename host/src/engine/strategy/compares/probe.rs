@@ -1,6 +1,7 @@
 //! Executes inputs for a task, and says how a comparison turns out.
 
 use super::observed::{Observed, Place, observe};
+use super::places::Dependence;
 use super::repair::Guard;
 use anyhow::{Error, Result};
 use fuzzbox_instrument::trace::Trace;
@@ -48,6 +49,16 @@ pub(super) struct Probe<'r, 'a> {
 
 /// Repairs of an input, one after the other.
 const REPAIRS_MAX: usize = 4;
+
+/// What solvers are given.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Problem<'a> {
+    pub(super) input: &'a [u8],
+    /// A comparison in its execution that is to turn out otherwise.
+    pub(super) goal: &'a Observed,
+    /// On which bytes of the input that depends.
+    pub(super) dependence: &'a Dependence,
+}
 
 /// An input that reached a goal.
 #[derive(Debug)]

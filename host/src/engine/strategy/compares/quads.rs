@@ -4,9 +4,8 @@
 use super::encodings::near;
 use super::float128::{SIGN, double, key};
 use super::numbers;
-use super::observed::{Number, Observed, Operands};
-use super::places::Dependence;
-use super::probe::{Probe, Solution, Step};
+use super::observed::{Number, Operands};
+use super::probe::{Probe, Problem, Solution, Step};
 use std::cmp::Ordering;
 use std::ops::Range;
 
@@ -30,12 +29,8 @@ fn neighbours(bits: u128, wanted: Ordering) -> [u128; 3] {
 
 /// Tries what is likely: the other one, or one next to it, in the places that one depends on; else the same as a double
 /// in all encodings.
-pub(super) fn solve(
-    probe: &mut Probe<'_, '_>,
-    input: &[u8],
-    goal: &Observed,
-    dependence: &Dependence,
-) -> Step<Option<Solution>> {
+pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution>> {
+    let Problem { input, goal, dependence } = problem;
     let Operands::Quads { wanted, sides } = goal.operands else { return Ok(None) };
     for side in 0..2 {
         let wanted = if side == 0 { wanted } else { wanted.reverse() };

@@ -10,8 +10,7 @@
 
 use super::float128;
 use super::observed::{Number, Observed, Operands};
-use super::places::Dependence;
-use super::probe::{Probe, Solution, Step};
+use super::probe::{Probe, Problem, Solution, Step};
 
 /// Places that are flipped bit by bit.
 const LINEAR_PLACES_MAX: usize = 16;
@@ -22,18 +21,14 @@ const DESCENT_EXECS_MAX: u64 = 6000;
 /// What bytes of texts become first: the digits of base64, which those of other bases are among.
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-pub(super) fn solve(
-    probe: &mut Probe<'_, '_>,
-    input: &[u8],
-    goal: &Observed,
-    dependence: &Dependence,
-) -> Step<Option<Solution>> {
+pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution>> {
+    let Problem { input, goal, dependence } = problem;
     let is_bytes = matches!(goal.operands, Operands::Bytes { .. });
-    if !is_bytes && let Some(solution) = linear(probe, input, goal, dependence)? {
+    if !is_bytes && let Some(solution) = linear(probe, problem)? {
         return Ok(Some(solution));
     }
     for side in 0..2 {
-        if is_bytes && let Some(solution) = sweep(probe, input, goal, (dependence, side))? {
+        if is_bytes && let Some(solution) = sweep(probe, problem, side)? {
             return Ok(Some(solution));
         }
     }
@@ -51,7 +46,7 @@ pub(super) fn solve(
                 if metric == Metric::Size && (is_bytes || values == Values::Digits) {
                     continue;
                 }
-                if let Some(solution) = descend(probe, input, goal, (&places, metric, values), &mut left)? {
+                if let Some(solution) = descend(probe, problem, (&places, metric, values), &mut left)? {
                     return Ok(Some(solution));
                 }
             }
@@ -125,8 +120,7 @@ fn distance(operands: &Operands, metric: Metric) -> u64 {
 /// Gives each place the value that brings the operands nearest, in so many executions as are `left`.
 fn descend(
     probe: &mut Probe<'_, '_>,
-    input: &[u8],
-    goal: &Observed,
+    Problem { input, goal, .. }: Problem<'_>,
     (places, metric, values): (&[usize], Metric, Values),
     left: &mut u64,
 ) -> Step<Option<Solution>> {
@@ -164,9 +158,8 @@ fn descend(
 /// Gives all places each of the 256 values, and each place then the one with which most of what it becomes is right.
 fn sweep(
     probe: &mut Probe<'_, '_>,
-    input: &[u8],
-    goal: &Observed,
-    (dependence, side): (&Dependence, usize),
+    Problem { input, goal, dependence }: Problem<'_>,
+    side: usize,
 ) -> Step<Option<Solution>> {
     let Operands::Bytes { sides, .. } = &goal.operands else { return Ok(None) };
     let (places, wanted) = (&dependence.sides[side], &sides[1 - side]);
@@ -198,7 +191,8 @@ fn sweep(
 
 /// Flips each bit that the operands depend on, and then those together with which the operands would be equal if each
 /// changed what it changes whatever the others are.
-fn linear(probe: &mut Probe<'_, '_>, input: &[u8], goal: &Observed, dependence: &Dependence) -> Step<Option<Solution>> {
+fn linear(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution>> {
+    let Problem { input, goal, dependence } = problem;
     let Operands::Numbers { ty, sides, .. } = goal.operands else { return Ok(None) };
     let mut places = dependence.sides.concat();
     places.sort_unstable();

@@ -7,8 +7,7 @@
 
 use super::encodings::near;
 use super::observed::{Observed, Operands};
-use super::places::Dependence;
-use super::probe::{Probe, Solution, Step};
+use super::probe::{Probe, Problem, Solution, Step};
 use std::ops::RangeInclusive;
 
 /// Places that are looked at.
@@ -16,12 +15,8 @@ const PLACES_MAX: usize = 16;
 /// Digits that are given all values.
 const VARIED_MAX: usize = 4;
 
-pub(super) fn solve(
-    probe: &mut Probe<'_, '_>,
-    input: &[u8],
-    goal: &Observed,
-    dependence: &Dependence,
-) -> Step<Option<Solution>> {
+pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution>> {
+    let Problem { input, goal, dependence } = problem;
     let Operands::Numbers { ty, sides, .. } = goal.operands else { return Ok(None) };
     if ty.is_float() {
         return Ok(None);
