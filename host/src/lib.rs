@@ -69,7 +69,6 @@ pub(crate) mod text;
 // and named: no promise to anybody else.
 #[doc(hidden)]
 pub mod cache;
-#[doc(hidden)]
 pub mod cli;
 #[doc(hidden)]
 pub mod id;
