@@ -5,13 +5,6 @@ use std::fmt::Write as _;
 
 /// Shows the beginning of `input` in at most about `columns_max` columns, and its length: escaped text if most of it is
 /// text, else hex. The result is safe to print.
-///
-/// ```
-/// use fuzzbox::report::preview;
-/// assert_eq!(preview(b"{\"a\":\x00", 64), r#""{\"a\":\0" (6 bytes)"#);
-/// assert_eq!(preview(b"\x7fELF\x02\x01\x01\x00", 64), "7f 45 4c 46 02 01 01 00 (8 bytes)");
-/// assert_eq!(preview(b"", 64), "(empty)");
-/// ```
 pub(crate) fn preview(input: &[u8], columns_max: usize) -> String {
     if input.is_empty() {
         return "(empty)".to_owned();
@@ -93,6 +86,13 @@ mod tests {
     fn text_is_shown_as_text_and_the_rest_escaped() {
         assert_eq!(preview(b"a\tb\nc\"\\\xff", 64), r#""a\tb\nc\"\\\xff" (8 bytes)"#);
         assert_eq!(preview("größer\u{202e}\u{1b}[2J".as_bytes(), 64), r#""größer\u{202e}\x1b[2J" (15 bytes)"#);
+    }
+
+    #[test]
+    fn what_is_mostly_text_is_text_and_the_rest_is_hex() {
+        assert_eq!(preview(b"{\"a\":\x00", 64), r#""{\"a\":\0" (6 bytes)"#);
+        assert_eq!(preview(b"\x7fELF\x02\x01\x01\x00", 64), "7f 45 4c 46 02 01 01 00 (8 bytes)");
+        assert_eq!(preview(b"", 64), "(empty)");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Guests, and in how many executions a campaign finds what they hide, for all of the seeds.
-const GOALS: [(&str, u64); 11] = [
+const GOALS: [(&str, u64); 12] = [
     ("signature", 100_000),
     ("nested", 100_000),
     ("hash", 100_000),
@@ -25,6 +25,7 @@ const GOALS: [(&str, u64); 11] = [
     ("quad", 100_000),
     ("decimal", 100_000),
     ("covered", 100_000),
+    ("base64", 100_000),
 ];
 
 fn target(bytes: &[u8]) -> Arc<Target> {
@@ -39,10 +40,15 @@ fn guest(name: &str) -> Arc<Target> {
 
 /// Fuzzes until something fails, or that many executions were made.
 fn search(campaign: Campaign, jobs: usize, execs: u64, until_failure: bool) -> Campaign {
+    search_from(b"\n", campaign, jobs, execs, until_failure)
+}
+
+/// As [`search`], beginning with another input.
+fn search_from(input: &[u8], campaign: Campaign, jobs: usize, execs: u64, until_failure: bool) -> Campaign {
     let workers = Workers::new(jobs, Arc::default()).unwrap();
     let mut campaign = campaign;
     let signature = |outcome: &Outcome| format!("{outcome:?}");
-    campaign.start(&workers, &[b"\n".to_vec()], execs, &signature).unwrap();
+    campaign.start(&workers, &[input.to_vec()], execs, &signature).unwrap();
     while campaign.totals().execs < execs && !(until_failure && campaign.failures().len() > 0) {
         let left = execs - campaign.totals().execs;
         campaign.step(&workers, left, &signature).unwrap();
@@ -84,6 +90,39 @@ fn a_campaign_finds_the_same_with_two_workers() {
     }
 }
 
+/// A number in text, which spaces may precede, is checked, and then a number that lies where the text may be too: what is
+/// right for the second check is wrong for the first, until that is solved again.
+#[test]
+fn a_check_that_reads_the_same_bytes_is_solved_in_its_turn() {
+    let module = wat::parse_str(
+        r#"(module (memory (export "memory") 1)
+            (func (export "LLVMFuzzerTestOneInput") (param $data i32) (param $size i32) (result i32)
+                (local $at i32) (local $digit i32) (local $number i32)
+                (if (i32.lt_u (local.get $size) (i32.const 16)) (then (return (i32.const 0))))
+                (block $text (loop $spaces
+                    (br_if $text (i32.ne (i32.load8_u (i32.add (local.get $data) (local.get $at))) (i32.const 32)))
+                    (local.set $at (i32.add (local.get $at) (i32.const 1)))
+                    (br_if $spaces (i32.lt_u (local.get $at) (i32.const 8)))))
+                (block $end (loop $digits
+                    (local.set $digit
+                        (i32.sub (i32.load8_u (i32.add (local.get $data) (local.get $at))) (i32.const 48)))
+                    (br_if $end (i32.gt_u (local.get $digit) (i32.const 9)))
+                    (local.set $number (i32.add (local.get $digit) (i32.mul (local.get $number) (i32.const 10))))
+                    (local.set $at (i32.add (local.get $at) (i32.const 1)))
+                    (br_if $digits (i32.lt_u (local.get $at) (i32.const 12)))))
+                (if (i32.ne (local.get $number) (i32.const 4711)) (then (return (i32.const 0))))
+                (if (i32.ne (i32.load offset=4 align=1 (local.get $data)) (i32.const 0x00abcd00))
+                    (then (return (i32.const 0))))
+                unreachable))"#,
+    )
+    .unwrap();
+    let target = target(&module);
+    for seed in 1..=3 {
+        let found = search_from(b"  4711          ", campaign(&target, seed), 1, 100_000, true);
+        assert!(found.failures().len() > 0, "seed {seed}: {:?}", found.totals());
+    }
+}
+
 /// A hash of all bytes is compared with a number, and so are its halves: nothing comes of it.
 #[test]
 fn what_leads_nowhere_costs_a_tenth_and_no_more() {
@@ -113,16 +152,14 @@ fn what_leads_nowhere_costs_a_tenth_and_no_more() {
     assert_eq!(without.totals().compared, 0);
 }
 
-/// What takes longer: a record whose length goes before it, and text in base64 of which each byte is compared by itself.
+/// What takes longer: a record whose length goes before it.
 #[test]
 #[ignore = "takes minutes"]
 fn goals_that_take_longer_are_reached() {
-    for (name, execs) in [("record", 1_000_000), ("base64", 20_000_000)] {
-        let target = guest(name);
-        for seed in 1..=3 {
-            let found = search(campaign(&target, seed), 1, execs, true);
-            assert!(found.failures().len() > 0, "{name}, seed {seed}: {:?}", found.totals());
-        }
+    let target = guest("record");
+    for seed in 1..=3 {
+        let found = search(campaign(&target, seed), 1, 1_000_000, true);
+        assert!(found.failures().len() > 0, "seed {seed}: {:?}", found.totals());
     }
 }
 

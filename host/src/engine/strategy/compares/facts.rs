@@ -4,17 +4,32 @@ use super::observed::{Observed, Operands, Place};
 use super::table::{Table, key};
 use std::cmp::Reverse;
 
-/// How hard something is tried: what is certain or cheap first, what enumerates bytes when that has failed.
+/// How hard something is tried: what is certain or cheap first, what enumerates bytes when that has failed, and at
+/// last what enumerates them place by place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Effort {
     Little,
+    Some,
     Much,
 }
 
+impl Effort {
+    const COUNT: usize = 3;
+
+    /// What comes when this has failed.
+    pub(super) fn next(self) -> Option<Self> {
+        match self {
+            Self::Little => Some(Self::Some),
+            Self::Some => Some(Self::Much),
+            Self::Much => None,
+        }
+    }
+}
+
 /// How often a comparison with the same operand is tried in vain, by effort.
-const TRIES_MAX: [u8; 2] = [3, 2];
+const TRIES_MAX: [u32; Effort::COUNT] = [3, 2, 2];
 /// How often a site is tried in vain, by effort; and how many times more for each success there.
-const FAILED_MAX: [u32; 2] = [48, 12];
+const FAILED_MAX: [u32; Effort::COUNT] = [48, 24, 12];
 /// Comparisons with different operands at a site that are told apart.
 const SITE_CELLS_MAX: u32 = 256;
 /// All of them together.
@@ -27,20 +42,22 @@ pub(in crate::engine) struct Facts {
     /// same one whatever the other operand is.
     cells: Table<Cell>,
     sites: Table<Site>,
+    /// How often all was given up, and begun again: everything may be tried as often once more.
+    passes: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Cell {
     site: u32,
     outcomes: Outcomes,
-    tries: [u8; 2],
+    tries: [u32; Effort::COUNT],
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Site {
     outcomes: Outcomes,
     cells: u32,
-    failed: [u32; 2],
+    failed: [u32; Effort::COUNT],
     solved: u32,
     skipped: u32,
 }
@@ -86,7 +103,8 @@ impl Facts {
         for cell in cells(observed) {
             let known = self.cells.get(cell);
             is_known |= known.is_some();
-            if known.is_some_and(|cell| cell.outcomes.has(wanted) || cell.tries[level] >= TRIES_MAX[level]) {
+            let tries_max = TRIES_MAX[level].saturating_mul(1 + self.passes);
+            if known.is_some_and(|cell| cell.outcomes.has(wanted) || cell.tries[level] >= tries_max) {
                 return None;
             }
         }
@@ -96,7 +114,7 @@ impl Facts {
         if observed.operands.are_same() && site.outcomes.has(wanted) {
             return None;
         }
-        let tired = site.failed[level] >= FAILED_MAX[level].saturating_mul(1 + site.solved);
+        let tired = site.failed[level] >= FAILED_MAX[level].saturating_mul(1 + site.solved + self.passes);
         // What finds no room could not be noted to be tried in vain.
         let crowded = !is_known && self.is_full(&site);
         let is_number = matches!(observed.operands, Operands::Numbers { .. });
@@ -106,6 +124,13 @@ impl Facts {
             site.failed[level] + site.skipped,
             Reverse(at),
         ))
+    }
+
+    /// Lets everything be tried again, with other inputs.
+    /// Returns for which time.
+    pub(super) fn begin_again(&mut self) -> u32 {
+        self.passes = self.passes.saturating_add(1);
+        self.passes
     }
 
     /// Whether it is known, or can't be kept, that a comparison turned out as it did: most turn out as they did before.
@@ -242,6 +267,9 @@ mod tests {
         }
         assert_eq!(facts.rank(&observed, 0, Effort::Little), None);
         assert!(facts.rank(&observed, 0, Effort::Much).is_some());
+        let mut again = facts.clone();
+        again.begin_again();
+        assert!(again.rank(&observed, 0, Effort::Little).is_some());
         for constant in 0..u64::from(FAILED_MAX[0]) {
             facts.tried(&compare(2, 1 << 20 | constant, 1 << 30 | constant), Effort::Little, false);
         }

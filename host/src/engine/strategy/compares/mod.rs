@@ -7,7 +7,9 @@
 //! RedQueen's input-to-state replacement (Aschermann et al., "REDQUEEN: Fuzzing with Input-to-State Correspondence",
 //! NDSS 2019) with places that were observed as Eclipser and GREYONE do, in place of those that look like the operand.
 //!
-//! Candidates that no longer get to their goal because of a checksum or a length are repaired ([`repair`]).
+//! Candidates that no longer get to their goal because of a checksum or a length are repaired ([`repair`]); those that
+//! another check keeps from it solve that in its turn ([`detour`]). What enumerates waits for fuel ([`hard`]). When all
+//! was tried, it begins again with other inputs.
 //!
 //! What a candidate shows is judged as any execution; if it reaches its goal the task goes on from it: so one round
 //! gets through many comparisons, and through loops that no feature leads through.
@@ -34,9 +36,11 @@
 mod budget;
 mod bytes;
 mod dependence;
+mod detour;
 mod encodings;
 mod facts;
 mod float128;
+mod hard;
 mod numbers;
 mod observed;
 mod places;
@@ -53,6 +57,7 @@ use budget::Budget;
 use dependence::dependence;
 use facts::Effort;
 use facts::Facts;
+use hard::{Hard, Waiting};
 use observed::{Observed, Operands, observe};
 use places::Dependence;
 use probe::{End, Probe, Problem, Run, Shown, Solution, Step};
@@ -83,15 +88,12 @@ const TASKS_MAX: usize = 16;
 const TASK_EXECS_MIN: u64 = 64;
 const TASK_FUEL_MIN: u64 = 1 << 24;
 const TASK_EXECS_ENOUGH: u64 = 512;
-/// Less fuel than for so many is not worth it for an input that needs much effort.
-const HARD_EXECS_MIN: u64 = 6144;
 /// The campaign has spent so much fuel for each byte of code when the traced variant is compiled, which takes about as
 /// long.
 const COMPILE_FUEL: u64 = 2_000;
 
-/// Inputs with goals that were not reached: of a task, and that are kept.
-const LEFT_MAX: usize = 4;
-const HARD_MAX: usize = 256;
+/// Goals that a task did not reach, and leaves for later.
+const LEFT_MAX: usize = 16;
 
 /// What a campaign knows of comparisons, and which testcases it has not looked at.
 #[derive(Debug, Default)]
@@ -99,9 +101,11 @@ pub(in crate::engine) struct Compares {
     facts: Facts,
     /// Testcases, by index: those that show new edges first, then the youngest.
     queue: BTreeSet<(bool, Reverse<usize>)>,
-    /// Inputs that need much effort. Most are no testcases: what leads to a goal may show nothing new. The youngest is
-    /// last.
-    hard: Vec<Arc<[u8]>>,
+    /// Goals that need much effort.
+    hard: Waiting,
+    /// Testcases that were looked at, and those of them that are looked at again, the last first.
+    done: Vec<usize>,
+    again: Vec<usize>,
     budget: Budget,
     /// Executions that were made.
     pub(in crate::engine) execs: u64,
@@ -123,17 +127,10 @@ pub(in crate::engine) struct Comparing {
 pub(in crate::engine) enum Subject {
     /// A testcase, by index, and whether it shows new edges.
     Testcase(usize, bool),
-    /// An input that needs much effort.
-    Hard(Arc<[u8]>),
-}
-
-impl Comparing {
-    fn effort(&self) -> Effort {
-        match self.subject {
-            Subject::Testcase(..) => Effort::Little,
-            Subject::Hard(_) => Effort::Much,
-        }
-    }
+    /// A testcase that was looked at before, by index.
+    Again(usize),
+    /// A goal that needs much effort. Most of their inputs are no testcases: what leads to a goal may show nothing new.
+    Hard(Arc<Hard>),
 }
 
 /// What a task learned.
@@ -143,8 +140,8 @@ pub(in crate::engine) struct Learned {
     tokens: Vec<Vec<u8>>,
     /// Fuel that was spent.
     pub(in crate::engine) spent: u64,
-    /// Inputs with goals that were not reached.
-    left: Vec<Vec<u8>>,
+    /// Goals that were not reached.
+    left: Vec<Hard>,
 }
 
 impl Compares {
@@ -168,26 +165,51 @@ impl Compares {
     /// What the next round looks at.
     fn due(&self, fuel: u64, fuel_mean: u64, execs_max: u64) -> Vec<Comparing> {
         let left = self.budget.left(fuel);
-        // What needs much effort comes when there is nothing else, and leaves half for what comes after.
-        let is_hard = self.queue.is_empty();
-        let left = if is_hard { left / 2 } else { left };
+        if self.queue.is_empty() && !self.hard.is_empty() {
+            return self.hard_due(left, execs_max);
+        }
+        // What is done again has time.
+        let left = if self.queue.is_empty() { left / 2 } else { left };
         let execution = fuel_mean.saturating_add(EXECUTION_FUEL);
-        let least = if is_hard {
-            execution.saturating_mul(HARD_EXECS_MIN)
-        } else {
-            TASK_FUEL_MIN.clamp(execution.saturating_mul(TASK_EXECS_MIN), execution.saturating_mul(TASK_EXECS_ENOUGH))
-        };
-        let waiting = if is_hard { self.hard.len() } else { self.queue.len() };
+        let least =
+            TASK_FUEL_MIN.clamp(execution.saturating_mul(TASK_EXECS_MIN), execution.saturating_mul(TASK_EXECS_ENOUGH));
+        let waiting = if self.queue.is_empty() { self.again.len() } else { self.queue.len() };
         let count = waiting.min(TASKS_MAX).min(usize::try_from(left / least).unwrap_or(TASKS_MAX));
         // What the next rounds find has its part, if all have enough.
         let each = (left / (count as u64).max(TASKS_MAX as u64 / 2)).max(least);
         let execs = (execs_max / (count as u64).max(1)).min(TASK_EXECS_MAX);
         let testcases = self.queue.iter().map(|&(rest, Reverse(index))| Subject::Testcase(index, !rest));
-        let subjects = testcases.chain(self.hard.iter().rev().filter(|_| is_hard).cloned().map(Subject::Hard));
-        subjects
+        let again = self.again.iter().rev().filter(|_| self.queue.is_empty()).map(|&index| Subject::Again(index));
+        testcases
+            .chain(again)
             .take(if execs == 0 { 0 } else { count })
             .map(|subject| Comparing { subject, fuel: each, execs })
             .collect()
+    }
+
+    /// What needs much effort, which comes when there is nothing else: it leaves half for what comes after.
+    fn hard_due(&self, left: u64, execs_max: u64) -> Vec<Comparing> {
+        let (mut tasks, mut room) = (Vec::new(), execs_max);
+        for (hard, fuel, execs) in self.hard.due(left / 2, TASKS_MAX) {
+            let execs = execs.min(execs_max);
+            if execs == 0 || execs > room {
+                break;
+            }
+            room -= execs;
+            tasks.push(Comparing { fuel, execs, subject: Subject::Hard(hard) });
+        }
+        tasks
+    }
+
+    /// If there is nothing left to look at, begins with the testcases again, in another order: what failed may succeed
+    /// with another input.
+    fn begin_again(&mut self) {
+        if !(self.queue.is_empty() && self.hard.is_empty() && self.again.is_empty()) {
+            return;
+        }
+        let pass = self.facts.begin_again();
+        self.again.clone_from(&self.done);
+        self.again.sort_by_key(|&index| table::key([pass.into(), index as u64, 0]));
     }
 
     /// What tasks have to know.
@@ -199,25 +221,28 @@ impl Compares {
     fn take(&mut self, task: &Comparing, learned: Learned) -> Vec<Vec<u8>> {
         self.budget.spend(learned.spent);
         match &task.subject {
-            Subject::Testcase(index, has_edges) => _ = self.queue.remove(&(!has_edges, Reverse(*index))),
-            Subject::Hard(input) => self.hard.retain(|hard| hard != input),
-        }
-        for input in learned.left.into_iter().map(Arc::from) {
-            if !self.hard.contains(&input) {
-                self.hard.push(input);
+            Subject::Testcase(index, has_edges) => {
+                self.queue.remove(&(!has_edges, Reverse(*index)));
+                self.done.push(*index);
             }
+            Subject::Again(index) => self.again.retain(|other| other != index),
+            Subject::Hard(hard) => self.hard.remove(hard),
         }
-        self.hard.drain(..self.hard.len().saturating_sub(HARD_MAX));
         self.facts.merge(learned.facts);
+        self.hard.add(learned.left, &self.facts);
         learned.tokens
     }
 }
 
 /// Looks at what `input` compares and tries to let that turn out otherwise.
 fn explore(run: &mut Run<'_>, (input, len_max): (&[u8], usize), task: &Comparing, facts: &Facts) -> Result<Learned> {
-    let probe = Probe { run, len_max: len_max.max(input.len()), guards: Vec::new() };
-    let mut explorer = Explorer { probe, facts, effort: task.effort(), learned: Learned::default() };
-    match explorer.chain(input) {
+    let probe = Probe { run, len_max: len_max.max(input.len()), guards: Vec::new(), lost: Vec::new(), fuel_left: 0 };
+    let mut explorer = Explorer { probe, facts, learned: Learned::default() };
+    let end = match &task.subject {
+        Subject::Testcase(..) | Subject::Again(_) => explorer.chain(input),
+        Subject::Hard(hard) => explorer.work(hard),
+    };
+    match end {
         Ok(()) | Err(End::Spent) => {}
         Err(End::Failed(error)) => return Err(error),
     }
@@ -227,7 +252,6 @@ fn explore(run: &mut Run<'_>, (input, len_max): (&[u8], usize), task: &Comparing
 struct Explorer<'e, 'r, 'a> {
     probe: Probe<'r, 'a>,
     facts: &'e Facts,
-    effort: Effort,
     learned: Learned,
 }
 
@@ -240,6 +264,42 @@ impl Explorer<'_, '_, '_> {
             self.step(&input, &mut open)?;
         }
         Ok(())
+    }
+
+    /// Enumerates for a goal, and goes on with what reached it; then, as long as there is fuel, for what that left.
+    fn work(&mut self, first: &Hard) -> Step<()> {
+        let end = self.insist(first);
+        if matches!(end, Err(End::Spent)) {
+            // If it was not solved, it took more than was thought.
+            self.learned.facts.tried(&first.goal, first.effort, false);
+            self.learned.left.push(Hard { fuel: first.fuel.saturating_mul(2), ..first.clone() });
+        }
+        end?;
+        while let Some(next) = self.learned.left.pop() {
+            let is_affordable = next.execs().saturating_mul(first.fuel) <= self.probe.fuel_left;
+            let end = if is_affordable { self.insist(&next) } else { Err(End::Spent) };
+            if matches!(end, Err(End::Spent)) {
+                self.learned.left.push(next);
+            }
+            end?;
+        }
+        Ok(())
+    }
+
+    /// Enumerates for a goal, and goes on with what reached it.
+    fn insist(&mut self, hard: &Hard) -> Step<()> {
+        self.probe.guards = hard.guards.to_vec();
+        let solution = match search::solve(&mut self.probe, hard.problem(), hard.effort)? {
+            None if hard.effort == Effort::Some => detour::detour(&mut self.probe, hard, solve)?,
+            solution => solution,
+        };
+        self.learned.facts.tried(&hard.goal, hard.effort, solution.is_some());
+        let Some(Solution { input, shown }) = solution else {
+            self.learned.left.extend(hard.harder());
+            return Ok(());
+        };
+        self.saw(&observe(&shown.trace, |site| site == hard.goal.place.site));
+        if shown.ended_well { self.chain(&input) } else { Ok(()) }
     }
 
     /// Tries to reach the goals of an input, and adds what reached them to `open`.
@@ -257,7 +317,7 @@ impl Explorer<'_, '_, '_> {
         let (mut current, mut is_other, mut tried) = (input.to_vec(), false, 0);
         for (goal, dependence) in goals.into_iter().zip(&dependences) {
             if dependence.is_none() {
-                self.learned.facts.skip(&goal, self.effort);
+                self.learned.facts.skip(&goal, Effort::Little);
                 continue;
             }
             tried += 1;
@@ -274,10 +334,11 @@ impl Explorer<'_, '_, '_> {
                 goal
             };
             self.keep_tokens(&goal, dependence);
-            let solution = self.solve(Problem { input: &current, goal: &goal, dependence })?;
-            self.learned.facts.tried(&goal, self.effort, solution.is_some());
+            self.probe.lost.clear();
+            let solution = solve(&mut self.probe, Problem { input: &current, goal: &goal, dependence })?;
+            self.learned.facts.tried(&goal, Effort::Little, solution.is_some());
             let Some(Solution { input: solved, shown }) = solution else {
-                self.leave(&current);
+                self.leave(&current, goal, dependence);
                 continue;
             };
             let place = observe(&shown.trace, |site| site == goal.place.site);
@@ -299,11 +360,18 @@ impl Explorer<'_, '_, '_> {
     }
 
     /// Notes that a goal of an input was not reached.
-    fn leave(&mut self, input: &[u8]) {
+    fn leave(&mut self, input: &[u8], goal: Observed, dependence: &Dependence) {
+        let lost = detour::tried(std::mem::take(&mut self.probe.lost), input);
+        if lost.is_empty() && dependence.sides.iter().all(Vec::is_empty) {
+            return;
+        }
         let left = &mut self.learned.left;
-        if self.effort == Effort::Little && left.last().is_none_or(|last| last != input) {
-            left.push(input.to_vec());
-            left.drain(..left.len().saturating_sub(LEFT_MAX));
+        let (guards, lost) = (self.probe.guards.clone().into(), lost.into());
+        let (input, dependence) = (input.into(), dependence.clone());
+        left.push(Hard { input, goal, dependence, guards, lost, effort: Effort::Some, fuel: 0 });
+        if left.len() > LEFT_MAX {
+            let least = left.iter().position(|hard| !hard.goal.operands.is_text()).unwrap_or(0);
+            left.remove(least);
         }
     }
 
@@ -337,25 +405,13 @@ impl Explorer<'_, '_, '_> {
     fn goals(&self, observed: &[Observed]) -> Vec<Observed> {
         let rank = |at: usize, observed: &Observed| {
             // Most are none by what all know.
-            let rank = self.facts.rank(observed, at, self.effort)?;
-            self.learned.facts.rank(observed, at, self.effort).map(|_| rank)
+            let rank = self.facts.rank(observed, at, Effort::Little)?;
+            self.learned.facts.rank(observed, at, Effort::Little).map(|_| rank)
         };
         let mut goals: Vec<_> =
             observed.iter().enumerate().filter_map(|(at, observed)| Some((rank(at, observed)?, observed))).collect();
         goals.sort_by_key(|&(rank, _)| rank);
         goals.into_iter().take(GOALS_MAX).map(|(_, goal)| goal.clone()).collect()
-    }
-
-    fn solve(&mut self, problem: Problem<'_>) -> Step<Option<Solution>> {
-        match (self.effort, &problem.goal.operands) {
-            (Effort::Much, _) => search::solve(&mut self.probe, problem),
-            (Effort::Little, Operands::Numbers { .. }) => match numbers::solve(&mut self.probe, problem)? {
-                None => sums::solve(&mut self.probe, problem),
-                solution => Ok(solution),
-            },
-            (Effort::Little, Operands::Quads { .. }) => quads::solve(&mut self.probe, problem),
-            (Effort::Little, Operands::Bytes { .. }) => bytes::solve(&mut self.probe, problem),
-        }
     }
 
     /// Keeps what something from the input is compared with.
@@ -371,5 +427,17 @@ impl Explorer<'_, '_, '_> {
             let tokens = tokens.into_iter().filter(|token| TOKEN_BYTES.contains(&token.len()) && !is_plain(token));
             self.learned.tokens.extend(tokens);
         }
+    }
+}
+
+/// Tries what is cheap.
+fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution>> {
+    match &problem.goal.operands {
+        Operands::Numbers { .. } => match numbers::solve(probe, problem)? {
+            None => sums::solve(probe, problem),
+            solution => Ok(solution),
+        },
+        Operands::Quads { .. } => quads::solve(probe, problem),
+        Operands::Bytes { .. } => bytes::solve(probe, problem),
     }
 }

@@ -99,6 +99,10 @@ impl Number {
 }
 
 impl Operands {
+    pub(super) fn is_text(&self) -> bool {
+        matches!(self, Self::Bytes { .. })
+    }
+
     /// How the comparison turned out.
     pub(super) fn outcome(&self) -> bool {
         match self {

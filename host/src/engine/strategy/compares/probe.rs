@@ -15,6 +15,8 @@ pub(in crate::engine) struct Shown {
     pub(in crate::engine) ended_well: bool,
     /// It is kept as a testcase.
     pub(in crate::engine) is_news: bool,
+    /// Fuel that may still be spent.
+    pub(in crate::engine) fuel_left: u64,
 }
 
 /// Why a task ends early.
@@ -45,8 +47,15 @@ pub(super) struct Probe<'r, 'a> {
     pub(super) len_max: usize,
     /// What must stay as it is, in the order of executions.
     pub(super) guards: Vec<Guard>,
+    /// The first inputs that did not get to their goal, unless somebody took them.
+    pub(super) lost: Vec<Vec<u8>>,
+    /// Fuel that may still be spent.
+    pub(super) fuel_left: u64,
 }
 
+/// Inputs that got lost are kept up to this many for a goal, and up to this length.
+const LOST_MAX: usize = 64;
+const LOST_BYTES_MAX: usize = 1024;
 /// Repairs of an input, one after the other.
 const REPAIRS_MAX: usize = 4;
 
@@ -69,7 +78,9 @@ pub(super) struct Solution {
 
 impl Probe<'_, '_> {
     pub(super) fn show(&mut self, input: &[u8]) -> Step<Shown> {
-        (self.run)(input)?.ok_or(End::Spent)
+        let shown = (self.run)(input)?.ok_or(End::Spent)?;
+        self.fuel_left = shown.fuel_left;
+        Ok(shown)
     }
 
     /// Repairs an input that was shown so, and executes that; `None` if no guard turned out otherwise.
@@ -107,6 +118,9 @@ impl Probe<'_, '_> {
             let then = observe(&shown_then.trace, |site| site == goal.place.site);
             observed = then.into_iter().find(|observed| observed.place == goal.place);
             (input, shown) = (Cow::Owned(repaired), shown_then);
+        }
+        if observed.is_none() && input.len() <= LOST_BYTES_MAX && self.lost.len() < LOST_MAX {
+            self.lost.push(input.to_vec());
         }
         let outcome = observed.as_ref().map(|observed| observed.operands.outcome());
         if outcome.is_some_and(|outcome| outcome != goal.operands.outcome()) {

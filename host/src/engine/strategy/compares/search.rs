@@ -8,8 +8,10 @@
 //!   differ, then as numbers. So what is put together from several places is solved place by place (base64, digits,
 //!   tables). Texts get digits first.
 
+use super::facts::Effort;
 use super::float128;
 use super::observed::{Number, Observed, Operands};
+use super::places::Dependence;
 use super::probe::{Probe, Problem, Solution, Step};
 
 /// Places that are flipped bit by bit.
@@ -21,17 +23,37 @@ const DESCENT_EXECS_MAX: u64 = 6000;
 /// What bytes of texts become first: the digits of base64, which those of other bases are among.
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution>> {
-    let Problem { input, goal, dependence } = problem;
-    let is_bytes = matches!(goal.operands, Operands::Bytes { .. });
-    if !is_bytes && let Some(solution) = linear(probe, problem)? {
-        return Ok(Some(solution));
+/// Tries what needs some effort: the number of executions grows with the places, or not at all.
+pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>, effort: Effort) -> Step<Option<Solution>> {
+    if effort == Effort::Much {
+        return each(probe, problem);
+    }
+    if !problem.goal.operands.is_text() {
+        return linear(probe, problem);
     }
     for side in 0..2 {
-        if is_bytes && let Some(solution) = sweep(probe, problem, side)? {
+        if let Some(solution) = sweep(probe, problem, side)? {
             return Ok(Some(solution));
         }
     }
+    Ok(None)
+}
+
+/// How many executions [`solve`] may make.
+pub(super) fn execs(goal: &Observed, dependence: &Dependence, effort: Effort) -> u64 {
+    let places = |sides: &[Vec<usize>; 2]| sides.iter().map(|places| places.len() as u64).sum::<u64>();
+    match effort {
+        Effort::Much => (4 * 256 * places(&dependence.sides)).min(DESCENT_EXECS_MAX),
+        _ if goal.operands.is_text() => {
+            dependence.sides.iter().filter(|places| !places.is_empty()).count() as u64 * 257
+        }
+        _ => (8 * places(&dependence.sides)).min(8 * LINEAR_PLACES_MAX as u64) + 1,
+    }
+}
+
+/// Gives each place each value in turn.
+fn each(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution>> {
+    let Problem { input, goal, dependence } = problem;
     let mut left = DESCENT_EXECS_MAX;
     for values in [Values::Digits, Values::All] {
         for side in 0..2 {
@@ -43,7 +65,7 @@ pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Opt
                 continue;
             }
             for metric in [Metric::Bits, Metric::Size] {
-                if metric == Metric::Size && (is_bytes || values == Values::Digits) {
+                if metric == Metric::Size && (goal.operands.is_text() || values == Values::Digits) {
                     continue;
                 }
                 if let Some(solution) = descend(probe, problem, (&places, metric, values), &mut left)? {

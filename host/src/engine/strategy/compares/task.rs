@@ -28,8 +28,8 @@ impl Strategy for Compares {
 
     fn run(&self, task: &Comparing, view: &View<'_>, worker: &mut Worker, report: &mut Report) -> Result<Learned> {
         let input = match &task.subject {
-            Subject::Testcase(index, _) => &view.corpus.testcases()[*index].bytes,
-            Subject::Hard(input) => input,
+            Subject::Testcase(index, _) | Subject::Again(index) => &view.corpus.testcases()[*index].bytes,
+            Subject::Hard(hard) => &hard.input,
         };
         worker.compare(view.variants, (view.known, self.facts()), (input, view.len_max), task, report)
     }
@@ -41,6 +41,7 @@ impl Strategy for Compares {
 
     fn gained(&mut self, own: Gains, mutants: Gains) {
         self.budget.brought(mutants, own.edges);
+        self.begin_again();
     }
 
     fn settled(&mut self, testcase: usize, has_edges: bool) {
@@ -96,10 +97,16 @@ impl Worker {
                 report.decided(executor, input, (outcome, None), known);
             }
             report.suspect_is(|| Origin::Given(input.to_vec()));
-            Ok(Some(Shown { trace, ended_well, is_news: report.testcases.len() > testcases }))
+            Ok(Some(Shown {
+                trace,
+                ended_well,
+                is_news: report.testcases.len() > testcases,
+                fuel_left: task.fuel.saturating_sub(spent),
+            }))
         };
         let mut learned = explore(run, (input, len_max), task, facts)?;
         learned.spent = spent;
+        learned.left.iter_mut().for_each(|hard| hard.fuel = hard.fuel.max(spent / execs.max(1)));
         Ok(learned)
     }
 }

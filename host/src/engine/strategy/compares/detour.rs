@@ -1,0 +1,87 @@
+//! Finds the way back to a goal that a candidate no longer gets to.
+//!
+//! A candidate that is right for its goal may be wrong for a check before it, where both read the same bytes, or what
+//! was written ends or moves what the check reads. That check is a comparison on the way to the goal that turns out
+//! otherwise for the candidate: it is solved in its turn, and what was written for the goal stays.
+
+use super::dependence::dependence;
+use super::hard::Hard;
+use super::observed::{Observed, observe};
+use super::probe::{Probe, Problem, Solution, Step};
+use std::collections::BTreeMap;
+
+/// Candidates that got lost are tried up to this many for a goal.
+const TRIED_MAX: usize = 16;
+/// Checks of each that are solved.
+const CHECKS_MAX: usize = 2;
+/// Solves what is cheap.
+pub(super) type Solve = fn(&mut Probe<'_, '_>, Problem<'_>) -> Step<Option<Solution>>;
+
+/// Of the candidates for an input that got lost those that are tried: first those that leave all else where it was.
+pub(super) fn tried(mut lost: Vec<Vec<u8>>, input: &[u8]) -> Vec<Vec<u8>> {
+    lost.sort_by_key(|candidate| candidate.len() != input.len());
+    lost.truncate(TRIED_MAX);
+    lost
+}
+
+/// Leads candidates that got lost back to their goal.
+pub(super) fn detour(probe: &mut Probe<'_, '_>, hard: &Hard, solve: Solve) -> Step<Option<Solution>> {
+    if hard.lost.is_empty() {
+        return Ok(None);
+    }
+    let way = observe(&probe.show(&hard.input)?.trace, |_| true);
+    // What comes before the goal, and how it turns out.
+    let before = way.iter().take_while(|observed| observed.place != hard.goal.place);
+    let way: BTreeMap<_, _> = before.map(|observed| (observed.place, observed.operands.outcome())).collect();
+    for candidate in hard.lost.iter() {
+        let observed = observe(&probe.show(candidate)?.trace, |_| true);
+        let turns = observed.iter().rev().filter(|observed| {
+            let outcome = observed.operands.outcome();
+            way.get(&observed.place).is_some_and(|&then| then != outcome) && observed.operands.wanted().is_some()
+        });
+        for check in turns.take(CHECKS_MAX) {
+            if let Some(solution) = back(probe, hard, (candidate, check), solve)? {
+                return Ok(Some(solution));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Solves a check of a candidate without the bytes that were written for the goal.
+fn back(
+    probe: &mut Probe<'_, '_>,
+    hard: &Hard,
+    (candidate, check): (&[u8], &Observed),
+    solve: Solve,
+) -> Step<Option<Solution>> {
+    let written: Vec<usize> = (0..candidate.len()).filter(|&at| hard.input.get(at) != Some(&candidate[at])).collect();
+    let Some(mut found) = dependence(probe, candidate, std::slice::from_ref(check))?.pop() else { return Ok(None) };
+    for places in found.sides.iter_mut().chain(found.content.iter_mut().flatten()) {
+        places.retain(|at| written.binary_search(at).is_err());
+    }
+    if found.is_none() {
+        return Ok(None);
+    }
+    let Some(solution) = solve(probe, Problem { input: candidate, goal: check, dependence: &found })? else {
+        return Ok(None);
+    };
+    let mut rewritten = solution.input.clone();
+    for &at in written.iter().take_while(|&&at| at < solution.input.len()) {
+        rewritten[at] = candidate[at];
+    }
+    for input in [rewritten, solution.input] {
+        match probe.attempt(&input, &hard.goal)? {
+            Ok(solution) => return Ok(Some(solution)),
+            // It is there again.
+            Err(Some(goal)) => {
+                let problem = Problem { input: &input, goal: &goal, dependence: &hard.dependence };
+                if let Some(solution) = solve(probe, problem)? {
+                    return Ok(Some(solution));
+                }
+            }
+            Err(None) => {}
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,121 @@
+//! Goals that need much effort: kept, with what was found out about them, until there is fuel to enumerate.
+//!
+//! What a goal depends on is known when what is cheap has failed. So what takes many executions begins with that, and
+//! its cost is known before: how many executions they are, and what one of them takes, which for an input that gets far
+//! is many times what mutants take.
+
+use super::facts::{Effort, Facts};
+use super::observed::Observed;
+use super::places::Dependence;
+use super::probe::Problem;
+use super::repair::Guard;
+use super::search;
+use std::sync::Arc;
+
+/// Goals that are kept, and bytes of their inputs.
+const WAITING_MAX: usize = 512;
+const WAITING_BYTES_MAX: usize = 64 << 20;
+/// Executions for each candidate that got lost, about.
+const DETOUR_EXECS: u64 = 192;
+/// Executions beside those that enumerate: to go on from an input that reached the goal.
+const MORE_EXECS: u64 = 512;
+
+/// A goal of an input.
+#[derive(Clone, Debug)]
+pub(in crate::engine) struct Hard {
+    pub(super) input: Arc<[u8]>,
+    pub(super) goal: Observed,
+    pub(super) dependence: Dependence,
+    /// What must stay true on the way to the goal.
+    pub(super) guards: Arc<[Guard]>,
+    /// Candidates that did not get to the goal.
+    pub(super) lost: Arc<[Vec<u8>]>,
+    /// What comes next.
+    pub(super) effort: Effort,
+    /// Fuel that an execution takes.
+    pub(super) fuel: u64,
+}
+
+impl Hard {
+    pub(super) fn problem(&self) -> Problem<'_> {
+        Problem { input: &self.input, goal: &self.goal, dependence: &self.dependence }
+    }
+
+    /// Executions that it may take.
+    pub(super) fn execs(&self) -> u64 {
+        let detours = if self.effort == Effort::Some { self.lost.len() as u64 * DETOUR_EXECS } else { 0 };
+        search::execs(&self.goal, &self.dependence, self.effort) + detours + MORE_EXECS
+    }
+
+    /// Fuel that it may take.
+    pub(super) fn cost(&self) -> u64 {
+        self.execs().saturating_mul(self.fuel)
+    }
+
+    /// What comes after this.
+    pub(super) fn harder(&self) -> Option<Self> {
+        Some(Self { effort: self.effort.next()?, ..self.clone() })
+    }
+
+    fn bytes(&self) -> usize {
+        self.input.len() + self.lost.iter().map(Vec::len).sum::<usize>()
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        (self.effort, &self.input, &self.goal) == (other.effort, &other.input, &other.goal)
+    }
+}
+
+/// The goals that wait, the youngest last.
+#[derive(Debug, Default)]
+pub(super) struct Waiting {
+    goals: Vec<Arc<Hard>>,
+}
+
+impl Waiting {
+    pub(super) fn is_empty(&self) -> bool {
+        self.goals.is_empty()
+    }
+
+    /// The first of those that can be paid with so much fuel, and no more than `count`: less effort, texts and the
+    /// youngest first. With each, how much fuel and how many executions it may take: what is left when all have theirs
+    /// is for what comes after them.
+    pub(super) fn due(&self, mut fuel: u64, count: usize) -> Vec<(Arc<Hard>, u64, u64)> {
+        let mut order: Vec<_> = self.goals.iter().rev().collect();
+        order.sort_by_key(|hard| (hard.effort, !hard.goal.operands.is_text()));
+        let mut due: Vec<(Arc<Hard>, u64, u64)> = Vec::new();
+        for hard in order.into_iter().take(count) {
+            let Some(left) = fuel.checked_sub(hard.cost()) else { break };
+            fuel = left;
+            due.push((hard.clone(), hard.cost(), hard.execs()));
+        }
+        let part = fuel / due.len().max(1) as u64;
+        for (hard, cost, execs) in &mut due {
+            *cost += part;
+            *execs += part / hard.fuel.max(1);
+        }
+        due
+    }
+
+    /// One was tried.
+    pub(super) fn remove(&mut self, tried: &Arc<Hard>) {
+        self.goals.retain(|hard| !Arc::ptr_eq(hard, tried));
+    }
+
+    /// Takes more, and forgets what by now is no goal any more.
+    pub(super) fn add(&mut self, more: Vec<Hard>, facts: &Facts) {
+        for hard in more {
+            if !self.goals.iter().any(|known| known.is_same(&hard)) {
+                self.goals.push(Arc::new(hard));
+            }
+        }
+        self.goals.retain(|hard| facts.rank(&hard.goal, 0, hard.effort).is_some());
+        let mut bytes = 0;
+        let room = self.goals.iter().rev().take(WAITING_MAX).take_while(|hard| {
+            bytes += hard.bytes();
+            bytes <= WAITING_BYTES_MAX
+        });
+        let kept = room.count();
+        self.goals.drain(..self.goals.len() - kept);
+    }
+}
