@@ -27,8 +27,8 @@ pub(crate) mod sealed {
     }
 }
 
-macro_rules! integers {
-    ($($kind:ident $wide:ident: $($type:ident)*;)*) => {$($(
+macro_rules! integer {
+    ($type:ident) => {
         impl Integer for $type {
             const ZERO: Self = 0;
             const MIN: Self = $type::MIN;
@@ -42,6 +42,12 @@ macro_rules! integers {
                 self.checked_sub(1)
             }
         }
+    };
+}
+
+macro_rules! integers {
+    ($($kind:ident $wide:ident: $($type:ident)*;)*) => {$($(
+        integer! { $type }
 
         impl sealed::Draw for $type {
             #[allow(private_interfaces)]
@@ -59,19 +65,7 @@ integers! {
 
 macro_rules! wide_integers {
     ($($type:ident $zigzag:ident)*) => {$(
-        impl Integer for $type {
-            const ZERO: Self = 0;
-            const MIN: Self = $type::MIN;
-            const MAX: Self = $type::MAX;
-
-            fn next(self) -> Option<Self> {
-                self.checked_add(1)
-            }
-
-            fn previous(self) -> Option<Self> {
-                self.checked_sub(1)
-            }
-        }
+        integer! { $type }
 
         impl sealed::Draw for $type {
             #[allow(private_interfaces)]
