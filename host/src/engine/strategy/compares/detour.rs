@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 const TRIED_MAX: usize = 16;
 /// Checks of each that are solved.
 const CHECKS_MAX: usize = 2;
+
 /// Solves what is cheap.
 pub(super) type Solve = fn(&mut Probe<'_, '_>, Problem<'_>) -> Step<Option<Solution>>;
 

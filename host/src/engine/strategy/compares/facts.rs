@@ -126,8 +126,7 @@ impl Facts {
         ))
     }
 
-    /// Lets everything be tried again, with other inputs.
-    /// Returns for which time.
+    /// Lets everything be tried again, with other inputs; returns for which time.
     pub(super) fn begin_again(&mut self) -> u32 {
         self.passes = self.passes.saturating_add(1);
         self.passes

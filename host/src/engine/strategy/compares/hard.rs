@@ -4,6 +4,7 @@
 //! its cost is known before: how many executions they are, and what one of them takes, which for an input that gets far
 //! is many times what mutants take.
 
+use super::Cost;
 use super::facts::{Effort, Facts};
 use super::observed::Observed;
 use super::places::Dependence;
@@ -44,7 +45,7 @@ impl Hard {
     /// Executions that it may take.
     pub(super) fn execs(&self) -> u64 {
         let detours = if self.effort == Effort::Some { self.lost.len() as u64 * DETOUR_EXECS } else { 0 };
-        search::execs(&self.goal, &self.dependence, self.effort) + detours + MORE_EXECS
+        search::execs(self.problem(), self.effort) + detours + MORE_EXECS
     }
 
     /// Fuel that it may take.
@@ -77,24 +78,26 @@ impl Waiting {
         self.goals.is_empty()
     }
 
-    /// The first of those that can be paid with so much fuel, and no more than `count`: less effort, texts and the
-    /// youngest first. With each, how much fuel and how many executions it may take: what is left when all have theirs
-    /// is for what comes after them.
-    pub(super) fn due(&self, mut fuel: u64, count: usize) -> Vec<(Arc<Hard>, u64, u64)> {
+    /// The first of those that can be paid with what is `left`, and no more than `count`: less effort, texts and the
+    /// youngest first. With each, what it may take: fuel that is left when all have theirs is for what comes after
+    /// them.
+    pub(super) fn due(&self, left: Cost, count: usize) -> Vec<(Arc<Hard>, Cost)> {
         let mut order: Vec<_> = self.goals.iter().rev().collect();
         order.sort_by_key(|hard| (hard.effort, !hard.goal.operands.is_text()));
-        let mut due: Vec<(Arc<Hard>, u64, u64)> = Vec::new();
-        for hard in order.into_iter().take(count) {
-            let Some(left) = fuel.checked_sub(hard.cost()) else { break };
-            fuel = left;
-            due.push((hard.clone(), hard.cost(), hard.execs()));
-        }
+        let mut fuel = left.fuel;
+        let affordable = order.into_iter().take(count).map_while(|hard| {
+            fuel = fuel.checked_sub(hard.cost())?;
+            Some(hard)
+        });
+        let due: Vec<_> = affordable.collect();
         let part = fuel / due.len().max(1) as u64;
-        for (hard, cost, execs) in &mut due {
-            *cost += part;
-            *execs += part / hard.fuel.max(1);
-        }
-        due
+        let mut room = left.execs;
+        let costs = due.into_iter().map_while(|hard| {
+            let execs = (hard.execs() + part / hard.fuel.max(1)).min(left.execs);
+            room = room.checked_sub(execs)?;
+            (execs > 0).then(|| (hard.clone(), Cost { fuel: hard.cost() + part, execs }))
+        });
+        costs.collect()
     }
 
     /// One was tried.

@@ -11,27 +11,14 @@
 //! another check keeps from it solve that in its turn ([`detour`]). What enumerates waits for fuel ([`hard`]). When all
 //! was tried, it begins again with other inputs.
 //!
-//! What a candidate shows is judged as any execution; if it reaches its goal the task goes on from it: so one round
-//! gets through many comparisons, and through loops that no feature leads through.
+//! A checksum needs nothing of its own: both operands depend on the input, and the computed one is written where the
+//! other lies. What a candidate shows is judged as any execution, in the traced variant, which decides as `metered`
+//! does; if it reaches its goal the task goes on from it: so one round gets through many comparisons, and through loops
+//! that no feature leads through.
 //!
 //! The cost is bounded, by what it brings: see [`budget`]. Goals that were tried in vain retire. All of it is a
 //! function of the corpus, and of what is known when a round begins: tasks give back what they learned, which is merged
-//! in their order.
-//!
-//! # What is compared is seen, and the input changed where it comes from
-//!
-//! A settled testcase is executed in the traced variant, which records operands. A comparison is a goal if nobody
-//! has seen it turn out otherwise with one of its operands: a constant is met once. Which bytes an operand depends
-//! on is observed, by replacing them, so it need not look like them; then the other operand is written there in all
-//! encodings, and if that fails, in a second task of lower priority, what enumerates: elimination over GF(2), all
-//! values at all places at once, all values place by place. A checksum needs nothing of its own: both operands
-//! depend on the input, and the computed one is written where the other lies. Candidates are judged as any
-//! execution, in the traced variant, which decides as `metered` does. One that reaches its goal and is no news is
-//! gone on from in the same task: so loops are passed that no feature leads through. A task is a function of what
-//! is known when its round begins, and what tasks learned is merged in their order. From which round on depends on
-//! fuel alone: whoever gets there before the variant is compiled waits. All of it takes a twelfth of the fuel that
-//! the campaign does, times four for what recording costs, and a part of a second in the beginning; goals that are
-//! tried in vain retire.
+//! in their order. From which round on depends on fuel alone: whoever gets there before the variant is compiled waits.
 
 mod budget;
 mod bytes;
@@ -52,6 +39,7 @@ mod sums;
 mod table;
 mod task;
 
+use super::Cost;
 use anyhow::Result;
 use budget::Budget;
 use dependence::dependence;
@@ -116,10 +104,8 @@ pub(in crate::engine) struct Compares {
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct Comparing {
     pub(in crate::engine) subject: Subject,
-    /// Fuel that may be spent.
-    pub(in crate::engine) fuel: u64,
-    /// Executions that may be made.
-    pub(in crate::engine) execs: u64,
+    /// What may be spent.
+    pub(in crate::engine) cost: Cost,
 }
 
 /// What is looked at.
@@ -165,40 +151,19 @@ impl Compares {
     /// What the next round looks at.
     fn due(&self, fuel: u64, fuel_mean: u64, execs_max: u64) -> Vec<Comparing> {
         let left = self.budget.left(fuel);
-        if self.queue.is_empty() && !self.hard.is_empty() {
-            return self.hard_due(left, execs_max);
-        }
-        // What is done again has time.
-        let left = if self.queue.is_empty() { left / 2 } else { left };
         let execution = fuel_mean.saturating_add(EXECUTION_FUEL);
-        let least =
-            TASK_FUEL_MIN.clamp(execution.saturating_mul(TASK_EXECS_MIN), execution.saturating_mul(TASK_EXECS_ENOUGH));
-        let waiting = if self.queue.is_empty() { self.again.len() } else { self.queue.len() };
-        let count = waiting.min(TASKS_MAX).min(usize::try_from(left / least).unwrap_or(TASKS_MAX));
-        // What the next rounds find has its part, if all have enough.
-        let each = (left / (count as u64).max(TASKS_MAX as u64 / 2)).max(least);
-        let execs = (execs_max / (count as u64).max(1)).min(TASK_EXECS_MAX);
-        let testcases = self.queue.iter().map(|&(rest, Reverse(index))| Subject::Testcase(index, !rest));
-        let again = self.again.iter().rev().filter(|_| self.queue.is_empty()).map(|&index| Subject::Again(index));
-        testcases
-            .chain(again)
-            .take(if execs == 0 { 0 } else { count })
-            .map(|subject| Comparing { subject, fuel: each, execs })
-            .collect()
-    }
-
-    /// What needs much effort, which comes when there is nothing else: it leaves half for what comes after.
-    fn hard_due(&self, left: u64, execs_max: u64) -> Vec<Comparing> {
-        let (mut tasks, mut room) = (Vec::new(), execs_max);
-        for (hard, fuel, execs) in self.hard.due(left / 2, TASKS_MAX) {
-            let execs = execs.min(execs_max);
-            if execs == 0 || execs > room {
-                break;
-            }
-            room -= execs;
-            tasks.push(Comparing { fuel, execs, subject: Subject::Hard(hard) });
+        if !self.queue.is_empty() {
+            let testcases = self.queue.iter().map(|&(rest, Reverse(index))| Subject::Testcase(index, !rest));
+            return inputs_due(testcases, execution, Cost { fuel: left, execs: execs_max });
         }
-        tasks
+        // What comes when there is nothing else leaves half for what comes after.
+        let left = Cost { fuel: left / 2, execs: execs_max };
+        if self.hard.is_empty() {
+            let again = self.again.iter().rev().map(|&index| Subject::Again(index));
+            return inputs_due(again, execution, left);
+        }
+        let due = self.hard.due(left, TASKS_MAX).into_iter();
+        due.map(|(hard, cost)| Comparing { subject: Subject::Hard(hard), cost }).collect()
     }
 
     /// If there is nothing left to look at, begins with the testcases again, in another order: what failed may succeed
@@ -232,6 +197,18 @@ impl Compares {
         self.hard.add(learned.left, &self.facts);
         learned.tokens
     }
+}
+
+/// The first of some inputs, with parts of what is `left`; an execution takes so much fuel.
+fn inputs_due(subjects: impl ExactSizeIterator<Item = Subject>, execution: u64, left: Cost) -> Vec<Comparing> {
+    let least =
+        TASK_FUEL_MIN.clamp(execution.saturating_mul(TASK_EXECS_MIN), execution.saturating_mul(TASK_EXECS_ENOUGH));
+    let count = subjects.len().min(TASKS_MAX).min(usize::try_from(left.fuel / least).unwrap_or(TASKS_MAX));
+    // What the next rounds find has its part, if all have enough.
+    let fuel = (left.fuel / (count as u64).max(TASKS_MAX as u64 / 2)).max(least);
+    let execs = (left.execs / (count as u64).max(1)).min(TASK_EXECS_MAX);
+    let cost = Cost { fuel, execs };
+    subjects.take(if execs == 0 { 0 } else { count }).map(|subject| Comparing { subject, cost }).collect()
 }
 
 /// Looks at what `input` compares and tries to let that turn out otherwise.

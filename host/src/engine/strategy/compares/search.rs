@@ -11,7 +11,6 @@
 use super::facts::Effort;
 use super::float128;
 use super::observed::{Number, Observed, Operands};
-use super::places::Dependence;
 use super::probe::{Probe, Problem, Solution, Step};
 
 /// Places that are flipped bit by bit.
@@ -40,14 +39,13 @@ pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>, effort: Eff
 }
 
 /// How many executions [`solve`] may make.
-pub(super) fn execs(goal: &Observed, dependence: &Dependence, effort: Effort) -> u64 {
-    let places = |sides: &[Vec<usize>; 2]| sides.iter().map(|places| places.len() as u64).sum::<u64>();
+pub(super) fn execs(problem: Problem<'_>, effort: Effort) -> u64 {
+    let sides = problem.dependence.sides.each_ref().map(|places| places.len() as u64);
+    let places: u64 = sides.iter().sum();
     match effort {
-        Effort::Much => (4 * 256 * places(&dependence.sides)).min(DESCENT_EXECS_MAX),
-        _ if goal.operands.is_text() => {
-            dependence.sides.iter().filter(|places| !places.is_empty()).count() as u64 * 257
-        }
-        _ => (8 * places(&dependence.sides)).min(8 * LINEAR_PLACES_MAX as u64) + 1,
+        Effort::Much => (4 * 256 * places).min(DESCENT_EXECS_MAX),
+        _ if problem.goal.operands.is_text() => sides.iter().filter(|&&places| places > 0).count() as u64 * 257,
+        _ => (8 * places).min(8 * LINEAR_PLACES_MAX as u64) + 1,
     }
 }
 

@@ -23,7 +23,7 @@ impl Strategy for Compares {
     }
 
     fn cost(&self, task: &Comparing, _: &View<'_>) -> Cost {
-        Cost { execs: task.execs, fuel: task.fuel }
+        task.cost
     }
 
     fn run(&self, task: &Comparing, view: &View<'_>, worker: &mut Worker, report: &mut Report) -> Result<Learned> {
@@ -71,7 +71,7 @@ impl Worker {
         executor.set_fuel_max(known.fuel_max);
         let (mut spent, mut execs) = (0_u64, 0);
         let run = &mut |input: &[u8]| {
-            if spent >= task.fuel || execs >= task.execs {
+            if spent >= task.cost.fuel || execs >= task.cost.execs {
                 return Ok(None);
             }
             execs += 1;
@@ -101,7 +101,7 @@ impl Worker {
                 trace,
                 ended_well,
                 is_news: report.testcases.len() > testcases,
-                fuel_left: task.fuel.saturating_sub(spent),
+                fuel_left: task.cost.fuel.saturating_sub(spent),
             }))
         };
         let mut learned = explore(run, (input, len_max), task, facts)?;
