@@ -6,7 +6,7 @@ mod rounds;
 
 use super::corpus::{Admitted, Corpus};
 use super::mutate::Mutator;
-use super::progress::Progress;
+use super::retirement::Progress;
 use super::round::{Failure, Found, Round, Totals};
 use super::strategy::havoc;
 use super::strategy::tasks::{Results, Tasks};

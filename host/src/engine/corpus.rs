@@ -3,7 +3,8 @@
 use super::pool::Pool;
 use super::rng::Rng;
 use super::scores::Targets;
-use super::testcase::{FEATURE_WEIGHT, NewTestcase, Scores, Testcase};
+use super::testcase::{NewTestcase, Scores, Testcase};
+use super::weights::Weights;
 use crate::coverage::{Profile, Seen};
 use crate::id::InputId;
 use fuzzbox_instrument::EdgeSet;
@@ -16,10 +17,7 @@ pub struct Corpus {
     testcases: Vec<Testcase>,
     ids: BTreeSet<InputId>,
     seen: Seen,
-    /// [`BUCKETS`] for each edge, then for each number of events, once there are some.
-    features: Vec<Feature>,
-    /// By testcase: what the features that it owns weigh.
-    weights: Vec<u64>,
+    weights: Weights,
     /// Fuel that the slowest testcase takes.
     slowest: u64,
     /// Spans of testcases, if the guest draws.
@@ -32,18 +30,6 @@ pub struct Corpus {
 
 /// Tokens that are kept at most.
 const TOKENS_MAX: usize = 512;
-/// Buckets of hit counts that an edge can show.
-const BUCKETS: usize = u8::BITS as usize;
-/// Who shows a feature.
-#[derive(Clone, Copy, Debug, Default)]
-struct Feature {
-    /// The testcase that shows it at the least cost, by index: the shortest, then the one that takes the least fuel,
-    /// then the first.
-    owner: u32,
-    /// How many testcases show it.
-    testcases: u32,
-}
-
 /// What was new when an input was admitted.
 #[derive(Clone, Debug)]
 pub(super) struct Admitted {
@@ -62,8 +48,7 @@ impl Corpus {
             testcases: Vec::new(),
             ids: BTreeSet::new(),
             seen: Seen::nothing(edges_total),
-            features: vec![Feature::default(); edges_total * BUCKETS],
-            weights: Vec::new(),
+            weights: Weights::new(edges_total),
             slowest: 0,
             pool: Pool::default(),
             targets: Targets::default(),
@@ -110,28 +95,7 @@ impl Corpus {
 
     /// Enters a testcase, once, for the features that it shows.
     pub(super) fn settle(&mut self, index: usize) {
-        let cost = |index: usize| (self.testcases[index].bytes.len(), self.testcases[index].fuel, index);
-        let own = u32::try_from(index).expect("testcases are far fewer");
-        let own_cost = cost(index);
-        let profile = &self.testcases[index].profile.0;
-        let cells = profile.last().map_or(0, |&(last, _)| (last as usize + 1) * BUCKETS);
-        self.features.resize(self.features.len().max(cells), Feature::default());
-        for &(edge, bucket) in profile {
-            let feature = &mut self.features[edge as usize * BUCKETS + bucket.trailing_zeros() as usize];
-            let before = feature.testcases;
-            feature.testcases += 1;
-            let owner = feature.owner as usize;
-            if before == 0 {
-                feature.owner = own;
-                self.weights[index] += FEATURE_WEIGHT;
-            } else if own_cost < cost(owner) {
-                feature.owner = own;
-                self.weights[owner] -= FEATURE_WEIGHT / u64::from(before);
-                self.weights[index] += FEATURE_WEIGHT / u64::from(before + 1);
-            } else {
-                self.weights[owner] -= FEATURE_WEIGHT / u64::from(before) - FEATURE_WEIGHT / u64::from(before + 1);
-            }
-        }
+        self.weights.enter(index, &self.testcases);
         self.targets.enter(index, &self.testcases);
         let Testcase { id, sample, .. } = &self.testcases[index];
         if let Some(sample) = sample {
@@ -169,15 +133,14 @@ impl Corpus {
         self.targets.climbed(label, cut);
     }
 
-    /// By testcase: the sum over the features that it owns of [`FEATURE_WEIGHT`] divided by the number of testcases
-    /// that show it.
+    /// See [`Weights::by_testcase`].
     pub(super) fn weights(&self) -> &[u64] {
-        &self.weights
+        self.weights.by_testcase()
     }
 
     /// How many testcases execute an edge.
     pub(super) fn testcases_with(&self, edge: u32) -> u32 {
-        self.features[edge as usize * BUCKETS..][..BUCKETS].iter().map(|feature| feature.testcases).sum()
+        self.weights.testcases_with(edge)
     }
 
     /// From now on nothing that this edge shows is new.
@@ -202,7 +165,7 @@ impl Corpus {
     fn push(&mut self, testcase: Testcase) {
         self.slowest = self.slowest.max(testcase.fuel);
         self.testcases.push(testcase);
-        self.weights.push(0);
+        self.weights.add();
     }
 
     /// The testcases in the order in which they were added.

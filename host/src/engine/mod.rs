@@ -9,18 +9,18 @@
 //!
 //! `campaign` (rounds), `strategy/` (what executions are spent on, a file or folder each: `havoc`, `trim`,
 //! `compares/`, `climb/`, `closing/`; its module doc says how to write one; `tasks` is what a round executes at
-//! once), `workers/` (threads: `pool`, `worker`, `report`, `ender`, `variants`), `progress` (which variant executes
-//! inputs, which edges retire), `scheduler`, `mutate/` (bytes; `choices/` by spans), `corpus`, `scores` (who has
-//! the best), `testcase`, `suspects` (what may hang), `pool` (spans of testcases), `dictionary/` (and in it the
-//! constants that code compares with), `rng`; `shrink/` (a file per pass, `passes/blob/` for bytes; its module doc
-//! says how to write one).
+//! once), `workers/` (threads: `pool`, `worker`, `report`, `ender`, `variants`), `retirement` (which variant
+//! executes inputs, which edges retire), `scheduler`, `weights` (rare features), `mutate/` (bytes; `choices/` by
+//! spans), `corpus`, `scores` (who has the best), `testcase`, `suspects` (what may hang), `pool` (spans of testcases),
+//! `dictionary/` (and in it the constants that code compares with), `rng`; `shrink/` (a file per pass, `passes/blob/`
+//! for bytes; its module doc says how to write one).
 
 mod campaign;
 mod corpus;
 mod dictionary;
 mod mutate;
 mod pool;
-mod progress;
+mod retirement;
 mod rng;
 mod round;
 mod scheduler;
@@ -29,6 +29,7 @@ pub mod shrink;
 mod strategy;
 mod suspects;
 mod testcase;
+mod weights;
 mod workers;
 
 pub use campaign::Campaign;

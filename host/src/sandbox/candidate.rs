@@ -96,7 +96,7 @@ pub(super) fn choose(source: &Source, interface: &Interface, settings: &Settings
         None => match &settings.entry {
             Some(name) if interface.function(name).is_none() => {
                 let is_there = has_function(&source.module, name);
-                Err(entry::not_exported(name, interface, is_there))
+                Err(entry::choose::not_exported(name, interface, is_there))
             }
             _ => Entry::choose(interface, settings),
         },

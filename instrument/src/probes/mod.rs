@@ -11,7 +11,6 @@ mod calls;
 mod comparers;
 mod compares;
 mod copies;
-mod cost;
 mod draw_spans;
 mod draws;
 mod fuel;

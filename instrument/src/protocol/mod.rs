@@ -19,8 +19,8 @@
 //! What gets hold of an import in another way than by calling it (through a table, by reference, as an export) gets the
 //! import: for these the appended functions are exported as well, without site, and the host has to pass such calls on.
 //!
-//! An appended function takes bounded time, spends no fuel itself (calls of it do, see `probes/cost`), has no counters,
-//! and writes nowhere but in the area of the stream, and into the guest's memory where the guest told it to.
+//! An appended function takes bounded time, spends no fuel itself (calls of it do, see `probes/fuel/cost`), has no
+//! counters, and writes nowhere but in the area of the stream, and into the guest's memory where the guest told it to.
 
 mod assembled;
 mod functions;

@@ -1,10 +1,11 @@
 //! Which export of a module is fuzzed, and how it takes its input: a file for each way.
 //!
 //! A way is a [`Way`]: it says for people what it is, what of the settings it has no use for, and binds the export to
-//! an instance, which makes a [`Call`]. Another one is a file here, and a line where entries are chosen.
+//! an instance, which makes a [`Call`]. Another one is a file here, and a line in [`choose`].
 
 pub(super) mod call;
 mod check;
+pub(super) mod choose;
 mod command;
 mod component;
 pub(super) mod file_args;
@@ -15,20 +16,9 @@ pub(super) mod parameter;
 mod property;
 pub(super) mod way;
 
-use crate::sandbox::entry::check::Check;
-use crate::sandbox::entry::command::{COMMAND, Command};
-use crate::sandbox::entry::function::{Function, LIBFUZZER};
-use crate::sandbox::entry::property::Property;
 use crate::sandbox::entry::way::{Form, Way, shown};
-use crate::sandbox::source::Component;
-use crate::sandbox::source::interface::Interface;
-use crate::sandbox::source::words::{Shortened, signature};
-use crate::settings::Settings;
-use crate::text::nearest;
-use anyhow::{Result, anyhow, bail, ensure};
 use std::fmt;
 use std::sync::Arc;
-use wasmparser::FuncType;
 
 /// The export of a target that is called, and how it takes its input.
 #[derive(Clone, Debug)]
@@ -43,66 +33,6 @@ impl fmt::Display for Entry {
 impl Entry {
     fn new(way: impl Way + 'static) -> Self {
         Self(Arc::new(way))
-    }
-
-    /// Chooses the entry of a module: what `settings` name, else its only property, else a libFuzzer harness, else a
-    /// WASI command.
-    ///
-    /// # Errors
-    ///
-    /// If there is none, with the list of exports and what would make the module a target; or if it can't be given its
-    /// input in the way that `settings` ask for.
-    pub(crate) fn choose(interface: &Interface, settings: &Settings) -> Result<Self> {
-        let entry = if let Some(name) = &settings.entry {
-            let Some(ty) = interface.function(name) else {
-                return Err(not_exported(name, interface, false));
-            };
-            Self::of_type(name, ty, interface, settings)?
-        } else if let Some(export) = property::only(interface)? {
-            Self::new(Property { export })
-        } else {
-            let function = |name| Some((name, interface.function(name)?));
-            let Some((name, ty)) = [LIBFUZZER, COMMAND].into_iter().find_map(function) else {
-                bail!(
-                    "the module has no entry that can be fuzzed\n{}\n\
-                     a target exports one of\n  \
-                     void fbx_NAME(void);   (any language; it draws what it needs)\n  \
-                     int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);   (any language; the input is in memory)\n  \
-                     _start, as every WASI command does                             (the input is on stdin)\n\
-                     or a function over numbers or (pointer, length), to be named by --entry",
-                    exports(interface)
-                );
-            };
-            let entry = Self::of_type(name, ty, interface, settings)?;
-            let is_usual = ty.params().is_empty() == (name == COMMAND);
-            ensure!(is_usual, "export `{name}` has the unusual type {}", signature(ty));
-            entry
-        };
-        entry.0.check(settings)?;
-        Ok(entry)
-    }
-
-    /// Chooses the entry of a component: what `settings` name, else the only function over a list of bytes or a string,
-    /// else the only command. `interface` is the linked module's.
-    ///
-    /// # Errors
-    ///
-    /// If there is none or there are several, with their types; or if it can't be given its input.
-    pub(crate) fn of_component(component: &Component, interface: &Interface, settings: &Settings) -> Result<Self> {
-        Ok(Self::new(component.choose(interface, settings)?))
-    }
-
-    /// An export by its name and type.
-    fn of_type(name: &str, ty: &FuncType, interface: &Interface, settings: &Settings) -> Result<Self> {
-        Ok(if check::is_check(interface, name, ty) {
-            Self::new(Check { export: name.to_owned() })
-        } else if !ty.params().is_empty() {
-            Self::new(Function::new(name, ty, interface, settings)?)
-        } else if property::draws(interface) || property::is_property(name) {
-            Self::new(Property { export: name.to_owned() })
-        } else {
-            Self::new(Command::new(name, settings))
-        })
     }
 
     /// The name of the export that is called.
@@ -147,32 +77,5 @@ impl Entry {
             Form::InMemory(bytes) | Form::Numbers(bytes) => bytes,
             Form::Bytes | Form::Choices => 0,
         }
-    }
-}
-
-/// Refuses an entry that is no export, with the one that is meant; `is_there` says that a function of this name is in
-/// the module.
-pub(crate) fn not_exported(name: &str, interface: &Interface, is_there: bool) -> anyhow::Error {
-    let typed = Shortened(name);
-    let near = nearest(name, interface.functions().map(|(name, _)| name));
-    let help = match near {
-        _ if is_there => {
-            format!("\nhelp: `{typed}` is in the module but not exported: link it with -Wl,--export={typed}")
-        }
-        Some(near) => format!("\nhelp: did you mean --entry {}?", Shortened(near)),
-        None => String::new(),
-    };
-    anyhow!("the module exports no function `{typed}` (--entry)\n{}{help}", exports(interface))
-}
-
-/// The module's exported functions in one line, shortened.
-fn exports(interface: &Interface) -> String {
-    const SHOWN_MAX: usize = 20;
-    let shown = interface.functions().take(SHOWN_MAX);
-    let shown: Vec<_> = shown.map(|(name, ty)| format!("{}{}", Shortened(name), signature(ty))).collect();
-    match interface.functions().count() {
-        0 => "it exports no functions".to_owned(),
-        n if n > SHOWN_MAX => format!("its exports are {}, and {} more", shown.join(", "), n - SHOWN_MAX),
-        _ => format!("its exports are {}", shown.join(", ")),
     }
 }

@@ -45,7 +45,7 @@ pub(super) type Result<T, E = Errno> = std::result::Result<T, E>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Filetype {
-    /// Also the standard streams: see [`Fd`](super::fd::Fd).
+    /// Also the standard streams: see [`Fd`](super::descriptors::Fd).
     Unknown = 0,
     Directory = 3,
     RegularFile = 4,

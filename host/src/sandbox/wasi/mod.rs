@@ -3,14 +3,14 @@
 //! ```text
 //! link.rs      names and signatures of the 46 functions, and the way from a wasm call to a method of Call
 //! env.rs       arguments, environment, clocks, randomness, exit, sockets (there are none)
-//! files.rs     fd_*: reading, writing and the rest of what descriptors do
-//! paths.rs     path_* and fd_readdir
+//! fd_calls.rs  fd_*: reading, writing and the rest of what descriptors do
+//! path_calls.rs  path_* and fd_readdir
 //! poll.rs      poll_oneoff
 //! output.rs    the end of what is written to the standard streams
 //! guest.rs     the guest's memory with checked accesses        abi.rs   numbers and layouts
-//! fd.rs        the descriptor table                            clock.rs virtual time, randomness
+//! descriptors.rs  the descriptor table         clock.rs virtual time         random.rs randomness
 //! p2/         preview 2, for components
-//! fs.rs dir.rs path.rs tree.rs    an in-memory file system: inodes, names, resolution, changes
+//! fs.rs dir.rs path_lookup.rs tree.rs    an in-memory file system: inodes, names, resolution, changes
 //! ```
 //!
 //! Invariants. A call sees nothing of the machine: no file, clock or entropy, and no system call is made (other than by
@@ -24,19 +24,20 @@
 
 mod abi;
 mod clock;
+mod descriptors;
 mod dir;
 mod env;
-mod fd;
-mod files;
+mod fd_calls;
 mod fs;
 mod guest;
 mod ino;
 mod link;
 mod output;
 pub(super) mod p2;
-mod path;
-mod paths;
+mod path_calls;
+mod path_lookup;
 mod poll;
+mod random;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -45,11 +46,12 @@ pub use link::{MODULE, functions, link};
 pub use output::TAIL_BYTES;
 
 use crate::sandbox::memory::Region;
-use clock::{Clock, Random};
-use fd::{Fd, Fds};
+use clock::Clock;
+use descriptors::{Fd, Fds};
 use fs::Fs;
 use fuzzbox_instrument::HandleType;
 use output::Tail;
+use random::Random;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -355,7 +357,9 @@ impl Wasi {
     fn closed(&mut self, fd: Fd) {
         match fd {
             Fd::Stdin | Fd::Stdout | Fd::Stderr => {}
-            Fd::Dir(fd::DirFd { ino, .. }) | Fd::File(fd::FileFd { ino, .. }) => self.reap(Orphan(ino)),
+            Fd::Dir(descriptors::DirFd { ino, .. }) | Fd::File(descriptors::FileFd { ino, .. }) => {
+                self.reap(Orphan(ino))
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::abi::{EVENT_BYTES, Errno, Result, SUBSCRIPTION_BYTES};
 use super::clock::Clock;
-use super::fd::Fd;
+use super::descriptors::Fd;
 use super::guest::Call;
 
 /// What a subscription is, in units of fuel.

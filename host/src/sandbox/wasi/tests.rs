@@ -1,11 +1,11 @@
 //! Laws of the whole, tried on calls without an instance: the guest's memory is an array.
 
 use super::abi::{Errno, Result, fdflags, oflags, rights};
-use super::clock::Random;
 use super::fs::{Body, Fs, Inode};
 use super::guest::{Call, Guest};
 use super::ino::Ino;
 use super::output::TAIL_BYTES;
+use super::random::Random;
 use super::{Small, Wasi, WasiConfig};
 
 const MEMORY_BYTES: usize = 1 << 16;

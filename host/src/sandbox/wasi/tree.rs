@@ -3,7 +3,7 @@
 use super::abi::{Errno, Result};
 use super::fs::{Body, Create, Fs, Times};
 use super::ino::Ino;
-use super::path::{Place, Walk, check_paths, strip_slashes};
+use super::path_lookup::{Place, Walk, check_paths, strip_slashes};
 
 /// An inode that lost a name: it is to be freed if it has no other and no descriptor holds it.
 #[must_use]

@@ -23,8 +23,8 @@
 use anyhow::Result;
 use wasmparser::{FunctionBody, Operator};
 
+use super::cost;
 use crate::module::survey::Survey;
-use crate::probes::cost;
 
 /// What is worth a charge of its own, in units: it takes three instructions.
 const WORTH: u32 = 64;

@@ -10,16 +10,16 @@
 //! depend on the machine: function entries and loop heads, which also look whether there is any left, arms of an
 //! `if`, and what may be skipped in a block, where that is worth it (`probes/fuel/charges`). An entry that paid for
 //! the whole body would charge an allocator ten times what it executes. Bulk operators pay for their length, and
-//! what takes longer than others more (`probes/cost`): aimed at is that no loop takes ten times as long as a plain
+//! what takes longer than others more (`cost`): aimed at is that no loop takes ten times as long as a plain
 //! one that burns the same fuel. Each function that an exception may leave pays for that at its entry, once for
 //! each frame.
 
 mod charges;
+mod cost;
 
 use anyhow::Result;
 use wasmparser::{FunctionBody, Operator, ValType};
 
-use super::cost;
 use super::probe::{Probe, Site};
 use crate::layout;
 use crate::layout::code::Code;

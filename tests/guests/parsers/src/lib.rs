@@ -25,7 +25,7 @@ mod failure;
 mod id;
 mod lines;
 mod modules;
-#[path = "../../../../host/src/outcome.rs"]
+#[path = "../../../../host/src/outcome/mod.rs"]
 mod outcome;
 #[path = "../../../../host/src/said.rs"]
 mod said;

@@ -2,7 +2,7 @@
 
 use super::Output;
 use super::abi::{Errno, Filestat, Result, check_flags, fdflags, fstflags, rights};
-use super::fd::{Fd, FileFd};
+use super::descriptors::{Fd, FileFd};
 use super::guest::{Call, Guest, Iovecs};
 
 const WHENCE_SET: u32 = 0;

@@ -1,8 +1,8 @@
 //! Calls on paths, and the listing of directories.
 
 use super::abi::{DIRENT_BYTES, Errno, Filetype, Result, SYMLINK_FOLLOW, check_flags, fdflags, oflags, rights};
-use super::fd::{DirFd, Fd, FileFd};
-use super::files::new_times;
+use super::descriptors::{DirFd, Fd, FileFd};
+use super::fd_calls::new_times;
 use super::fs::Fs;
 use super::guest::Call;
 use super::tree::Open;

@@ -1,0 +1,109 @@
+//! How an execution ended. The target's failures are values here, never errors.
+
+mod failure_kind;
+
+pub use failure_kind::{FailureKind, TrapKind};
+
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// How one execution ended.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    /// The entry returned, or the program ended itself by `proc_exit` (with whatever code, unless crashes on exit were
+    /// asked for).
+    Ok,
+    /// The harness returned -1, "do not keep this input", or rejected what it drew.
+    Rejected,
+    /// The guest failed.
+    Failed(FailureKind, Trap),
+    /// The guest drew more choices than a stream may have, or more than there were where nothing was to follow; it is
+    /// not known how it would have ended. So for a recursion that draws and that no stream would end, whichever limit
+    /// it meets first.
+    Overrun,
+    /// Somebody [interrupted](crate::sandbox::Interrupter) it. Not a finding: whether it is a hang is for an execution
+    /// of [`Variant::Metered`](crate::sandbox::Variant::Metered) to say, which depends on no clock; and what an
+    /// observation shows of it is what had happened by then.
+    Interrupted,
+}
+
+/// What an outcome says of the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict<'a> {
+    /// It is a test that the guest passed.
+    Passed,
+    /// It is no test: the guest rejected it, or was not executed to its end.
+    NoCase,
+    /// It makes the guest fail.
+    Failed(FailureKind, &'a Trap),
+    /// Nothing: somebody interrupted the execution.
+    Unknown,
+}
+
+/// The point at which the guest failed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Trap {
+    /// What went wrong.
+    pub kind: TrapKind,
+    /// For [`TrapKind::Failed`]: what the guest says the failure is. For [`TrapKind::BadResult`]: why it is none.
+    pub class: Option<Arc<str>>,
+    /// The guest's calls, innermost first; at most [`Trap::FRAMES_MAX`].
+    pub frames: Vec<Frame>,
+}
+
+impl Trap {
+    /// More frames than this are never recorded.
+    pub const FRAMES_MAX: usize = 64;
+
+    /// What was noticed only when the execution had ended, so that nobody knows where it was.
+    pub(crate) fn input_overrun() -> Self {
+        Self { kind: TrapKind::InputOverrun, class: None, frames: Vec::new() }
+    }
+}
+
+/// One active call of the guest, in terms of the original module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Frame {
+    /// Function index in the module's index space, imports included.
+    pub function: u32,
+    /// Byte offset of the instruction from the start of the original module file.
+    pub offset: u32,
+}
+
+impl Outcome {
+    /// The outcome's stable name, as in JSON: `ok`, `rejected`, `crash`, `hang`, `oom`, `overrun`, `interrupted`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Rejected => "rejected",
+            Self::Failed(kind, _) => kind.name(),
+            Self::Overrun => "overrun",
+            Self::Interrupted => "interrupted",
+        }
+    }
+
+    /// What it says of the input.
+    pub fn verdict(&self) -> Verdict<'_> {
+        match self {
+            Self::Ok => Verdict::Passed,
+            Self::Rejected | Self::Overrun => Verdict::NoCase,
+            Self::Failed(kind, trap) => Verdict::Failed(*kind, trap),
+            Self::Interrupted => Verdict::Unknown,
+        }
+    }
+
+    /// The failure, if it is one.
+    pub fn failure(&self) -> Option<(FailureKind, &Trap)> {
+        if let Self::Failed(kind, trap) = self { Some((*kind, trap)) } else { None }
+    }
+
+    /// Where the guest failed, if it did.
+    pub fn trap(&self) -> Option<&Trap> {
+        self.failure().map(|(_, trap)| trap)
+    }
+
+    /// Whether the fuel limit was reached.
+    pub fn is_hang(&self) -> bool {
+        matches!(self, Self::Failed(FailureKind::Hang, _))
+    }
+}
