@@ -8,11 +8,14 @@
 
 use crate::id::{ModuleId, ObjectId};
 use crate::sandbox::code::compiler::Code;
+use crate::sandbox::entry::file_args::wasi_config;
 use crate::sandbox::entry::{self, Entry};
-use crate::sandbox::imports::{self, Missing};
+use crate::sandbox::imports::Missing;
+use crate::sandbox::imports::missing::missing;
 use crate::sandbox::limits::TABLE_ELEMENTS_MAX;
 use crate::sandbox::source::Source;
 use crate::sandbox::source::interface::{Interface, initial_bytes};
+use crate::sandbox::wasi::WasiConfig;
 use crate::settings::Settings;
 use crate::text::size;
 use anyhow::{Result, bail, ensure};
@@ -36,6 +39,8 @@ pub struct Candidate {
     /// The file as an object of the store.
     pub object: ObjectId,
     pub(super) interface: Arc<Interface>,
+    /// What the guest finds when it starts.
+    pub(super) wasi: WasiConfig,
     /// Imports that will be stubbed.
     pub(super) missing: Arc<Missing>,
 }
@@ -52,10 +57,11 @@ impl Candidate {
         let interface = interface(&source)?;
         check_limits(&interface, &settings)?;
         let entry = choose(&source, &interface, &settings)?;
-        let missing = imports::missing(&interface, source.lowered(), settings.stub_imports)?;
+        let missing = missing(&interface, source.lowered(), settings.stub_imports)?;
         Ok(Self {
             id: ModuleId::of(&fuzzbox_instrument::strip_custom_sections(&source.file)?),
             object: ObjectId::of(&source.file),
+            wasi: wasi_config(&settings),
             source,
             settings,
             entry,

@@ -26,6 +26,44 @@
 //! | `wasi/` | WASI |
 //! | `memory/`, `tables` | memories and tables that go back to what they were |
 //! | `limits`, `hash` | numbers |
+//!
+//! # The way of a candidate into an instance
+//!
+//! File by file, in the order in which they are come to. Who waits for what it called has not left: `load` waits for
+//! `executor`, that for `instance/kept`, that for `instance/prepare`. A number says that a file is returned to. What
+//! lies below `messages` in the table above (memory, WASI, the stack) is what all steps work on, and no step; nor is a
+//! question in a line, as whether a variant has fuel.
+//!
+//! | | file | what is done |
+//! | --- | --- | --- |
+//! | | `load` | the candidate is made a target that was executed once |
+//! | | `targets/compile` | all that instances have in common is made, in this order: |
+//! | | `code/variant` | what is put into the code; `fuzzbox-instrument` does that |
+//! | | `code/compiled`, `cache`, `compiler` | machine code |
+//! | | `interrupt/stop` | where it can be interrupted |
+//! | | `imports/link` | what we provide, linked to it |
+//! | | `targets/groups` | whose counters are in which line |
+//! | | `executor` | a gate, and the handle to interrupt with |
+//! | | `instance/kept` | an instance |
+//! | | `targets/learned` | the plan: what is tried, what is to be told, what memories are known to hold |
+//! | | `imports/host` | the host's side: limits, and WASI as the candidate says |
+//! | | `interrupt/gate` | the start function will be interrupted like everything else |
+//! | 1 | `interrupt/stop` | at this place of the code |
+//! | | `imports/mod`, `stubs` | the instance is made, which calls the start function |
+//! | | `instance/exports` | what the rewriter exports of it is found |
+//! | | `imports/leaving` | traps that need no signal |
+//! | | `instance/injected` | the injected memory |
+//! | | `instance/prepare` | a stage: what the guest needs is put into the injected memory, |
+//! | 2 | `interrupt/gate` | and it is called |
+//! | | `instance/annex` | between the first stage and the second: room for inputs |
+//! | | `entry/heap` | the third stage: the allocator is given memory |
+//! | 3 | `instance/injected` | the names that initialisers told |
+//! | | `entry/call` | where inputs lie |
+//! | | `entry/function`, or another way | the entry is bound; the last stage: it is called with the empty input |
+//! | 4 | `instance/injected` | the functions that were entered so far; all is forgotten |
+//! | | `instance/snapshot` | the state to go back to |
+//! | | `faults/handler` | pages that are written are noticed |
+//! | 5 | `targets/learned` | what all instances share is noted |
 
 #![allow(unsafe_code, reason = "linear memories and the fault handler are made here, and nowhere else")]
 

@@ -4,10 +4,9 @@
 use crate::sandbox::candidate::Candidate;
 use crate::sandbox::code::compiler::{INLINED_CODE_BYTES_MAX, compiler_settings};
 use crate::sandbox::code::variant::Variant;
-use crate::sandbox::entry::file_args::wasi_config;
 use crate::sandbox::entry::function::Harness;
-use crate::sandbox::imports::Imports;
 use crate::sandbox::imports::host::{Host, Limits};
+use crate::sandbox::imports::link::link;
 use crate::sandbox::instance::prepare::initialise;
 use crate::sandbox::machine::stack::with_room;
 use crate::sandbox::targets::Target;
@@ -59,14 +58,12 @@ impl Plain {
                 Module::new(&engine, &translated.wasm).map_err(anyhow::Error::from)?
             }
         };
-        let imports = Imports::of(&module, source.lowered(), (settings.stub_imports, missing), true, &[])?;
+        let imports = link(&module, source.lowered(), (settings.stub_imports, missing), true, &[])?;
         let room = settings.input_bytes_max as usize;
         let bytes_max = usize::try_from(settings.memory_bytes_max)?.saturating_add(room.next_multiple_of(1 << 16));
         with_room(stack_bytes, || {
-            let mut store = Store::new(
-                &engine,
-                Host::new(Wasi::new(wasi_config(&target.candidate.settings)), Limits::new(bytes_max, 0)),
-            );
+            let mut store =
+                Store::new(&engine, Host::new(Wasi::new(target.candidate.wasi.clone()), Limits::new(bytes_max, 0)));
             store.limiter(|host| host);
             let instance = imports.instantiate(&module, &mut store).map_err(anyhow::Error::from)?;
             let memory = instance.get_memory(&mut store, "memory").context("the module exports no memory")?;

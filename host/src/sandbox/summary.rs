@@ -6,7 +6,7 @@ use crate::sandbox::code::history::History;
 use crate::sandbox::code::variant::Variant;
 use crate::sandbox::entry::Entry;
 use crate::sandbox::entry::parameter::Parameter;
-use crate::sandbox::imports;
+use crate::sandbox::imports::missing::{are_provided, missing};
 use crate::sandbox::machine::registers::HANDLED;
 use crate::sandbox::source::interface::{Import, Interface};
 use crate::sandbox::source::words::Shortened;
@@ -91,7 +91,7 @@ impl Summary {
             Err(error) => summary.obstacles.push(obstacle(&source.module, error)?),
         }
         let limits = check_limits(&interface, settings).err();
-        let imports = imports::missing(&interface, source.lowered(), settings.stub_imports).err();
+        let imports = missing(&interface, source.lowered(), settings.stub_imports).err();
         let entry = choose(&source, &interface, settings);
         summary.other_entries = other_entries(&source, &interface, entry.as_ref().ok());
         match entry {
@@ -128,7 +128,7 @@ impl Summary {
         let shown = |import: &Import| {
             format!("{}.{} {}", visible(&import.module), visible(&import.name), interface.describe(import.ty))
         };
-        let provided = imports::are_provided(interface, source.lowered(), stub)?;
+        let provided = are_provided(interface, source.lowered(), stub)?;
         let missing = interface.imports.iter().zip(provided).filter(|(_, provided)| !provided);
         let mut exports: Vec<_> = interface.exports.iter().collect();
         exports.sort_by_key(|export| {

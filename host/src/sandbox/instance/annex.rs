@@ -17,7 +17,8 @@
 //! for them the handler opens the page, and the execution ends as `input-overrun`.
 
 use crate::sandbox::imports::host::Host;
-use crate::sandbox::instance::injected::Injected;
+use crate::sandbox::instance::exports::{ExportedMemory, Exports};
+use crate::sandbox::instance::injected::AnnexCells;
 use crate::sandbox::memory::{PAGE_BYTES, Region};
 use crate::sandbox::targets::Target;
 use anyhow::{Context, Result, bail};
@@ -32,6 +33,8 @@ const GAP_BYTES: usize = 1 << 20;
 pub(crate) struct Annex {
     pub(crate) memory: Memory,
     pub(crate) region: Arc<Region>,
+    /// What the guest's code has to be told.
+    pub(crate) cells: AnnexCells,
     /// Where the annex begins: a page of the machine for arguments.
     pub(crate) start: usize,
     /// The offset at which every input ends: where the last page of the annex begins, one of the machine.
@@ -53,13 +56,11 @@ impl Annex {
         target: &Target,
         store: &mut Store<Host>,
         instance: &Instance,
-        injected: &Injected,
+        exports: &Exports,
     ) -> Result<Self> {
         let place = target.rewritten.injected.annex.as_ref();
         let place = place.context("the harness takes a pointer, but the module has no memory")?;
-        let export = &target.rewritten.state.memories[place.memory as usize];
-        let memory = instance.get_memory(&mut *store, export).context("the rewriter exports every memory")?;
-        let region = target.code.memories.region(&*store, memory)?;
+        let ExportedMemory { memory, region } = exports.memories[place.memory as usize].clone();
         let page = memory.page_size(&*store);
         let maximum = place.maximum.map_or(u64::MAX, |pages| pages.saturating_mul(page));
         let guest_max = maximum.min(target.candidate.settings.memory_bytes_max);
@@ -79,7 +80,6 @@ impl Annex {
         let grown = memory.grow(&mut *store, hidden);
         store.data_mut().makes_annex = false;
         grown.map_err(anyhow::Error::from).context("failed to make room for inputs in the guest's memory")?;
-        injected.set_annex(hidden, start as u64, guest_end);
         if place.bounds {
             region.keep_open();
         }
@@ -89,7 +89,8 @@ impl Annex {
         if store.data().memory.is_some_and(|other| other.data_ptr(&*store) == memory.data_ptr(&*store)) {
             store.data_mut().wasi.has_gap(region.clone());
         }
-        Ok(Self { memory, region, start, end: length - *PAGE_BYTES })
+        let cells = AnnexCells { hidden, start: start as u64, guest_end };
+        Ok(Self { memory, region, cells, start, end: length - *PAGE_BYTES })
     }
 }
 

@@ -16,6 +16,25 @@ const FORGET_BYTES: usize = 4096;
 /// Counters are looked at by lines: most are 0.
 const LINE_COUNTERS: usize = layout::LINE_COUNTERS as usize;
 
+/// What there is for the guest when it is called next; what isn't said is as it was.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Provision {
+    /// Fuel, in units.
+    pub(crate) fuel: Option<u64>,
+    pub(crate) annex: Option<AnnexCells>,
+}
+
+/// Where the annex of a memory is, for the code of the guest.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AnnexCells {
+    /// How many pages of its memory the guest doesn't count.
+    pub(crate) hidden: u64,
+    /// Where the annex begins, in bytes.
+    pub(crate) start: u64,
+    /// How long the guest's part is, in bytes.
+    pub(crate) guest_end: u64,
+}
+
 /// The memory that the rewriter added, laid out as [`layout`] says. The guest runs in no method of this.
 pub(crate) struct Injected {
     region: Arc<Region>,
@@ -59,6 +78,13 @@ impl Injected {
             // SAFETY: no guest runs.
             unsafe { self.region.write(start, &vec![0; end]) };
         }
+    }
+
+    /// Makes it an empty stream, and gives the names that the guest told there.
+    pub(crate) fn take_names(&self) -> Vec<(u32, u32, String)> {
+        let names = self.told().names;
+        self.forget_stream();
+        names
     }
 
     /// What the guest told.
@@ -107,9 +133,17 @@ impl Injected {
         unsafe { self.region.write(layout::CALLS as usize, &[0; 4]) };
     }
 
-    /// Says how many pages of its memory the guest doesn't count; and in bytes where the annex begins, and how long the
-    /// guest's part is.
-    pub(crate) fn set_annex(&self, hidden: u64, start: u64, guest_end: u64) {
+    /// Says what there is for the guest when it is called next.
+    pub(crate) fn provide(&self, provision: Provision) {
+        if let Some(fuel) = provision.fuel {
+            self.set_fuel(fuel);
+        }
+        if let Some(annex) = provision.annex {
+            self.set_annex(annex);
+        }
+    }
+
+    fn set_annex(&self, AnnexCells { hidden, start, guest_end }: AnnexCells) {
         let room = (1_u64 << 32).wrapping_sub(start).wrapping_add(guest_end);
         let cells =
             [(layout::HIDDEN, hidden), (layout::ANNEX, start), (layout::GUEST_END, guest_end), (layout::ROOM, room)];
@@ -145,8 +179,16 @@ impl Injected {
         counters.filter(|(_, count)| **count != 0).map(|(index, _)| index).collect()
     }
 
-    /// Clears counters and flags: what the initialisers did is no part of any execution.
-    pub(crate) fn forget(&self) {
+    /// Clears counters, flags and the stream: what the initialisers did is no part of any execution. Gives the counters
+    /// that were not 0, as [`Injected::counted`], if they are asked for.
+    pub(crate) fn forget(&self, is_asked: bool) -> Option<Vec<u32>> {
+        let counted = is_asked.then(|| self.counted());
+        self.forget_counts();
+        self.forget_stream();
+        counted
+    }
+
+    fn forget_counts(&self) {
         let Range { start: annex, end: behind } = layout::ANNEX_CELLS;
         self.clear(layout::FLAGS as usize..annex as usize);
         self.clear(behind as usize..layout::COUNTERS as usize + 4 * self.counters);

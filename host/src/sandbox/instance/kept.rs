@@ -4,10 +4,10 @@ use crate::outcome::{FailureKind, Frame, Outcome, Trap, TrapKind};
 use crate::said::Said;
 use crate::sandbox::code::variant::Variant;
 use crate::sandbox::entry::call::Call;
-use crate::sandbox::entry::file_args::wasi_config;
 use crate::sandbox::hash;
 use crate::sandbox::imports::host::{Host, Limits};
 use crate::sandbox::imports::leaving;
+use crate::sandbox::instance::exports::Exports;
 use crate::sandbox::instance::injected::Injected;
 use crate::sandbox::instance::message::FailedInstance;
 use crate::sandbox::instance::observation::Observation;
@@ -18,6 +18,7 @@ use crate::sandbox::interrupt::gate::Gate;
 use crate::sandbox::limits::INIT_FUEL_MAX;
 use crate::sandbox::memory::{Region, with_witness};
 use crate::sandbox::targets::Target;
+use crate::sandbox::targets::learned::Lesson;
 use crate::sandbox::wasi::Wasi;
 use crate::stream::given::Given;
 use crate::stream::{Closing, Rule};
@@ -62,29 +63,21 @@ impl std::fmt::Debug for KeptInstance {
 
 impl KeptInstance {
     pub(crate) fn new(target: &Target, gate: &Arc<Gate>) -> Result<Self> {
-        let plan = target.learned.plan();
-        let engine = target.code.module.engine();
-        let injected_bytes =
-            usize::try_from(target.rewritten.injected.pages << 16).context("the counters fill the address space")?;
-        let bytes_max = usize::try_from(target.candidate.settings.memory_bytes_max)?.saturating_add(injected_bytes);
-        let added = [target.rewritten.injected.trap_table_export.is_some(), target.rewritten.injected.annex.is_some()];
-        let limits = Limits::new(bytes_max, added.into_iter().filter(|is_there| *is_there).count());
-        let mut store = Store::new(engine, Host::new(Wasi::new(wasi_config(&target.candidate.settings)), limits));
+        let mut plan = target.learned.plan();
+        let host = Host::new(Wasi::new(target.candidate.wasi.clone()), limits(target)?);
+        let mut store = Store::new(target.code.module.engine(), host);
         store.limiter(|host| host);
-        let instance = instantiate(target, &mut store, gate)?
-            .map_err(|error| initialiser_failed(target, error, ("while it is instantiated", INIT_FUEL_MAX)))?;
-        store.data_mut().memory = instance.get_memory(&mut store, "memory");
-        store.data_mut().frames.count = !matches!(target.variant, Variant::Fast(_));
-        let injected =
-            target.code.memories.exported(&mut store, &instance, &target.rewritten.injected.memory_export)?;
-        let injected = Injected::new(injected, target.counters(), &target.rewritten.injected);
-        if target.variant.has_fuel() {
-            store.data_mut().fuel = Some(injected.region().clone());
-        }
-        if let Some(export) = &target.rewritten.injected.trap_table_export {
+        let (instance, exports) = instantiate(target, &mut store, gate)?;
+        let place = &target.rewritten.injected;
+        if let Some(export) = &place.trap_table_export {
             leaving::replace_unreachable(&mut store, &instance, export)?;
         }
-        let (call, done, names) = match prepare(target, &mut store, &instance, &injected, gate, plan)? {
+        let host = store.data_mut();
+        host.fuel = target.variant.has_fuel().then(|| exports.injected.region.clone());
+        host.frames.count = !matches!(target.variant, Variant::Fast(_));
+        let injected = Injected::new(exports.injected.region.clone(), target.counters(), place);
+        let prepared = prepare(target, &mut store, &instance, &exports, (&injected, gate), &plan)?;
+        let (call, done, names) = match prepared {
             Prepared::Ready { call, done, names } => (call, done, names),
             Prepared::InVain(attempt) => {
                 target.learned.give_up(attempt);
@@ -96,13 +89,12 @@ impl KeptInstance {
             // that throws is not one that grew something.
             ExternRef::new(&mut RootScope::new(&mut store), ())?;
         }
-        let initialised = plan.initialised && target.variant.has_fuel();
-        let initialised = initialised.then(|| target.functions_of(&injected.counted()));
-        target.learned.note(done, names, initialised);
-        injected.forget();
-        injected.forget_stream();
-        let snapshot = Snapshot::take(target, &mut store, &instance, &injected, gate)?;
+        let counted = injected.forget(plan.initialised && target.variant.has_fuel());
+        let initialised = counted.map(|counters| target.functions_of(&counters));
+        let images = (&mut plan.images, &plan.tables);
+        let snapshot = Snapshot::take(target, &mut store, (&instance, exports), gate, images)?;
         store.data_mut().wasi.snapshot();
+        target.learned.note(Lesson { done, names, initialised, images: plan.images });
         let (given, closing) = (Given::default(), Arc::default());
         Ok(Self {
             store,
@@ -306,21 +298,36 @@ impl KeptInstance {
     }
 }
 
+/// What an instance may grow to, with what the rewriter added.
+fn limits(target: &Target) -> Result<Limits> {
+    let fuzzbox_instrument::Injected { pages, trap_table_export, annex, .. } = &target.rewritten.injected;
+    let injected_bytes = usize::try_from(pages << 16).context("the counters fill the address space")?;
+    let bytes_max = usize::try_from(target.candidate.settings.memory_bytes_max)?.saturating_add(injected_bytes);
+    let tables = usize::from(trap_table_export.is_some()) + usize::from(annex.is_some());
+    Ok(Limits::new(bytes_max, tables))
+}
+
 /// Makes an instance, which calls the start function. It can be interrupted as soon as the injected memory is there,
 /// which comes last.
-fn instantiate(target: &Target, store: &mut Store<Host>, gate: &Arc<Gate>) -> Result<wasmtime::Result<Instance>> {
+fn instantiate(target: &Target, store: &mut Store<Host>, gate: &Arc<Gate>) -> Result<(Instance, Exports)> {
     let mut make = || target.imports.instantiate(&target.code.module, store);
-    if !target.restores {
-        return Ok(make());
-    }
-    gate.expect(target.stop.clone(), target.variant.has_fuel());
-    let (watching, bytes) = (gate.clone(), usize::try_from(target.rewritten.injected.pages << 16)?);
-    let witness = move |region: &Arc<Region>| {
-        if region.size() == bytes {
-            watching.watch(region);
-        }
+    let made = if target.restores {
+        gate.expect(target.stop.clone(), target.variant.has_fuel());
+        let (watching, bytes) = (gate.clone(), usize::try_from(target.rewritten.injected.pages << 16)?);
+        let witness = move |region: &Arc<Region>| {
+            if region.size() == bytes {
+                watching.watch(region);
+            }
+        };
+        gate.prepare(None, || with_witness(witness, make))?
+    } else {
+        make()
     };
-    gate.prepare(|| with_witness(witness, make))
+    let instance =
+        made.map_err(|error| initialiser_failed(target, error, ("while it is instantiated", INIT_FUEL_MAX)))?;
+    store.data_mut().memory = instance.get_memory(&mut *store, "memory");
+    let exports = Exports::find(target, store, &instance)?;
+    Ok((instance, exports))
 }
 
 /// Whether it may be that the stack was too small: that of the machine, or that in the guest's memory.

@@ -1,6 +1,7 @@
 //! One instance: made ready for its first input, executed, looked at, and taken back to where it began.
 
 pub(super) mod annex;
+pub(super) mod exports;
 mod format;
 pub(super) mod injected;
 pub(super) mod kept;

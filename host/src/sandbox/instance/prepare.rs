@@ -7,11 +7,12 @@
 //! they fail can't be undone before there is a snapshot, so the instance is given up then, and the next one does
 //! without: [`Plan`] says what is not tried again, for all instances of a target.
 
-use crate::sandbox::entry::call::{Call, Place};
-use crate::sandbox::imports::can_ask_for_snapshot;
+use crate::sandbox::entry::call::{Binding, Call, Place};
 use crate::sandbox::imports::host::Host;
+use crate::sandbox::imports::link::can_ask_for_snapshot;
 use crate::sandbox::instance::annex::Annex;
-use crate::sandbox::instance::injected::Injected;
+use crate::sandbox::instance::exports::Exports;
+use crate::sandbox::instance::injected::{Injected, Provision};
 use crate::sandbox::interrupt::gate::Gate;
 use crate::sandbox::limits::CALLS_MAX;
 use crate::sandbox::targets::Target;
@@ -59,32 +60,48 @@ pub(crate) enum Prepared {
     InVain(Attempt),
 }
 
+/// How the guest is called before there is anything to go back to.
+struct Stage<'a> {
+    injected: &'a Injected,
+    gate: &'a Gate,
+    /// The guest can be interrupted.
+    interrupted: bool,
+}
+
+impl Stage<'_> {
+    /// Runs `job`, which calls the guest, once it has what it needs.
+    fn call<T>(&self, provision: Provision, job: impl FnOnce() -> T) -> Result<T> {
+        self.injected.provide(provision);
+        self.gate.prepare(self.interrupted.then(|| self.injected.region()), job)
+    }
+}
+
 /// Runs all that comes before the first input.
 pub(crate) fn prepare(
     target: &Target,
     store: &mut Store<Host>,
     instance: &Instance,
-    injected: &Injected,
-    gate: &Gate,
-    plan: Plan,
+    exports: &Exports,
+    (injected, gate): (&Injected, &Gate),
+    plan: &Plan,
 ) -> Result<Prepared> {
-    let allow = |fuel| {
-        if target.variant.has_fuel() {
-            injected.set_fuel(fuel);
-        }
-    };
-    allow(target.init_fuel_max());
-    gate.prepare(|| initialise(target, store, instance))??;
+    let guest = Stage { injected, gate, interrupted: target.restores };
+    let with_fuel = |fuel| Provision { fuel: target.variant.has_fuel().then_some(fuel), annex: None };
+    guest.call(with_fuel(target.init_fuel_max()), || initialise(target, store, instance))??;
     let takes_bytes = target.candidate.entry.takes_bytes();
-    let annex = takes_bytes.then(|| Annex::make(target, store, instance, injected)).transpose()?;
+    let annex = takes_bytes.then(|| Annex::make(target, store, instance, exports)).transpose()?;
     if let Some(annex) = &annex {
-        gate.prepare(|| libfuzzer_initialize(target, store, instance, annex))??;
+        let provision = Provision { annex: Some(annex.cells), fuel: None };
+        guest.call(provision, || libfuzzer_initialize(target, store, instance, annex))??;
     }
     // What an execution may take is enough for an attempt.
-    allow(target.candidate.settings.fuel_max);
-    let Some(heap) = gate.prepare(|| grow_heap(target, store, instance, plan))?? else {
+    let attempt = with_fuel(target.candidate.settings.fuel_max);
+    let Some(heap) = guest.call(attempt, || grow_heap(target, store, instance, plan))?? else {
         return Ok(Prepared::InVain(Attempt::Heap));
     };
+    // What initialisers drew is no part of any execution.
+    let draws = target.rewritten.injected.stream.is_some();
+    let names = draws.then(|| injected.take_names()).filter(|_| plan.names);
     let place = annex.map(|annex| {
         let place = Place::new(annex.region, annex.end);
         if target.restores {
@@ -92,12 +109,9 @@ pub(crate) fn prepare(
         }
         place
     });
-    let mut call = target.candidate.entry.way().bind(target.binding(place), store, instance)?;
-    allow(target.candidate.settings.fuel_max);
-    // What initialisers drew is no part of any execution.
-    let names = (plan.names && target.rewritten.injected.stream.is_some()).then(|| injected.told().names);
-    injected.forget_stream();
-    let Some(warm_up) = gate.prepare(|| warm_up(target, store, &mut *call, plan))?? else {
+    let (memories, exported) = (&target.code.memories, &target.rewritten.state.memories);
+    let mut call = target.candidate.entry.way().bind(Binding { memories, exported, place }, store, instance)?;
+    let Some(warm_up) = guest.call(attempt, || warm_up(target, store, &mut *call, plan))?? else {
         return Ok(Prepared::InVain(Attempt::WarmUp));
     };
     let limits = &mut store.data_mut().limits;
@@ -150,7 +164,7 @@ fn libfuzzer_initialize(target: &Target, store: &mut Store<Host>, instance: &Ins
 ///
 /// An allocator that has no more memory asks for 64 KiB or so at a time, and every execution that makes it do so pays
 /// for making pages accessible and inaccessible again.
-fn grow_heap(target: &Target, store: &mut Store<Host>, instance: &Instance, plan: Plan) -> Result<Option<bool>> {
+fn grow_heap(target: &Target, store: &mut Store<Host>, instance: &Instance, plan: &Plan) -> Result<Option<bool>> {
     let bytes = target.candidate.settings.grow_heap_bytes;
     if bytes == 0 || target.candidate.entry.is_program() || !plan.heap {
         return Ok(Some(false));
@@ -160,7 +174,7 @@ fn grow_heap(target: &Target, store: &mut Store<Host>, instance: &Instance, plan
 
 /// Calls the entry with the empty input, if that is wanted: by the settings, or because the guest can ask for a
 /// snapshot. Tells whether that was done; `None` if it was done in vain, since the guest failed or did not ask.
-fn warm_up(target: &Target, store: &mut Store<Host>, call: &mut dyn Call, plan: Plan) -> Result<Option<bool>> {
+fn warm_up(target: &Target, store: &mut Store<Host>, call: &mut dyn Call, plan: &Plan) -> Result<Option<bool>> {
     let ordered = target.candidate.settings.warm_up;
     let may_ask = !target.candidate.entry.is_program() && can_ask_for_snapshot(&target.candidate.interface);
     if !(ordered || may_ask && plan.warm_up) {

@@ -20,29 +20,24 @@
 use crate::sandbox::faults::handler::{Faults, handle_faults};
 use crate::sandbox::faults::record::FaultRecord;
 use crate::sandbox::imports::host::{Host, Limits};
-use crate::sandbox::instance::injected::Injected;
+use crate::sandbox::instance::exports::{ExportedMemory, Exports};
 use crate::sandbox::interrupt::gate::Gate;
-use crate::sandbox::memory::Region;
-use crate::sandbox::tables::SavedTables;
+use crate::sandbox::memory::{Images, Region};
+use crate::sandbox::tables::{SavedTables, TableImage};
 use crate::sandbox::targets::Target;
 use anyhow::{Context, Result};
 use fuzzbox_instrument::layout;
 use std::sync::Arc;
-use wasmtime::{Global, Instance, Memory, Store, TypedFunc, Val};
+use wasmtime::{Global, Instance, Store, TypedFunc, Val};
 
 /// Memories, mutable globals, tables and limits of an instance as they were when the snapshot was taken.
 pub(crate) struct Snapshot {
     /// The guest's memories, then the injected one.
-    memories: Vec<SavedMemory>,
+    memories: Vec<ExportedMemory>,
     globals: SavedGlobals,
     tables: SavedTables,
     limits: Limits,
     fault: Arc<FaultRecord>,
-}
-
-struct SavedMemory {
-    memory: Memory,
-    region: Arc<Region>,
 }
 
 struct SavedGlobals {
@@ -59,35 +54,31 @@ enum WayBack {
 }
 
 impl Snapshot {
-    /// Takes the snapshot and begins to track writes to memory.
+    /// Takes the snapshot and begins to track writes to memory. `images` and `tables` are what memories and tables
+    /// hold, as far as that is known; what is found out is added.
     pub(crate) fn take(
         target: &Target,
         store: &mut Store<Host>,
-        instance: &Instance,
-        injected: &Injected,
+        (instance, exports): (&Instance, Exports),
         gate: &Arc<Gate>,
+        (images, tables): (&mut Images, &Arc<TableImage>),
     ) -> Result<Self> {
-        let memories = SavedMemory::all(target, store, instance)?;
+        let injected = exports.injected.region.clone();
+        let memories = memories(target, exports.memories, exports.injected, images)?;
         let (last, guest) = memories.split_last().expect("the injected memory is there");
-        assert!(Arc::ptr_eq(&last.region, injected.region()));
+        assert!(Arc::ptr_eq(&last.region, &injected));
         let fault = Arc::<FaultRecord>::default();
         let faults = Faults {
             guest: guest.iter().map(|saved| saved.region.clone()).collect(),
-            injected: injected.region().clone(),
+            injected,
             gate: gate.clone(),
             record: fault.clone(),
         };
         if target.restores {
             handle_faults(store, &target.code.module, faults);
-            gate.watch(injected.region());
         }
-        let globals = SavedGlobals::save(target, store, instance)?;
-        let mut tables = Vec::new();
-        for export in &target.rewritten.state.tables {
-            let table = instance.get_table(&mut *store, export).context("the rewriter exports every table")?;
-            tables.push(table);
-        }
-        let tables = SavedTables::save(tables, store, &target.learned.tables);
+        let globals = SavedGlobals::save(target, store, instance, exports.globals)?;
+        let tables = SavedTables::save(exports.tables, store, tables);
         Ok(Self { memories, globals, tables, limits: store.data().limits, fault })
     }
 
@@ -161,52 +152,39 @@ impl Snapshot {
     }
 }
 
-impl SavedMemory {
-    /// The guest's memories, then the injected one; from now on writes to them are tracked, so they need the fault
-    /// handler.
-    fn all(target: &Target, store: &mut Store<Host>, instance: &Instance) -> Result<Vec<Self>> {
-        let mut memories: Vec<Self> = Vec::new();
-        let mut images = 0..;
-        let guest = target.rewritten.state.memories.iter().map(String::as_str);
-        for export in guest.chain([target.rewritten.injected.memory_export.as_str()]) {
-            let memory = instance.get_memory(&mut *store, export).context("the rewriter exports every memory")?;
-            let region = target.code.memories.region(&*store, memory)?;
-            // Of a stream only what the host wrote is read, and then what the guest did.
-            let stream = target
-                .rewritten
-                .injected
-                .stream
-                .as_ref()
-                .filter(|_| *export == *target.rewritten.injected.memory_export);
-            let scratch = stream.map(|stream| (stream.start + layout::stream::ITEMS) as usize);
-            // Two imports may be the same memory.
-            if memories.iter().all(|saved| !Arc::ptr_eq(&saved.region, &region)) {
-                if target.restores {
-                    let mut image = |bytes| {
-                        let index = images.next().expect("there are few memories");
-                        target.learned.image(index, bytes).context("failed to copy a linear memory")
-                    };
-                    // SAFETY: no guest runs.
-                    let (image, annex) =
-                        unsafe { (image(region.bytes())?, region.annex_bytes().map(image).transpose()?) };
-                    // SAFETY: no guest runs; the caller sets the handler before one does.
-                    unsafe { region.track(image, annex, scratch) }.context("failed to protect a linear memory")?;
-                }
-                memories.push(Self { memory, region });
-            }
+/// The guest's memories, each once (two imports may be the same), then the injected one; from now on writes to them are
+/// tracked, so they need the fault handler.
+fn memories(
+    target: &Target,
+    guest: Vec<ExportedMemory>,
+    injected: ExportedMemory,
+    images: &mut Images,
+) -> Result<Vec<ExportedMemory>> {
+    let mut memories: Vec<ExportedMemory> = Vec::new();
+    for exported in guest.into_iter().chain([injected.clone()]) {
+        if memories.iter().all(|saved| !Arc::ptr_eq(&saved.region, &exported.region)) {
+            memories.push(exported);
         }
-        Ok(memories)
     }
+    let mut numbers = 0..;
+    for ExportedMemory { region, .. } in memories.iter().filter(|_| target.restores) {
+        // Of a stream only what the host wrote is read, and then what the guest did.
+        let stream = target.rewritten.injected.stream.as_ref().filter(|_| Arc::ptr_eq(region, &injected.region));
+        let scratch = stream.map(|stream| (stream.start + layout::stream::ITEMS) as usize);
+        let mut image = |bytes| {
+            let number = numbers.next().expect("there are few memories");
+            images.image(number, bytes).context("failed to copy a linear memory")
+        };
+        // SAFETY: no guest runs.
+        let (image, annex) = unsafe { (image(region.bytes())?, region.annex_bytes().map(image).transpose()?) };
+        // SAFETY: no guest runs; the caller sets the handler before one does.
+        unsafe { region.track(image, annex, scratch) }.context("failed to protect a linear memory")?;
+    }
+    Ok(memories)
 }
 
 impl SavedGlobals {
-    fn save(target: &Target, store: &mut Store<Host>, instance: &Instance) -> Result<Self> {
-        let mut globals = Vec::new();
-        for export in &target.rewritten.state.globals {
-            let global =
-                instance.get_global(&mut *store, export).context("the rewriter exports every mutable global")?;
-            globals.push(global);
-        }
+    fn save(target: &Target, store: &mut Store<Host>, instance: &Instance, globals: Vec<Global>) -> Result<Self> {
         let functions = (&target.rewritten.state.save_globals, &target.rewritten.state.restore_globals);
         let way_back = match functions {
             (Some(save), Some(restore)) if globals.len() > 1 => {

@@ -94,8 +94,11 @@ impl Gate {
     }
 
     /// Runs `job`, which calls the guest and touches nothing of the injected memory, before there is anything to go
-    /// back to.
-    pub(crate) fn prepare<T>(&self, job: impl FnOnce() -> T) -> anyhow::Result<T> {
+    /// back to. `injected` is the injected memory, if it is there already and the job can be interrupted.
+    pub(crate) fn prepare<T>(&self, injected: Option<&Arc<Region>>, job: impl FnOnce() -> T) -> anyhow::Result<T> {
+        if let Some(region) = injected {
+            self.watch(region);
+        }
         self.enter();
         let result = job();
         let region = self.lock().upgrade();

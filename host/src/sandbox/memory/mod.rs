@@ -10,8 +10,8 @@
 //! One can have an annex, which the guest does not count: see [`crate::sandbox::instance::annex`].
 //!
 //! ```text
-//! base               snapshot      size                              annex                     length (wasm)       reserved
-//!  | R  RW  R  RW  R  |  RW (grown) |  nobody's: no access ...        | R  RW  R  forbidden     |  no access ...      |
+//! base               snapshot      size                        annex                   length (wasm)    reserved
+//!  | R  RW  R  RW  R  |  RW (grown) |  nobody's: no access ...  | R  RW  R  forbidden   |  no access ...   |
 //! ```
 //!
 //! Once [`Region::track`] was called, pages below the snapshot are read-only until the guest first writes to them:
@@ -36,6 +36,7 @@ mod closed;
 mod creator;
 mod grown;
 mod image;
+mod images;
 mod lines;
 mod mapping;
 mod marks;
@@ -46,6 +47,7 @@ mod upkeep;
 
 pub(crate) use creator::{Memories, with_witness};
 pub(crate) use image::Image;
+pub(crate) use images::Images;
 pub(crate) use mapping::PAGE_BYTES;
 
 use budget::{Budget, Pool};

@@ -6,7 +6,7 @@ use crate::sandbox::code::compiled::CompiledModule;
 use crate::sandbox::code::compiler::Code;
 use crate::sandbox::code::history::History;
 use crate::sandbox::code::variant::Variant;
-use crate::sandbox::imports::Imports;
+use crate::sandbox::imports::link::link;
 use crate::sandbox::interrupt::stop::Stop;
 use crate::sandbox::machine::registers::HANDLED;
 use crate::sandbox::targets::groups::Groups;
@@ -45,7 +45,7 @@ impl Target {
         let stop = rewritten.injected.stop.and_then(|function| Stop::of(&code.module, function));
         let stubs = (settings.stub_imports, &**missing);
         let protocol = &rewritten.injected.protocol_exports;
-        let imports = Imports::of(&code.module, source.lowered(), stubs, variant.frames_max().is_none(), protocol)?;
+        let imports = link(&code.module, source.lowered(), stubs, variant.frames_max().is_none(), protocol)?;
         Ok(Self {
             candidate,
             edges: std::mem::take(&mut rewritten.edges),

@@ -1,9 +1,9 @@
 //! What instances of a target showed that all its instances share, since they are equal.
 
 use crate::sandbox::entry::Entry;
-use crate::sandbox::imports::can_ask_for_snapshot;
+use crate::sandbox::imports::link::can_ask_for_snapshot;
 use crate::sandbox::machine::registers::HANDLED;
-use crate::sandbox::memory::Image;
+use crate::sandbox::memory::Images;
 use crate::sandbox::source::interface::Interface;
 use crate::sandbox::tables::TableImage;
 use crate::settings::Settings;
@@ -20,13 +20,10 @@ pub(crate) struct InstanceFacts {
     /// Functions that ran before the first input.
     initialised: OnceLock<BTreeSet<u32>>,
     names: OnceLock<Vec<(u32, u32, String)>>,
-    /// By memory, and of an annex right after its memory: what it holds when an instance is ready. Instances are equal,
-    /// so one copy serves all workers.
-    images: Mutex<Vec<Arc<Image>>>,
-    /// Those of another variant: what is equal is had once.
-    images_elsewhere: Vec<Arc<Image>>,
+    /// What memories hold when an instance is ready.
+    images: Mutex<Images>,
     /// What tables hold then, in every variant.
-    pub(crate) tables: Arc<TableImage>,
+    tables: Arc<TableImage>,
 }
 
 /// What is not tried again, because it was in vain; and what was done. The same for all instances, since they are
@@ -47,8 +44,8 @@ pub(crate) enum Attempt {
     WarmUp,
 }
 
-/// What is left to be tried, and to be learned, by the next instance.
-#[derive(Clone, Copy, Debug)]
+/// What is left to be tried, and to be learned, by the next instance; and what it begins with.
+#[derive(Debug)]
 pub(crate) struct Plan {
     /// Growing the heap was not in vain.
     pub(crate) heap: bool,
@@ -58,6 +55,19 @@ pub(crate) struct Plan {
     pub(crate) names: bool,
     /// So is which functions run before the first input.
     pub(crate) initialised: bool,
+    /// What memories hold when it is ready, as far as that is known.
+    pub(crate) images: Images,
+    /// What tables hold then.
+    pub(crate) tables: Arc<TableImage>,
+}
+
+/// What a new instance did, and what it was asked to tell.
+#[derive(Debug)]
+pub(crate) struct Lesson {
+    pub(crate) done: Preparation,
+    pub(crate) names: Option<Vec<(u32, u32, String)>>,
+    pub(crate) initialised: Option<BTreeSet<u32>>,
+    pub(crate) images: Images,
 }
 
 /// What was done before the first input.
@@ -77,7 +87,7 @@ impl InstanceFacts {
         Self {
             attempts: self.attempts.clone(),
             tables: self.tables.clone(),
-            images_elsewhere: self.images.lock().expect("no panic while held").clone(),
+            images: Mutex::new(self.images.lock().expect("no panic while held").for_variant()),
             ..Self::default()
         }
     }
@@ -99,6 +109,8 @@ impl InstanceFacts {
             warm_up: !self.attempts.no_warm_up.load(Relaxed),
             names: self.names.get().is_none(),
             initialised: self.initialised.get().is_none(),
+            images: self.images.lock().expect("no panic while held").clone(),
+            tables: self.tables.clone(),
         }
     }
 
@@ -112,12 +124,8 @@ impl InstanceFacts {
     }
 
     /// Notes what an instance did, and what it was asked to tell.
-    pub(crate) fn note(
-        &self,
-        done: Preparation,
-        names: Option<Vec<(u32, u32, String)>>,
-        initialised: Option<BTreeSet<u32>>,
-    ) {
+    pub(crate) fn note(&self, lesson: Lesson) {
+        let Lesson { done, names, initialised, images } = lesson;
         let noted = *self.attempts.done.get_or_init(|| done);
         debug_assert_eq!(noted, done, "instances are equal");
         if let Some(names) = names {
@@ -125,6 +133,10 @@ impl InstanceFacts {
         }
         if let Some(functions) = initialised {
             self.initialised.get_or_init(|| functions);
+        }
+        let mut known = self.images.lock().expect("no panic while held");
+        if known.len() < images.len() {
+            *known = images;
         }
     }
 
@@ -136,18 +148,6 @@ impl InstanceFacts {
     /// What the guest's initialisers gave names: of what kind, the id, the name.
     pub(crate) fn names(&self) -> &[(u32, u32, String)] {
         self.names.get().map_or(&[], |names| names)
-    }
-
-    /// Image number `index`, of a memory or an annex whose bytes in a new instance are `bytes`.
-    pub(crate) fn image(&self, index: usize, bytes: &[u8]) -> std::io::Result<Arc<Image>> {
-        let mut images = self.images.lock().expect("no panic while held");
-        if index == images.len() {
-            let equal = self.images_elsewhere.get(index).filter(|image| *image.bytes() == *bytes);
-            images.push(equal.map_or_else(|| Image::of(bytes).map(Arc::new), |image| Ok(image.clone()))?);
-        }
-        let image = images[index].clone();
-        debug_assert!(*image.bytes() == *bytes, "two instances of a module differ before they are given input");
-        Ok(image)
     }
 }
 

@@ -11,7 +11,6 @@ use crate::sandbox::code::cache::CodeCache;
 use crate::sandbox::code::compiled::CompiledModule;
 use crate::sandbox::code::compiler::Code;
 use crate::sandbox::code::variant::Variant;
-use crate::sandbox::entry::call::{Binding, Place};
 use crate::sandbox::imports::Imports;
 use crate::sandbox::interrupt::stop::Stop;
 use crate::sandbox::limits::INIT_FUEL_MAX;
@@ -151,11 +150,6 @@ impl Target {
         let mut hasher = blake3::Hasher::new();
         hasher.update(b"fuzzbox result 1\n").update(&id.0).update(&input.0).update(&settings);
         FindingId(*hasher.finalize().as_bytes())
-    }
-
-    /// What its entry is bound by; `place` is where inputs lie, for those that take bytes in memory.
-    pub(in crate::sandbox) fn binding(&self, place: Option<Place>) -> Binding<'_> {
-        Binding { memories: &self.code.memories, exported: &self.rewritten.state.memories, place }
     }
 
     /// Whether inputs are choice streams.

@@ -8,8 +8,10 @@ use crate::sandbox::code::history::History;
 use crate::sandbox::code::variant::Variant;
 use crate::sandbox::executor::Executor;
 use crate::sandbox::imports::host::{Host, Limits};
+use crate::sandbox::instance::exports::Exports;
 use crate::sandbox::instance::injected::Injected;
 use crate::sandbox::instance::snapshot::Snapshot;
+use crate::sandbox::memory::Images;
 use crate::sandbox::targets::Target;
 use crate::sandbox::wasi::{Wasi, WasiConfig};
 use crate::settings::Settings;
@@ -82,11 +84,13 @@ impl Guest {
         let memory = target.code.memories.exported(&mut store, &instance, "memory").unwrap();
         // SAFETY: no guest runs.
         assert!(unsafe { memory.forbid(FORBIDDEN as usize) });
-        let injected =
-            target.code.memories.exported(&mut store, &instance, &target.rewritten.injected.memory_export).unwrap();
-        let injected = Injected::new(injected, target.counters(), &target.rewritten.injected);
-        let gate = Arc::default();
-        let snapshot = Snapshot::take(&target, &mut store, &instance, &injected, &gate).unwrap();
+        let exports = Exports::find(&target, &mut store, &instance).unwrap();
+        let region = exports.injected.region.clone();
+        let injected = Injected::new(region.clone(), target.counters(), &target.rewritten.injected);
+        let gate = Arc::<Gate>::default();
+        gate.watch(&region);
+        let images = (&mut Images::default(), &Arc::default());
+        let snapshot = Snapshot::take(&target, &mut store, (&instance, exports), &gate, images).unwrap();
         store.data_mut().wasi.snapshot();
         Self { store, instance, snapshot, injected, gate }
     }
