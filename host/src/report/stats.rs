@@ -351,24 +351,25 @@ impl State {
     }
 
     fn stats(&self, campaign: &Campaign, past: &Past) -> String {
-        let time = |moment: Option<Moment>, before: u64| moment.map_or(before, |at| at.time_s).to_string();
-        let since = |now: u64, then: Option<u64>, before: u64| match then {
-            Some(then) => now.saturating_sub(then),
-            None => now.saturating_add(before),
-        };
+        let lines = [self.progress(campaign, past), self.finds(past), self.setting(campaign)];
+        lines.iter().flatten().fold(String::new(), |mut text, (key, value)| {
+            let _ = writeln!(text, "{key:<18}: {value}");
+            text
+        })
+    }
+
+    /// How long it went on, and how far.
+    fn progress(&self, campaign: &Campaign, past: &Past) -> Vec<(&'static str, String)> {
         let rounds_wo_finds = since(self.rounds, self.last_find.map(|find| find.rounds), past.rounds_wo_finds);
         let time_wo_finds_ms = since(
             self.elapsed_ms,
             self.last_find.map(|find| find.elapsed_ms),
             past.time_wo_finds_s.saturating_mul(1000),
         );
-        let execs_since_crash = since(self.execs, self.last_crash.map(|crash| crash.execs), past.execs_since_crash);
         let run_time = self.run_time_s(past);
-        let found = past.corpus_found.saturating_add(self.corpus.saturating_sub(self.first_inputs));
-        let zero = || "0".to_owned();
-        let lines: [(&str, String); 47] = [
+        vec![
             ("start_time", self.start_time_s.saturating_sub(past.run_time_s).to_string()),
-            ("last_update", time(Some(self.now()), 0)),
+            ("last_update", self.now().time_s.to_string()),
             ("run_time", run_time.to_string()),
             ("fuzzer_pid", campaign.pid.to_string()),
             ("cycles_done", past.rounds.saturating_add(self.rounds).to_string()),
@@ -382,6 +383,15 @@ impl State {
             ("execs_done", past.execs.saturating_add(self.execs).to_string()),
             ("execs_per_sec", format!("{:.2}", self.execs_per_sec(past))),
             ("execs_ps_last_min", format!("{:.2}", finite(self.execs_per_sec_last_minute))),
+        ]
+    }
+
+    /// What it found.
+    fn finds(&self, past: &Past) -> Vec<(&'static str, String)> {
+        let time = |moment: Option<Moment>, before: u64| moment.map_or(before, |at| at.time_s).to_string();
+        let execs_since_crash = since(self.execs, self.last_crash.map(|crash| crash.execs), past.execs_since_crash);
+        let found = past.corpus_found.saturating_add(self.corpus.saturating_sub(self.first_inputs));
+        vec![
             ("corpus_count", self.corpus.to_string()),
             ("corpus_found", found.to_string()),
             ("corpus_imported", zero()),
@@ -399,6 +409,12 @@ impl State {
             ("last_crash", time(self.last_crash, past.last_crash_s)),
             ("last_hang", time(self.last_hang, past.last_hang_s)),
             ("execs_since_crash", execs_since_crash.to_string()),
+        ]
+    }
+
+    /// Where and of what it is.
+    fn setting(&self, campaign: &Campaign) -> Vec<(&'static str, String)> {
+        vec![
             ("exec_timeout", zero()),
             ("peak_rss_mb", (campaign.peak_rss_mb)().unwrap_or(0).to_string()),
             ("cpu_affinity", "-1".to_owned()),
@@ -414,12 +430,21 @@ impl State {
             ("afl_version", concat!("fuzzbox-", env!("CARGO_PKG_VERSION")).to_owned()),
             ("target_mode", "default".to_owned()),
             ("command_line", one_line(&campaign.command_line)),
-        ];
-        lines.iter().fold(String::new(), |mut text, (key, value)| {
-            let _ = writeln!(text, "{key:<18}: {value}");
-            text
-        })
+        ]
     }
+}
+
+/// How much there was since something happened, which it did `before` this campaign if not `then`.
+fn since(now: u64, then: Option<u64>, before: u64) -> u64 {
+    match then {
+        Some(then) => now.saturating_sub(then),
+        None => now.saturating_add(before),
+    }
+}
+
+/// The value of what AFL++ has and we don't.
+fn zero() -> String {
+    "0".to_owned()
 }
 
 /// The folder of this process, which nobody else writes to as long as it has the file: its `plot_data`.

@@ -13,7 +13,7 @@ const ROOTS: [&str; 2] = ["host/src", "instrument/src"];
 /// Files in circles today, by root: these figures may only become smaller.
 const CIRCLES: [usize; 2] = [0, 0];
 /// Files, functions and comments that are too large today, by root: these figures may only become smaller.
-const TOO_LARGE: [[usize; 3]; 2] = [[0, 5, 3], [0, 10, 19]];
+const TOO_LARGE: [[usize; 3]; 2] = [[0, 0, 0], [0, 10, 19]];
 
 fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate has a folder of its own")

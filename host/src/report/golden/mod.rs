@@ -154,36 +154,40 @@ fn campaign() -> Vec<Event> {
         status(27_900, 1_202_490),
         Event::Finding(hang()),
         Event::Finding(drawn()),
-        Event::Done(Done {
-            target: target(),
-            module: ModuleId::of(b"module"),
-            execs: 1_204_224,
-            execs_per_sec: 43_118.4,
-            elapsed_ms: 27_928,
-            rejected: 120_400,
-            overruns: 7,
-            input_bytes_mean: 61.5,
-            edges: 812,
-            edges_total: 2401,
-            corpus: 340,
-            findings: vec![crash(), hang()],
-            seed: 42,
-            rounds: 279,
-            corpus_hash: InputId::of(b"corpus").to_string(),
-            not_reached: [
-                "print_value",
-                "print_string",
-                "std::__2::map<int, int>::erase(int)",
-                "utf16_to_utf8",
-                "compare",
-                "minify",
-            ]
-            .map(str::to_owned)
-            .to_vec(),
-            nameless_not_reached: 3,
-            stopped: "--execs 1200000 reached".to_owned(),
-        }),
+        Event::Done(done()),
     ]
+}
+
+fn done() -> Done {
+    Done {
+        target: "json".to_owned(),
+        module: ModuleId::of(b"module"),
+        execs: 1_204_224,
+        execs_per_sec: 43_118.4,
+        elapsed_ms: 27_928,
+        rejected: 120_400,
+        overruns: 7,
+        input_bytes_mean: 61.5,
+        edges: 812,
+        edges_total: 2401,
+        corpus: 340,
+        findings: vec![crash(), hang()],
+        seed: 42,
+        rounds: 279,
+        corpus_hash: InputId::of(b"corpus").to_string(),
+        not_reached: [
+            "print_value",
+            "print_string",
+            "std::__2::map<int, int>::erase(int)",
+            "utf16_to_utf8",
+            "compare",
+            "minify",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+        nameless_not_reached: 3,
+        stopped: "--execs 1200000 reached".to_owned(),
+    }
 }
 
 /// What a reporter writes about the campaign.

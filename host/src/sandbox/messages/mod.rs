@@ -1,9 +1,9 @@
 //! The messages with which guests fail, where there is no stream to write them to.
 //!
 //! Who calls `env.abort(message, file, line, column)` of the host, or the innermost functions of its language's library
-//! for panics, says why it fails, but in numbers. These are kept: for imports by the host ([`ImportCall`]), for functions of
-//! the module by code at their entries ([`called`]). What they mean is read from memory when the execution has ended
-//! and somebody wants to know.
+//! for panics, says why it fails, but in numbers. These are kept: for imports by the host ([`ImportCall`]), for
+//! functions of the module by code at their entries ([`called`]). What they mean is read from memory when the execution
+//! has ended and somebody wants to know.
 //!
 //! Everything here is the guest's to invent: pointers, lengths, texts. Nothing of it decides anything.
 //!

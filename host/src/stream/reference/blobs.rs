@@ -65,6 +65,15 @@ impl Alphabet {
     }
 }
 
+/// What a string is made of: indices in its alphabet.
+enum Picks {
+    /// These, and then the first.
+    Given(Vec<u8>),
+    Random,
+    /// The first.
+    Zero,
+}
+
 impl Reference {
     /// Writes `min` to `most` bytes to the guest's memory; gives how many.
     pub fn draw_bytes(&mut self, memory: &mut [u8], to: u32, min: i32, most: i32) -> Drawn<i32> {
@@ -127,41 +136,22 @@ impl Reference {
         let room = room as usize;
         let alphabet = Alphabet::read(memory, alphabet, ranges)?;
         let size = alphabet.size();
-        let (mut wanted, mut given, mut is_given, mut random) = (min, Vec::new(), false, false);
-        match self.source()? {
-            Source::Given(choice) => {
-                is_given = true;
-                if choice.blob().is_none() {
-                    self.misaligned();
-                }
-                given = choice.blob().unwrap_or_default().to_vec();
-            }
-            Source::Random => {
-                random = true;
-                wanted = self.random_len(min.cast_unsigned(), most.cast_unsigned()).cast_signed();
-            }
-            Source::Zero => {}
-        }
-        let (mut rest, mut blob, mut written, mut count) = (&given[..], Vec::new(), 0, 0);
+        let (picks, wanted) = self.picks(min, most)?;
+        let mut rest = if let Picks::Given(given) = &picks { &given[..] } else { &[] };
+        let (mut blob, mut written, mut count) = (Vec::new(), 0, 0);
         while count < most {
-            let (mut pick, mut filled) = (0, false);
-            if !rest.is_empty() {
-                pick = read_pick(&mut rest);
-                if pick >= size {
-                    self.misaligned();
-                    pick = if self.rule.wrap { pick % size } else { 0 };
-                }
-            } else if count >= wanted {
+            let is_given = !rest.is_empty();
+            if !is_given && count >= wanted {
                 break;
-            } else if is_given {
-                // Unless nothing has room.
-                filled = true;
-            } else if random {
-                pick = self.random_pick(size);
             }
+            let mut pick = match picks {
+                Picks::Given(_) if is_given => self.given_pick(&mut rest, size),
+                Picks::Random => self.random_pick(size),
+                Picks::Given(_) | Picks::Zero => 0,
+            };
             let mut scalar = alphabet.scalar(pick);
             if scalar.len_utf8() > room - written {
-                if is_given && !filled {
+                if is_given {
                     self.misaligned();
                 }
                 pick = 0;
@@ -170,7 +160,8 @@ impl Reference {
                     break;
                 }
             }
-            if filled {
+            // What was given is too short, unless nothing has room.
+            if !is_given && matches!(picks, Picks::Given(_)) {
                 self.misaligned();
             }
             written += scalar.encode_utf8(&mut memory[buffer.clone()][written..]).len();
@@ -184,10 +175,33 @@ impl Reference {
             self.misaligned();
         }
         self.blob_bytes += blob.len() as u32;
-        let max = blob_max(most.cast_unsigned(), size);
-        let lo = least_drawn(min.into(), blob.len());
+        let (lo, max) = (least_drawn(min.into(), blob.len()), blob_max(most.cast_unsigned(), size));
         self.drew(Choice::Blob(blob), Draw { lo, hi: most.into(), ..draw(DrawKind::Str, max) });
         Ok(written as i32)
+    }
+
+    /// What a string of `min` to `most` scalars is made of, and how many scalars are wanted.
+    fn picks(&mut self, min: i32, most: i32) -> Drawn<(Picks, i32)> {
+        Ok(match self.source()? {
+            Source::Given(choice) => {
+                if choice.blob().is_none() {
+                    self.misaligned();
+                }
+                (Picks::Given(choice.blob().unwrap_or_default().to_vec()), min)
+            }
+            Source::Random => (Picks::Random, self.random_len(min.cast_unsigned(), most.cast_unsigned()).cast_signed()),
+            Source::Zero => (Picks::Zero, min),
+        })
+    }
+
+    /// The next index of those that are given.
+    fn given_pick(&mut self, rest: &mut &[u8], size: u32) -> u32 {
+        let pick = read_pick(rest);
+        if pick < size {
+            return pick;
+        }
+        self.misaligned();
+        if self.rule.wrap { pick % size } else { 0 }
     }
 
     /// An index in an alphabet; of a large one, half of the time one of its first.

@@ -165,23 +165,7 @@ impl<'a> Reader<'a, '_> {
                 continue;
             }
             let Some(attributes) = self.attributes(&mut entries, abbreviation)? else { break };
-            let (mut held, mut first, mut last) = (Vec::new(), u64::MAX, 0);
-            self.each_range(unit, &attributes, |range| {
-                if range.begin == 0 {
-                    return 0;
-                }
-                first = first.min(range.begin);
-                last = last.max(range.end);
-                let slots = within(addresses, range);
-                if slots.is_empty() {
-                    return 0;
-                }
-                held.extend(slots);
-                let steps = held.len() as u64;
-                held.sort_unstable();
-                held.dedup();
-                steps
-            })?;
+            let (mut held, Range { begin, end }) = self.held(unit, &attributes, addresses)?;
             match &function {
                 None => held.retain(|slot| calls[*slot].is_empty()),
                 Some((_, outer)) => held.retain(|slot| {
@@ -195,13 +179,39 @@ impl<'a> Reader<'a, '_> {
             }
             self.budget.pay(held.len() as u64)?;
             for slot in &held {
-                calls[*slot].push(Call { depth, begin: first, end: last, attributes: attributes.clone() });
+                calls[*slot].push(Call { depth, begin, end, attributes: attributes.clone() });
             }
             if is_function {
                 function = Some((depth, held));
             }
         }
         Ok(calls)
+    }
+
+    /// Which of the sorted addresses the code of an entry holds, and where that begins and ends.
+    fn held(
+        &mut self,
+        unit: &Unit<'a>,
+        attributes: &Attributes<'a>,
+        addresses: &[u64],
+    ) -> Result<(Vec<usize>, Range), Spent> {
+        let (mut held, mut all) = (Vec::new(), Range { begin: u64::MAX, end: 0 });
+        self.each_range(unit, attributes, |range| {
+            if range.begin == 0 {
+                return 0;
+            }
+            all = Range { begin: all.begin.min(range.begin), end: all.end.max(range.end) };
+            let slots = within(addresses, range);
+            if slots.is_empty() {
+                return 0;
+            }
+            held.extend(slots);
+            let steps = held.len() as u64;
+            held.sort_unstable();
+            held.dedup();
+            steps
+        })?;
+        Ok((held, all))
     }
 
     /// Gives `place` the function's mangled name, and how far it is below the function's own first line, or that line
