@@ -7,7 +7,7 @@ use crate::added::Additions;
 use crate::added::types::AddedTypes;
 use crate::calls::CallFacts;
 use crate::counters::{CounterMap, Placement, place};
-use crate::edges::EdgeMap;
+use crate::edge_map::EdgeMap;
 use crate::instrumented::{Injected, Instrumented, StateExports};
 use crate::layout::Flag;
 use crate::legacy::translate_legacy_exceptions;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::edges::EdgeSet;
+use crate::edge_map::EdgeSet;
 use crate::layout::{EDGES_MAX, Flags};
 
 /// How a module is rewritten: what is put into it.
@@ -117,9 +117,8 @@ impl Options {
     /// What a start function may run on, in units of fuel, until somebody says otherwise.
     pub const START_FUEL: i64 = 10_000_000_000;
 
-    /// How many calls may be live where they are limited: what fits a stack of 1 MiB if each frame has only a return
-    /// address and a frame pointer.
-    pub const CALLS_MAX: u32 = 1 << 16;
+    /// How many calls may be live where they are limited, until somebody says otherwise.
+    const CALLS: u32 = 1 << 16;
 
     /// Room for 32,768 records.
     const TRACE_BYTES: u32 = 1 << 20;
@@ -136,7 +135,7 @@ impl Options {
     }
 
     /// All that decides how an execution ends, whatever machine and compiler are: as [`Options::default`], also whether
-    /// the stack overflowed by what is measured in calls, 65,536 of them, and all checks.
+    /// the stack overflowed by what is measured in calls, and all checks.
     pub fn metered() -> Options {
         Options::of(Variant::Metered)
     }
@@ -160,7 +159,7 @@ impl Options {
             counters: if on(&[Full]) { Counters::Enough } else { Counters::Every },
             selects: on(&[Plain, Metered, Traced, Full, Fast]),
             fuel: on(&[Plain, Metered, Traced]).then_some(Options::START_FUEL),
-            calls: on(&[Metered, Traced]).then_some(Options::CALLS_MAX),
+            calls: on(&[Metered, Traced]).then_some(Options::CALLS),
             checks: if on(&[Metered, Traced]) { Flags::checks() } else { Flags::default() },
             interrupts: on(&[Full, Fast]),
             traps: on(&[Full]),

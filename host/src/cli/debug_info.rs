@@ -22,7 +22,7 @@ pub(super) struct DebugInfoArgs {
 
 /// The debug information of one module.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct ModuleDebugInfo {
     /// What is not in the module itself, if there is such.
     info: Option<DebugInfo>,
     /// What there is, for people: `DWARF in the module`; `None` if there is nothing.
@@ -39,7 +39,7 @@ impl DebugInfoArgs {
 
     /// Finds the debug information of `module`, which was read from the file `path`, or came from the store. What looks
     /// wrong is said on standard error; only a flag that can't be followed is an error.
-    pub(super) fn find(&self, module: &[u8], path: Option<&Path>) -> Result<Found, Fault> {
+    pub(super) fn find(&self, module: &[u8], path: Option<&Path>) -> Result<ModuleDebugInfo, Fault> {
         let Some(given) = &self.debug_info else { return Ok(named(module, path)) };
         let path = given;
         let given = shown(path);
@@ -50,11 +50,11 @@ impl DebugInfoArgs {
             Fit::Other => warning!("`{given}` is of another build of the module: lines may be wrong"),
             Fit::Unknown => warn_unknown(path),
         }
-        Ok(Found { kind: Some(format!("{} in `{given}`", info.kind())), info: Some(info), missing: None })
+        Ok(ModuleDebugInfo { kind: Some(format!("{} in `{given}`", info.kind())), info: Some(info), missing: None })
     }
 }
 
-impl Found {
+impl ModuleDebugInfo {
     /// Lets `symbols` take lines from it.
     pub(super) fn apply(self, symbols: Symbols) -> Symbols {
         match self.info {
@@ -65,24 +65,24 @@ impl Found {
 }
 
 /// Names and source positions of a target.
-pub(super) fn symbols(target: &Target, debug_info: Found) -> Symbols {
+pub(super) fn symbols(target: &Target, debug_info: ModuleDebugInfo) -> Symbols {
     let names = |index| target.edges.function_name(index).map(ToOwned::to_owned);
     debug_info.apply(Symbols::new(target.candidate.bytes().clone(), names))
 }
 
 /// What the module itself has or names.
-pub(super) fn named(module: &[u8], path: Option<&Path>) -> Found {
+pub(super) fn named(module: &[u8], path: Option<&Path>) -> ModuleDebugInfo {
     let Some(pointers) = crate::symbols::pointers(module) else {
-        return Found { kind: Some("DWARF in the module".to_owned()), ..Found::default() };
+        return ModuleDebugInfo { kind: Some("DWARF in the module".to_owned()), ..ModuleDebugInfo::default() };
     };
     let mut missing = None;
     for pointer in pointers {
         match follow(&pointer, module, path) {
-            Ok((info, kind)) => return Found { info: Some(info), kind: Some(kind), missing: None },
+            Ok((info, kind)) => return ModuleDebugInfo { info: Some(info), kind: Some(kind), missing: None },
             Err(why) => missing = missing.or(Some(why)),
         }
     }
-    Found { missing, ..Found::default() }
+    ModuleDebugInfo { missing, ..ModuleDebugInfo::default() }
 }
 
 /// The debug information that a module names, or why it is not there.

@@ -12,7 +12,7 @@ use super::write::{shown, warn};
 use crate::engine::{Dictionary, Workers};
 use crate::id::InputId;
 use crate::outcome::Outcome;
-use crate::report::{self, Event, Files, Given};
+use crate::report::{self, Event, Files, Flags};
 use crate::sandbox::CodeCache;
 use crate::session::ending::Ending;
 use crate::session::running::Running;
@@ -72,7 +72,7 @@ impl Args {
             seed: 0,
             dictionary: Dictionary::default(),
             limits: Limits { seeds_only: true, ..Limits::default() },
-            given: Given::default(),
+            given: Flags::default(),
             // Importing is to be quick.
             compares: false,
             shrink: false,

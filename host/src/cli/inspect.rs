@@ -1,7 +1,7 @@
 //! `fuzzbox inspect`: what fuzzbox sees in a module.
 
 use super::cfg::{GraphFormat, graph};
-use super::debug_info::{DebugInfoArgs, Found};
+use super::debug_info::{DebugInfoArgs, ModuleDebugInfo};
 use super::exit::{Exit, UserError, Verdict};
 use super::target_args::{TargetArgs, in_file, read_module};
 use super::write::{Out, say, say_json, shown};
@@ -51,7 +51,7 @@ impl Args {
         // What can't be linked has no lines.
         let debug_info = match core_module(&bytes) {
             Ok(module) => self.debug_info.find(&module, Some(&self.target))?,
-            Err(_) => Found::default(),
+            Err(_) => ModuleDebugInfo::default(),
         };
         if self.json {
             say_json(&Inspected { summary, lines: debug_info.kind })?;
@@ -71,7 +71,7 @@ struct Inspected {
     lines: Option<String>,
 }
 
-fn print(summary: &Summary, debug_info: &Found) -> std::io::Result<()> {
+fn print(summary: &Summary, debug_info: &ModuleDebugInfo) -> std::io::Result<()> {
     say!("module    {}", summary.module);
     for obstacle in &summary.obstacles {
         for (number, line) in obstacle.replace("\nhelp: ", "\n").lines().enumerate() {

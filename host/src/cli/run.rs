@@ -1,7 +1,7 @@
 //! `fuzzbox run`: fuzz one or more targets.
 
 use super::debug_info::symbols;
-use super::debug_info::{DebugInfoArgs, Found};
+use super::debug_info::{DebugInfoArgs, ModuleDebugInfo};
 use super::exit::{Exit, Fault, UserError, Verdict};
 use super::input::{read_at_most, read_dir, read_found_dir};
 use super::naming::{NameArgs, folders};
@@ -10,7 +10,7 @@ use super::store_args::StoreArgs;
 use super::target_args::{TargetArgs, compile, duration};
 use super::write::{shown, warn, warning};
 use crate::engine::{Dictionary, Workers};
-use crate::report::{Given, Reporter};
+use crate::report::{Flags, Reporter};
 use crate::sandbox::{Candidate, CodeCache, Target};
 use crate::session::ending::Ending;
 use crate::session::setup::{Limits, Session};
@@ -176,8 +176,8 @@ impl Args {
     }
 
     /// What need not be advised.
-    fn given(&self) -> Given {
-        Given {
+    fn given(&self) -> Flags {
+        Flags {
             corpus: !self.corpus.is_empty(),
             dictionary: self.dict.is_some(),
             end: self.time.is_some() || self.execs.is_some(),
@@ -208,7 +208,7 @@ impl Args {
         })
     }
 
-    fn debug_infos(&self, candidates: &[Candidate]) -> Result<Vec<Found>, Fault> {
+    fn debug_infos(&self, candidates: &[Candidate]) -> Result<Vec<ModuleDebugInfo>, Fault> {
         if self.debug_info.is_given() && candidates.len() > 1 {
             return Err(anyhow::anyhow!("--debug-info is for one target, there are {}", candidates.len())).blame_user();
         }

@@ -1,7 +1,7 @@
 //! `fuzzbox show`: one object of the store.
 
 use super::debug_info::symbols;
-use super::debug_info::{DebugInfoArgs, Found};
+use super::debug_info::{DebugInfoArgs, ModuleDebugInfo};
 use super::exit::{Exit, Fault, Verdict};
 use super::input::{one_match, resolve};
 use super::output;
@@ -188,7 +188,7 @@ impl<'a> Finding<'a> {
 fn decoded(store: &Store, record: &FindingRecord, input: &[u8]) -> Result<Option<Decoded>> {
     let target = Arc::new(records::load(store, record)?);
     let execution = Execution::reported(&mut Executor::new(&target)?, input)?;
-    Ok(execution.decoded(&target, &symbols(&target, Found::default()), &[]))
+    Ok(execution.decoded(&target, &symbols(&target, ModuleDebugInfo::default()), &[]))
 }
 
 fn print(found: &Match, finding: Option<&Finding<'_>>, bytes: &[u8]) -> std::io::Result<()> {

@@ -1,20 +1,20 @@
 //! Rounds: the same seed finds the same corpus, however many workers there are.
 
-mod apart;
+mod after_round;
 mod comparing;
 mod rounds;
 
-use super::corpus::{Admitted, Corpus};
+use super::corpus::{Admission, Corpus};
 use super::mutate::Mutator;
 use super::retirement::Progress;
-use super::round::{Failure, Found, Round, Totals};
+use super::round::{Discovery, Failure, Round, Totals};
 use super::strategy::havoc;
 use super::strategy::tasks::{Results, Tasks};
 use super::strategy::{Gains, Phase, Strategies, View};
 use super::suspects::{self, Hangs, Suspect};
 use super::testcase::Testcase;
 use super::workers::pool::Workers;
-use super::workers::report::{Known, KnownFailures, NewFailure, Report, Witness};
+use super::workers::report::{Baseline, KnownFailures, NewFailure, Report, Witness};
 use super::workers::variants::Variants;
 use crate::outcome::Outcome;
 use crate::sandbox::Target;
@@ -186,7 +186,7 @@ impl Campaign {
         if self.corpus.testcases().is_empty() {
             // Every input is rejected or fails: mutate the empty one all the same.
             self.corpus.keep_empty();
-            round.found.push(Found { index: 0, new_edges: Vec::new(), edges: 0 });
+            round.found.push(Discovery { index: 0, new_edges: Vec::new(), edges: 0 });
         }
         self.strategies.closing.witnesses = std::mem::take(&mut self.seeds.witnesses);
         let execs_max = self.totals.execs + execs_max.saturating_sub(executed as u64);
@@ -273,7 +273,7 @@ impl Campaign {
     }
 
     /// Whether a testcase is worth being made shorter, and has nothing that might be lost then.
-    fn is_trimmed(&self, admitted: &Admitted) -> bool {
+    fn is_trimmed(&self, admitted: &Admission) -> bool {
         // Fewer bytes are no simpler in choice streams, nor in records of numbers, whose missing bytes are 0 and hard
         // to put back.
         let is_text = !self.target().takes_choices() && !self.target().candidate.entry.takes_numbers();
@@ -281,18 +281,18 @@ impl Campaign {
     }
 
     /// From now on a testcase counts.
-    fn settle(&mut self, admitted: Admitted, round: &mut Round) {
-        let Admitted { index, new_edges, .. } = admitted;
+    fn settle(&mut self, admitted: Admission, round: &mut Round) {
+        let Admission { index, new_edges, .. } = admitted;
         self.corpus.settle(index);
         self.strategies.settled(index, !new_edges.is_empty());
-        round.found.push(Found { index, new_edges, edges: self.corpus.seen().edges() });
+        round.found.push(Discovery { index, new_edges, edges: self.corpus.seen().edges() });
     }
 
     /// What tasks have to know.
-    fn all_known(&self) -> Known<'_> {
+    fn all_known(&self) -> Baseline<'_> {
         let (seen, targets) = (self.corpus.seen(), self.corpus.targets());
         let (closing, fuel_max) = (self.strategies.closing.closings.table(), self.fuel_limit());
-        Known { seen, targets, failures: &self.known, closing, fuel_max, hangs: &self.hangs }
+        Baseline { seen, targets, failures: &self.known, closing, fuel_max, hangs: &self.hangs }
     }
 
     /// What strategies are shown now.
@@ -373,7 +373,7 @@ impl Campaign {
         results: Vec<Results>,
         signature: &dyn Fn(&Outcome) -> String,
         round: &mut Round,
-    ) -> Vec<Admitted> {
+    ) -> Vec<Admission> {
         let (mut admitted, mut gains) = (Vec::new(), Vec::new());
         for results in results {
             let (execs, known) = (self.totals.execs, admitted.len());
@@ -382,7 +382,7 @@ impl Campaign {
             } else {
                 admitted.append(&mut self.merge(results.reports, signature, round));
             }
-            let edges = admitted[known..].iter().map(|new: &Admitted| new.new_edges.len() as u64).sum();
+            let edges = admitted[known..].iter().map(|new: &Admission| new.new_edges.len() as u64).sum();
             gains.push((results.place, Gains { execs: self.totals.execs - execs, fuel: 0, edges }));
             for lesson in results.lessons {
                 lesson.learn(&mut self.strategies, self.totals.overruns, &mut self.corpus);
@@ -401,7 +401,7 @@ impl Campaign {
         reports: Vec<Report>,
         signature: &dyn Fn(&Outcome) -> String,
         round: &mut Round,
-    ) -> Vec<Admitted> {
+    ) -> Vec<Admission> {
         let mut admitted = Vec::new();
         self.totals.execs += reports.iter().map(|report| report.execs).sum::<u64>();
         for report in reports {
@@ -466,7 +466,7 @@ impl Campaign {
     }
 
     /// The testcase of `found`.
-    pub fn testcase(&self, found: &Found) -> &Testcase {
+    pub fn testcase(&self, found: &Discovery) -> &Testcase {
         &self.corpus.testcases()[found.index]
     }
 

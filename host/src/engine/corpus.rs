@@ -1,8 +1,8 @@
 //! The inputs that are worth keeping.
 
-use super::pool::Pool;
 use super::rng::Rng;
 use super::scores::Targets;
+use super::span_pool::Pool;
 use super::testcase::{NewTestcase, Scores, Testcase};
 use super::weights::Weights;
 use crate::coverage::{Profile, Seen};
@@ -32,7 +32,7 @@ pub struct Corpus {
 const TOKENS_MAX: usize = 512;
 /// What was new when an input was admitted.
 #[derive(Clone, Debug)]
-pub(super) struct Admitted {
+pub(super) struct Admission {
     /// The testcase's index.
     pub(super) index: usize,
     /// Edges that nobody reached before it, ascending.
@@ -59,7 +59,7 @@ impl Corpus {
 
     /// Takes an input if its profile shows something new, or it has a better score. It counts for the scheduler once it
     /// is [settled](Corpus::settle).
-    pub(super) fn admit(&mut self, new: NewTestcase) -> Option<Admitted> {
+    pub(super) fn admit(&mut self, new: NewTestcase) -> Option<Admission> {
         let NewTestcase { input, profile, unseen, fuel, sample, scores } = new;
         let id = InputId::of(&input);
         if !(self.seen.is_new(&unseen) || self.targets.is_new(&scores)) || !self.ids.insert(id) {
@@ -70,7 +70,7 @@ impl Corpus {
         let index = self.testcases.len();
         self.targets.add(index, &scores);
         self.push(Testcase { id, bytes: input.into(), profile, fuel, picks: 0, sample, scores });
-        Some(Admitted { index, new_edges, news })
+        Some(Admission { index, new_edges, news })
     }
 
     /// Puts an input that shows the same news at less cost in the place of a testcase that is not settled. Returns the

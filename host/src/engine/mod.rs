@@ -11,7 +11,7 @@
 //! `compares/`, `climb/`, `closing/`; its module doc says how to write one; `tasks` is what a round executes at
 //! once), `workers/` (threads: `pool`, `worker`, `report`, `ender`, `variants`), `retirement` (which variant
 //! executes inputs, which edges retire), `scheduler`, `weights` (rare features), `mutate/` (bytes; `choices/` by
-//! spans), `corpus`, `scores` (who has the best), `testcase`, `suspects` (what may hang), `pool` (spans of testcases),
+//! spans), `corpus`, `scores` (who has the best), `testcase`, `suspects` (what may hang), `span_pool`,
 //! `dictionary/` (and in it the constants that code compares with), `rng`; `shrink/` (a file per pass, `passes/blob/`
 //! for bytes; its module doc says how to write one).
 
@@ -19,13 +19,13 @@ mod campaign;
 mod corpus;
 mod dictionary;
 mod mutate;
-mod pool;
 mod retirement;
 mod rng;
 mod round;
 mod scheduler;
 mod scores;
 pub mod shrink;
+mod span_pool;
 mod strategy;
 mod suspects;
 mod testcase;
@@ -37,6 +37,6 @@ pub use corpus::Corpus;
 pub use dictionary::Dictionary;
 pub use mutate::Mutator;
 pub use rng::Rng;
-pub use round::{Failure, Found, Round, Totals};
+pub use round::{Discovery, Failure, Round, Totals};
 pub use testcase::{Scores, Testcase};
 pub use workers::pool::Workers;

@@ -47,7 +47,7 @@ pub struct Failure {
 
 /// A testcase that was added.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct Discovery {
     /// Its index in the corpus.
     pub index: usize,
     /// Edges that nobody reached before it.
@@ -60,7 +60,7 @@ pub struct Found {
 #[derive(Clone, Debug, Default)]
 pub struct Round {
     /// New testcases, in the order in which they were added.
-    pub found: Vec<Found>,
+    pub found: Vec<Discovery>,
     /// New failures.
     pub failures: Vec<Failure>,
 }

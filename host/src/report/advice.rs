@@ -43,12 +43,12 @@ pub(crate) struct AdviceFacts {
     /// The function that used most of it, and how much.
     pub hottest: Option<(String, u64)>,
     /// What need not be advised.
-    pub given: Given,
+    pub given: Flags,
 }
 
 /// What whoever started the campaign gave it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Given {
+pub(crate) struct Flags {
     /// First inputs: `--corpus`.
     pub corpus: bool,
     /// Words: `--dict`.
@@ -57,7 +57,7 @@ pub(crate) struct Given {
     pub end: bool,
 }
 
-impl Given {
+impl Flags {
     /// What may help that was not given: `inputs` with the flag for them, `words` with theirs.
     fn missing(self, inputs: &str, words: &str) -> Option<String> {
         let inputs = (!self.corpus).then(|| format!("{inputs} with --corpus DIR"));
@@ -265,7 +265,7 @@ mod tests {
         let stuck = AdviceFacts { execs: 9_000_000, rejected: 8_900_000, ..facts() };
         for corpus in [false, true] {
             for (dictionary, end) in [(false, false), (true, false), (false, true), (true, true)] {
-                let given = Given { corpus, dictionary, end };
+                let given = Flags { corpus, dictionary, end };
                 let mut advisor = Advisor::new();
                 let said: Vec<_> =
                     std::iter::from_fn(|| advisor.observe(&AdviceFacts { given, ..stuck.clone() })).collect();

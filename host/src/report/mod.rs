@@ -34,7 +34,7 @@ mod sparse;
 mod stats;
 mod terminal;
 
-pub(crate) use advice::{AdviceFacts, Advisor, Given};
+pub(crate) use advice::{AdviceFacts, Advisor, Flags};
 pub(crate) use color::{ColorChoice, is_dumb};
 pub(crate) use event::{Advice, Compiling, Done, Event, Files, Finding, Imported, NewEdge, NotStarted, Start, Status};
 pub(crate) use json::Json;

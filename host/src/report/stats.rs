@@ -69,12 +69,12 @@ pub(crate) struct StatsFiles {
     next_update_ms: u64,
     state: State,
     /// What earlier campaigns of this target left.
-    past: Past,
+    past: EarlierStats,
 }
 
 /// What `fuzzer_stats` of an earlier campaign says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Past {
+struct EarlierStats {
     run_time_s: u64,
     execs: u64,
     rounds: u64,
@@ -87,7 +87,7 @@ struct Past {
     last_hang_s: u64,
 }
 
-impl Past {
+impl EarlierStats {
     /// Reads what [`State::stats`] wrote. What isn't there or is no number is 0.
     fn parse(stats: &str) -> Self {
         let value = |key: &str| {
@@ -167,7 +167,7 @@ impl StatsFiles {
             ..State::default()
         };
         Ok(Self {
-            past: Past::parse(&read_stats(&folder)),
+            past: EarlierStats::parse(&read_stats(&folder)),
             folder,
             campaign,
             plot,
@@ -322,11 +322,11 @@ impl State {
     }
 
     /// Seconds that all campaigns took until now.
-    fn run_time_s(&self, past: &Past) -> u64 {
+    fn run_time_s(&self, past: &EarlierStats) -> u64 {
         past.run_time_s.saturating_add(self.elapsed_ms / 1000)
     }
 
-    fn execs_per_sec(&self, past: &Past) -> f64 {
+    fn execs_per_sec(&self, past: &EarlierStats) -> f64 {
         if past.execs == 0 {
             return finite(self.execs_per_sec);
         }
@@ -334,7 +334,7 @@ impl State {
         finite((past.execs as f64 + self.execs as f64) / seconds.max(1.0))
     }
 
-    fn plot_line(&self, past: &Past) -> String {
+    fn plot_line(&self, past: &EarlierStats) -> String {
         format!(
             "{}, {}, 0, {}, 0, 0, {:.2}%, {}, {}, 0, {:.2}, {}, {}, {}, 0\n",
             self.run_time_s(past),
@@ -350,7 +350,7 @@ impl State {
         )
     }
 
-    fn stats(&self, campaign: &Campaign, past: &Past) -> String {
+    fn stats(&self, campaign: &Campaign, past: &EarlierStats) -> String {
         let lines = [self.progress(campaign, past), self.finds(past), self.setting(campaign)];
         lines.iter().flatten().fold(String::new(), |mut text, (key, value)| {
             let _ = writeln!(text, "{key:<18}: {value}");
@@ -359,7 +359,7 @@ impl State {
     }
 
     /// How long it went on, and how far.
-    fn progress(&self, campaign: &Campaign, past: &Past) -> Vec<(&'static str, String)> {
+    fn progress(&self, campaign: &Campaign, past: &EarlierStats) -> Vec<(&'static str, String)> {
         let rounds_wo_finds = since(self.rounds, self.last_find.map(|find| find.rounds), past.rounds_wo_finds);
         let time_wo_finds_ms = since(
             self.elapsed_ms,
@@ -387,7 +387,7 @@ impl State {
     }
 
     /// What it found.
-    fn finds(&self, past: &Past) -> Vec<(&'static str, String)> {
+    fn finds(&self, past: &EarlierStats) -> Vec<(&'static str, String)> {
         let time = |moment: Option<Moment>, before: u64| moment.map_or(before, |at| at.time_s).to_string();
         let execs_since_crash = since(self.execs, self.last_crash.map(|crash| crash.execs), past.execs_since_crash);
         let found = past.corpus_found.saturating_add(self.corpus.saturating_sub(self.first_inputs));

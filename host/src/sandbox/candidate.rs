@@ -8,8 +8,8 @@
 
 use crate::id::{ModuleId, ObjectId};
 use crate::sandbox::code::compiler::Code;
-use crate::sandbox::entry::file_args::wasi_config;
-use crate::sandbox::entry::{self, Entry};
+use crate::sandbox::entry::Entry;
+use crate::sandbox::entry::misspelled::{has_function, not_exported};
 use crate::sandbox::imports::Missing;
 use crate::sandbox::imports::missing::missing;
 use crate::sandbox::limits::TABLE_ELEMENTS_MAX;
@@ -21,7 +21,6 @@ use crate::text::size;
 use anyhow::{Result, bail, ensure};
 use fuzzbox_instrument::Options;
 use std::sync::Arc;
-use wasmparser::{KnownCustom, Name, Parser, Payload};
 
 /// A module that has an entry, and of which nothing is known that would keep it from being executed.
 ///
@@ -61,7 +60,7 @@ impl Candidate {
         Ok(Self {
             id: ModuleId::of(&fuzzbox_instrument::strip_custom_sections(&source.file)?),
             object: ObjectId::of(&source.file),
-            wasi: wasi_config(&settings),
+            wasi: entry.way().wasi_config(&settings),
             source,
             settings,
             entry,
@@ -101,28 +100,11 @@ pub(super) fn choose(source: &Source, interface: &Interface, settings: &Settings
         Some(component) => Entry::of_component(component, interface, settings),
         None => match &settings.entry {
             Some(name) if interface.function(name).is_none() => {
-                let is_there = has_function(&source.module, name);
-                Err(entry::choose::not_exported(name, interface, is_there))
+                Err(not_exported(name, interface, has_function(&source.module, name)))
             }
             _ => Entry::choose(interface, settings),
         },
     }
-}
-
-/// Whether a module has a function of this name, exported or not, as far as it says.
-fn has_function(wasm: &[u8], name: &str) -> bool {
-    let sections = Parser::new(0).parse_all(wasm).map_while(Result::ok);
-    let names = sections.filter_map(|payload| match payload {
-        Payload::CustomSection(section) => match section.as_known() {
-            KnownCustom::Name(names) => Some(names),
-            _ => None,
-        },
-        _ => None,
-    });
-    names.flat_map(|names| names.map_while(Result::ok)).any(|names| match names {
-        Name::Function(functions) => functions.into_iter().map_while(Result::ok).any(|function| function.name == name),
-        _ => false,
-    })
 }
 
 /// Refuses memories and tables that can't be had, with the flag that helps.

@@ -24,11 +24,11 @@ const FRAME_BYTES_MIN: usize = 16;
 /// How many calls of the guest may be live that can be part of a recursion. Each has a frame, even where functions are
 /// put in the place of calls. So what has more of them overflows any variant's native stack, and everything that could
 /// be a stack overflow is seen to be one.
-pub(super) const CALLS_MAX: usize = Options::CALLS_MAX as usize;
+pub(super) const CALLS_MAX: u32 = 1 << 16;
 
 /// Native stack that the guest may use where calls are counted, in bytes: there may be 1 KiB for each. What still
 /// overflows it is a stack overflow as well.
-pub(super) const METERED_STACK_BYTES: usize = CALLS_MAX << 10;
+pub(super) const METERED_STACK_BYTES: usize = (CALLS_MAX as usize) << 10;
 
 /// Room on the native stack for the host functions that a guest calls, and for what the guest is called by, in bytes.
 pub(super) const HOST_STACK_BYTES: usize = 1 << 19;
@@ -53,7 +53,7 @@ pub(super) const GC_HEAP_BYTES: u64 = 1 << 20;
 pub(super) const FAULT_FRAMES_MAX: usize = 64;
 
 const _: () = {
-    assert!(CALLS_MAX * FRAME_BYTES_MIN >= STACK_BYTES, "what has too many calls overflows the smaller stack");
+    assert!(CALLS_MAX as usize * FRAME_BYTES_MIN >= STACK_BYTES, "what has too many calls overflows the smaller stack");
     assert!(STACK_BYTES < METERED_STACK_BYTES, "what decides has more room than what is decided on");
     // `machine::stack::with_room` asks for room once and starts threads that have it twice.
     assert!(METERED_STACK_BYTES + 2 * HOST_STACK_BYTES <= THREAD_STACK_BYTES, "a worker needs no other thread");

@@ -45,13 +45,13 @@
 //! | | `targets/groups` | whose counters are in which line |
 //! | | `executor` | a gate, and the handle to interrupt with |
 //! | | `instance/kept` | an instance |
-//! | | `targets/learned` | the plan: what is tried, what is to be told, what memories are known to hold |
+//! | | `targets/instance_facts` | the plan: what is tried, what is to be told, what memories are known to hold |
 //! | | `imports/host` | the host's side: limits, and WASI as the candidate says |
 //! | | `interrupt/gate` | the start function will be interrupted like everything else |
 //! | 1 | `interrupt/stop` | at this place of the code |
 //! | | `imports/mod`, `stubs` | the instance is made, which calls the start function |
 //! | | `instance/exports` | what the rewriter exports of it is found |
-//! | | `imports/leaving` | traps that need no signal |
+//! | | `imports/frames` | traps that need no signal |
 //! | | `instance/injected` | the injected memory |
 //! | | `instance/prepare` | a stage: what the guest needs is put into the injected memory, |
 //! | 2 | `interrupt/gate` | and it is called |
@@ -63,7 +63,7 @@
 //! | 4 | `instance/injected` | the functions that were entered so far; all is forgotten |
 //! | | `instance/snapshot` | the state to go back to |
 //! | | `faults/handler` | pages that are written are noticed |
-//! | 5 | `targets/learned` | what all instances share is noted |
+//! | 5 | `targets/instance_facts` | what all instances share is noted |
 
 #![allow(unsafe_code, reason = "linear memories and the fault handler are made here, and nowhere else")]
 

@@ -11,7 +11,7 @@ use crate::sandbox::machine::registers::HANDLED;
 use crate::sandbox::source::interface::{Import, Interface};
 use crate::sandbox::source::words::Shortened;
 use crate::sandbox::source::{Source, assemble};
-use crate::sandbox::targets::learned::Preparation;
+use crate::sandbox::targets::instance_facts::Preparation;
 use crate::sandbox::targets::{Target, restore_plan};
 use crate::settings::{EntryArgs, Settings, Stub};
 use anyhow::Result;

@@ -5,7 +5,7 @@ use crate::outcome::Outcome;
 use crate::sandbox::{Executor, Target};
 use crate::store::{Drawn, Store, StoredValue};
 use crate::stream::Decoded;
-use crate::stream::{Told, Trace, decode};
+use crate::stream::{GuestReport, Trace, decode};
 use crate::symbols::Symbols;
 use anyhow::{Context, Result};
 use std::ops::Range;
@@ -15,7 +15,7 @@ use std::ops::Range;
 pub(crate) struct Execution {
     pub(crate) outcome: Outcome,
     pub(crate) trace: Trace,
-    pub(crate) told: Told,
+    pub(crate) told: GuestReport,
     /// What the target said, if it said something.
     pub(crate) said: Option<Said>,
     /// How it ends when the guest is told that its reports are read, if that is otherwise: it must not be.
@@ -51,7 +51,7 @@ impl Execution {
 
     /// One of which nothing but the outcome is known.
     pub(crate) fn unseen(outcome: Outcome) -> Self {
-        Self { outcome, trace: Trace::default(), told: Told::default(), said: None, reporting: None }
+        Self { outcome, trace: Trace::default(), told: GuestReport::default(), said: None, reporting: None }
     }
 
     /// What the target drew, for people; `None` if it doesn't draw. `free` are the ranges of choices that don't matter.

@@ -3,7 +3,7 @@
 //! ```text
 //! turns      several targets, each for a while
 //! running    one campaign in its turns; the clock is read here
-//! view       events of it, findings and files of statistics
+//! events     what is told of it, findings and files of statistics
 //! shrinking  smaller inputs of a finding        reproduction  ways in which it fails again
 //! records    what is kept of a failure          queue         testcases on their way to the store
 //! execution  one input, for people              ending        signals, and the end of the time
@@ -13,6 +13,7 @@
 //! [`Session::warn`](setup::Session::warn).
 
 pub(crate) mod ending;
+mod events;
 pub(crate) mod execution;
 mod queue;
 pub(crate) mod records;
@@ -22,4 +23,3 @@ pub(crate) mod setup;
 pub(crate) mod shrinking;
 pub(crate) mod turns;
 mod unreached;
-mod view;

@@ -1,8 +1,8 @@
 //! A campaign that has begun: reads the clock, and writes what it finds while it goes on.
 
+use super::events::{Outlet, View, now_s};
 use super::queue::{End, Queue};
 use super::setup::{Limits, Session};
-use super::view::{Outlet, View, now_s};
 use crate::engine::{Campaign, Mutator, Round, Workers};
 use crate::failure::signature_of;
 use crate::outcome::Outcome;

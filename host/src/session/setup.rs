@@ -2,7 +2,7 @@
 
 use super::ending::Ending;
 use crate::engine::{Dictionary, Workers};
-use crate::report::Given;
+use crate::report::Flags;
 use crate::sandbox::Target;
 use crate::store::Store;
 use crate::symbols::Symbols;
@@ -32,7 +32,7 @@ pub(crate) struct Session<'a> {
     pub(crate) dictionary: Dictionary,
     pub(crate) limits: Limits,
     /// What need not be advised.
-    pub(crate) given: Given,
+    pub(crate) given: Flags,
     /// Look at what executions compare.
     pub(crate) compares: bool,
     /// Look for a smaller input of each finding.

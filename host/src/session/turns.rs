@@ -80,7 +80,7 @@ mod tests {
     use super::super::setup::Limits;
     use super::*;
     use crate::engine::{Dictionary, Workers};
-    use crate::report::Given;
+    use crate::report::Flags;
     use crate::sandbox::Target;
     use crate::settings::Settings;
     use crate::store::Store;
@@ -140,7 +140,7 @@ mod tests {
                 seed: 1,
                 dictionary: Dictionary::default(),
                 limits: Limits { execs: Some(20_000), ..Limits::default() },
-                given: Given::default(),
+                given: Flags::default(),
                 compares: false,
                 shrink: true,
                 warn: &|text| panic!("{text}"),

@@ -137,7 +137,7 @@ impl Store {
     /// # Errors
     ///
     /// [`StoreError::Stray`] if it is a link, or somebody else's: nobody named it, so it may be there to be found.
-    pub fn find(from: &Path) -> Result<Option<Found>> {
+    pub fn find(from: &Path) -> Result<Option<StoreLocation>> {
         let from = std::path::absolute(from).context("failed to find the current directory")?;
         let is_one = |path: &Path| fs::symlink_metadata(path).is_ok_and(|there| there.is_dir() || there.is_symlink());
         let Some(path) = from.ancestors().map(|dir| dir.join(".fuzzbox")).find(|path| is_one(path)) else {
@@ -155,7 +155,7 @@ impl Store {
         if Some(access.uid) != dir::own_uid() {
             return Err(stray("belongs to somebody else").into());
         }
-        Ok(Some(Found { root }))
+        Ok(Some(StoreLocation { root }))
     }
 
     /// The directory, as it was given.
@@ -249,11 +249,11 @@ impl Store {
 
 /// A store that was found by looking upwards: this user's, and reached by no link.
 #[derive(Debug)]
-pub struct Found {
+pub struct StoreLocation {
     root: Dir,
 }
 
-impl Found {
+impl StoreLocation {
     /// Where it is.
     pub fn path(&self) -> &Path {
         self.root.path()

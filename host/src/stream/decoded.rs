@@ -10,7 +10,7 @@
 //! only hand on are left out. The choices are those of the canonical stream, in order. `(any)` stands behind what can
 //! be anything: it fails all the same.
 
-use crate::stream::told::Note;
+use crate::stream::guest_report::Note;
 use crate::stream::{Choice, Draw, DrawKind, Node, Trace};
 use crate::text::PREVIEW_COLUMNS;
 use crate::text::{counted, cut, printable as one_line};

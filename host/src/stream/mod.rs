@@ -6,11 +6,11 @@
 //! learned by executing ([`trace`]), so a stream survives a new build of the guest.
 //!
 //! The guest's draws are wasm functions over an area of the injected memory, which
-//! [`layout::stream`](fuzzbox_instrument::layout::stream) describes: [`given`] writes it before an execution, by a
-//! [`Rule`] for what the stream leaves open, and by a [`Closing`] for how it ends; [`recorded`] and [`told`] read it
-//! afterwards. [`Reference`] is the same protocol in Rust, for modules that are not rewritten; [`float`] has its order
-//! of floating-point numbers. [`reencode`] gives a value again where other bounds are drawn; [`resync()`] finds the
-//! choices of a stream again when what draws them has changed.
+//! [`layout::stream`](fuzzbox_instrument::layout::stream) describes: [`area`] writes it before an execution, by a
+//! [`Rule`] for what the stream leaves open, and by a [`Closing`] for how it ends; [`recorded`] and [`guest_report`]
+//! read it afterwards. [`Reference`] is the same protocol in Rust, for modules that are not rewritten; [`float`] has
+//! its order of floating-point numbers. [`reencode`] gives a value again where other bounds are drawn; [`resync()`]
+//! finds the choices of a stream again when what draws them has changed.
 //!
 //! # A draw is no host call
 //!
@@ -23,10 +23,10 @@
 //!
 //! # Files
 //!
-//! What guests draw. `choice` (a stream and its bytes), `rule` (what it leaves open), `closing` (what call sites
-//! end with), `given` (writes it into the injected memory), `recorded` and `told` (read what was drawn and said),
-//! `trace`, `sample` (the tree of spans), `reencode` (the same value where other bounds are drawn), `resync` (a
-//! stream found again when what draws it has changed), `float` (order of numbers), `taste` (order of bytes),
+//! What guests draw. `choice` (a stream and its bytes), `rule` (what it leaves open), `closing` (what call sites end
+//! with), `area` (writes it into the injected memory), `recorded` and `guest_report` (read what was drawn and said),
+//! `trace`, `sample` (the tree of spans), `reencode` (the same value where other bounds are drawn), `resync` (a stream
+//! found again when what draws it has changed), `float` (order of numbers), `simpler_bytes` (order of bytes),
 //! `reference` (the same protocol in Rust, the oracle).
 //!
 //! # Features are draws
@@ -34,28 +34,28 @@
 //! Features are draws, of which the simplest is enabled. That a guest reports must change nothing: what decides is
 //! executed without, and `repro` executes once more for people.
 
+pub mod area;
 pub mod choice;
 pub mod closing;
 pub mod decoded;
 pub mod float;
-pub mod given;
+pub mod guest_report;
 pub mod recorded;
 pub mod reencode;
 pub mod reference;
 pub mod resync;
 pub mod rule;
 pub mod sample;
-pub mod taste;
-pub mod told;
+pub mod simpler_bytes;
 pub mod trace;
 
 pub use choice::{Choice, Item, decode, encode, encode_into, items, shortlex};
 pub use closing::Closing;
 pub use decoded::Decoded;
+pub use guest_report::GuestReport;
 pub use reference::Reference;
 pub use resync::resync;
 pub use rule::{Rule, Tail};
 pub use sample::Node;
-pub use taste::Taste;
-pub use told::Told;
+pub use simpler_bytes::Taste;
 pub use trace::{Draw, DrawKind, Span, Trace};

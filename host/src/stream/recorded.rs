@@ -2,7 +2,7 @@
 
 use super::choice::Choice;
 use super::float::Floats;
-use super::told::{number, wide};
+use super::guest_report::{number, wide};
 use super::trace::{Draw, DrawKind, Span, Trace};
 use fuzzbox_instrument::layout::stream as layout;
 

@@ -4,14 +4,14 @@
 
 mod blobs;
 mod draws;
+mod guest_report;
 mod random;
-mod told;
 
+use super::area::limited;
 use super::closing::Closing;
-use super::given::limited;
 use super::recorded::Spans;
 use super::rule::{Rule, Tail};
-use super::{Choice, Draw, DrawKind, Item, Told, Trace};
+use super::{Choice, Draw, DrawKind, GuestReport, Item, Trace};
 use fuzzbox_instrument::layout::stream as layout;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -67,7 +67,7 @@ pub struct Reference {
     /// Elements of the collections of the spans that are open, that of no span first.
     counts: Vec<u32>,
     spans: Spans,
-    told: Told,
+    told: GuestReport,
     entry_bytes: u32,
     /// Features that were asked for: hashes of their names, but for the lowest bit, and whether they are enabled.
     features: Vec<(u64, bool)>,
@@ -113,7 +113,7 @@ impl Reference {
             blob_bytes: 0,
             counts: vec![0],
             spans: Spans::default(),
-            told: Told::default(),
+            told: GuestReport::default(),
             entry_bytes: 0,
             features: Vec::new(),
             swarm: None,
@@ -149,7 +149,7 @@ impl Reference {
     }
 
     /// What was drawn, with the spans that the guest told.
-    pub fn trace(self) -> (Trace, Told) {
+    pub fn trace(self) -> (Trace, GuestReport) {
         let given = self.given.len().min(self.draws.len());
         let entropy = self.asked.then(|| self.entropy());
         let spans = self.spans.finish(self.draws.len() as u32);

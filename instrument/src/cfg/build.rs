@@ -7,7 +7,7 @@ use wasmparser::{Catch, Operator, TryTable};
 
 use super::flow::{Block, BlockKind, ENTRY, EXIT, Flow, FlowKind};
 use crate::calls::Throwing;
-use crate::edges::EdgeKind;
+use crate::edge_map::EdgeKind;
 use crate::grow::grow_slowly;
 
 /// Where an edge leads whose target is still to come.

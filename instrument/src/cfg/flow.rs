@@ -1,6 +1,6 @@
 //! What graphs are made of: blocks, and flows between them.
 
-use crate::edges::EdgeKind;
+use crate::edge_map::EdgeKind;
 
 /// The block where a function is entered.
 pub(super) const ENTRY: u32 = 0;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use anyhow::{Result, ensure};
 
 use super::{Block, BlockKind, Cfg, ControlDependence, DominatorTree, Flow, FlowKind, Loops};
-use crate::edges::{EdgeKind, push_json_string};
+use crate::edge_map::{EdgeKind, push_json_string};
 
 /// The most control dependences that are listed. Functions that people wrote have about two per block; only loops in
 /// loops in loops, thousands deep, have more.

@@ -325,7 +325,7 @@ impl FunctionCounters {
 
 #[cfg(test)]
 mod tests {
-    use crate::edges::EdgeSet;
+    use crate::edge_map::EdgeSet;
     use crate::instrument::instrument;
     use crate::options::{Counters, Options};
 

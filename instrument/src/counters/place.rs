@@ -4,7 +4,7 @@ use super::recover::{self, NONE, Recovery};
 use super::tree::{self, Link, Way};
 use super::weights;
 use crate::cfg::{BlockKind, Cfg, FlowKind, PackedFlow, Parts};
-use crate::edges::EdgeKind;
+use crate::edge_map::EdgeKind;
 use crate::options::{Counters, Options};
 use crate::plan::{ArmsWay, FunctionPlan};
 

@@ -6,7 +6,7 @@
 //! enough.
 
 use crate::cfg::{BlockKind, Cfg, FlowKind, PackedFlow, Parts};
-use crate::edges::EdgeKind;
+use crate::edge_map::EdgeKind;
 
 /// How often a loop goes round for each time that it is entered.
 const ROUNDS: f32 = 10.0;

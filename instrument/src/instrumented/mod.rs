@@ -9,7 +9,7 @@ pub use injected::{AnnexPlace, Injected};
 pub use state::StateExports;
 
 use crate::counters::{CounterMap, CountsBuffer, LeftFrame};
-use crate::edges::EdgeMap;
+use crate::edge_map::EdgeMap;
 use crate::offsets::OffsetMap;
 use crate::protocol::Site;
 use crate::trace::Trace;

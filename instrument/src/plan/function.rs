@@ -6,7 +6,7 @@ use wasmparser::{Catch, RefType, ValType};
 
 use crate::added::types::AddedTypes;
 use crate::cfg::Parts;
-use crate::edges::Edge;
+use crate::edge_map::Edge;
 use crate::layout;
 use crate::module::survey::Survey;
 use crate::module::types::Signature;

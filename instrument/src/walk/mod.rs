@@ -11,7 +11,7 @@ use wasmparser::FunctionBody;
 
 use crate::added::Additions;
 use crate::calls::CallFacts;
-use crate::edges::Edge;
+use crate::edge_map::Edge;
 use crate::module::bodies::{BATCH_BYTES, BATCH_FUNCTIONS, Bodies, for_each_body};
 use crate::module::features::INVALID;
 use crate::module::survey::Survey;

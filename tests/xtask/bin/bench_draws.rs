@@ -8,8 +8,8 @@
 use cpu_time::ThreadTime;
 use fuzzbox::sandbox::{Executor, THREAD_STACK_BYTES, Target, Variant, compiler_settings};
 use fuzzbox::settings::Settings;
+use fuzzbox::stream::area::StreamArea;
 use fuzzbox::stream::float::zigzag;
-use fuzzbox::stream::given::Given;
 use fuzzbox::stream::{Choice, Rule, Tail, encode};
 use fuzzbox_instrument::layout::stream as layout;
 use std::sync::Arc;
@@ -93,7 +93,7 @@ impl Bench {
 
     /// The host's decoding of a stream, which is a part of what executors do.
     fn decoding(draws: u32) -> Self {
-        let (mut given, stream) = (Given::default(), stream(draws));
+        let (mut given, stream) = (StreamArea::default(), stream(draws));
         let run = move || given.set(&stream, &Rule::default());
         Self { name: "decoding alone".to_owned(), draws, run: Box::new(run), times: Vec::new() }
     }
@@ -115,7 +115,7 @@ impl Bench {
 
 /// The host function's side.
 struct Host {
-    given: Given,
+    given: StreamArea,
     /// As in the guest's area: an index in the first eight bytes of each.
     items: Vec<[u64; 2]>,
     position: usize,
@@ -131,7 +131,7 @@ impl Host {
         let draw =
             |mut caller: Caller<'_, Self>, lo: i64, hi: i64, towards: i64| caller.data_mut().draw(lo, hi, towards);
         linker.func_wrap("fuzzbox_v1", "draw_int", draw).expect("it is the first");
-        let host = Self { given: Given::default(), items: Vec::new(), position: 0, records: Vec::new() };
+        let host = Self { given: StreamArea::default(), items: Vec::new(), position: 0, records: Vec::new() };
         let mut store = Store::new(&engine, host);
         let instance = linker.instantiate(&mut store, &module).expect("it can be instantiated");
         let function = instance.get_typed_func(&mut store, "fbx_draws").expect("it is there");

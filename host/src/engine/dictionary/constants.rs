@@ -31,7 +31,7 @@ enum Constant {
 
 /// All of them, each once.
 pub(super) fn fields(module: &[u8]) -> BTreeSet<Vec<u8>> {
-    let mut found = Found { fields: BTreeSet::new(), data: segments(module) };
+    let mut found = Constants { fields: BTreeSet::new(), data: segments(module) };
     let payloads = wasmparser::Parser::new(0).parse_all(module).map_while(Result::ok);
     for payload in payloads {
         let Payload::CodeSectionEntry(body) = payload else { continue };
@@ -110,12 +110,12 @@ fn segments(module: &[u8]) -> Vec<(u64, &[u8])> {
     segments
 }
 
-struct Found<'m> {
+struct Constants<'m> {
     fields: BTreeSet<Vec<u8>>,
     data: Vec<(u64, &'m [u8])>,
 }
 
-impl Found<'_> {
+impl Constants<'_> {
     fn add(&mut self, field: &[u8]) {
         if self.fields.len() < FIELDS_MAX {
             self.fields.insert(field.to_vec());

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 /// What some draws take to give values that others gave.
-pub(super) struct Carried {
+pub(super) struct Transfer {
     /// One for each of the draws.
     pub(super) choices: Vec<Choice>,
     /// A value that is kept needs another choice than it had.
@@ -15,9 +15,9 @@ pub(super) struct Carried {
 /// Puts the values of a part of `old` into the draws `new`, in their order. Each takes a value that was drawn at the
 /// same place in the guest, else one of its kind; what it can't give, and where there is none, is the nearest or the
 /// simplest.
-pub(super) fn carry(old: &Trace, part: Range<usize>, new: &[Draw]) -> Carried {
+pub(super) fn carry(old: &Trace, part: Range<usize>, new: &[Draw]) -> Transfer {
     let mut values = Values::new(old, part, new);
-    let mut carried = Carried { choices: Vec::with_capacity(new.len()), has_changed: false };
+    let mut carried = Transfer { choices: Vec::with_capacity(new.len()), has_changed: false };
     for draw in new {
         carried.choices.push(match values.next_for(draw) {
             Some(at) => {

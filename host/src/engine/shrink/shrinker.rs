@@ -60,7 +60,7 @@ pub(super) enum Bill {
 }
 
 /// What came of a question.
-pub(super) struct Looked {
+pub(super) struct Answer {
     /// It is simpler than what was current, and has become that.
     pub(super) improved: bool,
     pub(super) attempt: Arc<Attempt>,
@@ -136,7 +136,7 @@ impl<'a> Shrinker<'a> {
     }
 
     /// As [`Shrinker::consider`], and shows the execution.
-    pub(super) fn look(&mut self, choices: Vec<Choice>, tail: Tail) -> Step<Looked> {
+    pub(super) fn look(&mut self, choices: Vec<Choice>, tail: Tail) -> Step<Answer> {
         let order = self.order(choices, tail);
         let attempt = match self.known.get(&order) {
             Some(attempt) => attempt,
@@ -150,7 +150,7 @@ impl<'a> Shrinker<'a> {
             self.last_success = self.report.evaluations;
             self.report.passes.entry(self.pass).or_default().successes += 1;
         }
-        Ok(Looked { improved, attempt })
+        Ok(Answer { improved, attempt })
     }
 
     /// Considers what `make` makes of the current trace for `from`, `from + 1`, ... below `to`, and stops at the

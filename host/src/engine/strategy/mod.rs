@@ -40,7 +40,7 @@ pub(super) mod trim;
 
 use super::corpus::Corpus;
 use super::mutate::Mutator;
-use super::workers::report::{Known, Report};
+use super::workers::report::{Baseline, Report};
 use super::workers::variants::Variants;
 use super::workers::worker::Worker;
 use anyhow::Result;
@@ -97,7 +97,7 @@ pub(super) struct View<'a> {
     pub(super) corpus: &'a Corpus,
     pub(super) mutator: &'a Mutator,
     pub(super) variants: &'a Variants,
-    pub(super) known: Known<'a>,
+    pub(super) known: Baseline<'a>,
     /// The campaign's seed, and the round's number.
     pub(super) seed: u64,
     pub(super) round: u64,

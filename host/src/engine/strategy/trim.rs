@@ -6,9 +6,9 @@
 
 use super::{Cost, Strategy, View};
 use crate::coverage::Profile;
-use crate::engine::corpus::Admitted;
+use crate::engine::corpus::Admission;
 use crate::engine::testcase::{NewTestcase, Scores};
-use crate::engine::workers::report::{Known, Report};
+use crate::engine::workers::report::{Baseline, Report};
 use crate::engine::workers::variants::Variants;
 use crate::engine::workers::worker::{Worker, deciding};
 use crate::outcome::{FailureKind, Verdict};
@@ -25,7 +25,7 @@ const EXECS_MAX: u64 = 24;
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Trimming {
     /// They count when that is done. Ascending.
-    pub(in crate::engine) untrimmed: Vec<Admitted>,
+    pub(in crate::engine) untrimmed: Vec<Admission>,
 }
 
 /// A testcase to be made shorter.
@@ -52,7 +52,7 @@ impl Strategy for Trimming {
     }
 
     fn run(&self, task: &Trim, view: &View<'_>, worker: &mut Worker, report: &mut Report) -> Result<()> {
-        let Admitted { index, news, .. } = &self.untrimmed[task.number];
+        let Admission { index, news, .. } = &self.untrimmed[task.number];
         let input = &view.corpus.testcases()[*index].bytes;
         let shorter = worker.shorten(view.variants, view.known, (input, news), task.execs, report)?;
         report.testcases.extend(shorter);
@@ -70,7 +70,7 @@ impl Worker {
     fn shorten(
         &mut self,
         variants: &Variants,
-        known: Known<'_>,
+        known: Baseline<'_>,
         (input, news): (&[u8], &Profile),
         execs_max: u64,
         report: &mut Report,

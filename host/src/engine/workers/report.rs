@@ -19,7 +19,7 @@ const KNOWN_MAX: usize = 4096;
 
 /// What is known at the beginning of a round, to all of its tasks.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::engine) struct Known<'a> {
+pub(in crate::engine) struct Baseline<'a> {
     pub(in crate::engine) seen: &'a Seen,
     pub(in crate::engine) targets: &'a Targets,
     pub(in crate::engine) failures: &'a KnownFailures,
@@ -92,7 +92,7 @@ pub(in crate::engine) struct NewFailure {
 
 impl Report {
     /// Notes what an execution showed; returns whether some of it was new.
-    fn shows(&mut self, unseen: &Profile, scores: &Scores, known: Known<'_>) -> bool {
+    fn shows(&mut self, unseen: &Profile, scores: &Scores, known: Baseline<'_>) -> bool {
         let news = self.added.add(unseen);
         known.targets.improve(&mut self.scores, scores) || news
     }
@@ -103,7 +103,7 @@ impl Report {
         executor: &Executor,
         input: &[u8],
         (outcome, key): (Outcome, Option<NonZeroU64>),
-        known: Known<'_>,
+        known: Baseline<'_>,
     ) {
         let (target, observation) = (executor.target(), executor.observation());
         let (mut input, mut drawn) = (Cow::Borrowed(input), None);
@@ -157,7 +157,7 @@ impl Report {
     }
 
     /// Reports that an execution may hang, unless there is no use in finding that out.
-    fn suspect(&mut self, executor: &Executor, input: &[u8], outcome: Outcome, known: Known<'_>) {
+    fn suspect(&mut self, executor: &Executor, input: &[u8], outcome: Outcome, known: Baseline<'_>) {
         let mut edges = new_edges(executor, known.seen);
         edges.retain(|&edge| !known.hangs.has_edge(edge));
         let chosen = suspects::is_chosen(input, known.fuel_max, executor.target().candidate.settings.fuel_max);
@@ -179,7 +179,7 @@ impl Report {
         input: &[u8],
         (outcome, key): (Outcome, Option<NonZeroU64>),
         executor: &Executor,
-        known: Known<'_>,
+        known: Baseline<'_>,
     ) {
         self.hangs += u64::from(outcome.is_hang());
         let is_known = known.failures.has(&outcome) || self.failures.iter().any(|failure| failure.outcome == outcome);

@@ -1,7 +1,7 @@
 //! What a thread does with an input.
 
 use super::ender::{self, Ender, Overlong};
-use super::report::{Hung, Known, Report, new_edges};
+use super::report::{Baseline, Hung, Report, new_edges};
 use super::variants::Variants;
 use crate::coverage::Judge;
 use crate::outcome::{Outcome, Verdict};
@@ -114,7 +114,7 @@ impl Worker {
     pub(in crate::engine) fn execute_sample(
         &mut self,
         variants: &Variants,
-        known: Known<'_>,
+        known: Baseline<'_>,
         report: &mut Report,
     ) -> Result<()> {
         let executor = deciding(&mut self.quick, &mut self.metered, variants, &self.life)?;
@@ -133,7 +133,7 @@ impl Worker {
     pub(in crate::engine) fn confirm(
         &mut self,
         variants: &Variants,
-        known: Known<'_>,
+        known: Baseline<'_>,
         input: &[u8],
     ) -> Result<(Report, Option<Hung>)> {
         let mut report = Report::default();
@@ -141,7 +141,7 @@ impl Worker {
         executor.set_fuel_max(u64::MAX);
         let outcome = self.life.run(executor, input, &Rule::default())?;
         let hang = outcome.is_hang().then(|| (outcome.clone(), new_edges(executor, known.seen)));
-        let known = Known { fuel_max: variants.metered.candidate.settings.fuel_max, ..known };
+        let known = Baseline { fuel_max: variants.metered.candidate.settings.fuel_max, ..known };
         report.decided(executor, input, (outcome, None), known);
         Ok((report, hang))
     }
@@ -153,7 +153,7 @@ impl Worker {
     pub(in crate::engine) fn execute(
         &mut self,
         variants: &Variants,
-        known: Known<'_>,
+        known: Baseline<'_>,
         report: &mut Report,
     ) -> Result<u64> {
         let (fuel, undecided) = self.execute_quick(variants, known, report, None)?;
@@ -168,7 +168,7 @@ impl Worker {
     pub(in crate::engine) fn execute_and_note(
         &mut self,
         variants: &Variants,
-        known: Known<'_>,
+        known: Baseline<'_>,
         report: &mut Report,
         number: usize,
     ) -> Result<()> {
@@ -182,7 +182,11 @@ impl Worker {
     }
 
     /// What was noted, in the order of its numbers, each to be executed again by [`Worker::execute_noted`].
-    pub(in crate::engine) fn noted(&mut self, known: Known<'_>, report: &Report) -> Vec<(usize, Option<NonZeroU64>)> {
+    pub(in crate::engine) fn noted(
+        &mut self,
+        known: Baseline<'_>,
+        report: &Report,
+    ) -> Vec<(usize, Option<NonZeroU64>)> {
         let mut news = Vec::new();
         self.judge.news_of_earlier(self.quick.observation(), (known.seen, &report.added), &mut news);
         let mut noted = std::mem::take(&mut self.noted);
@@ -198,7 +202,7 @@ impl Worker {
     fn execute_quick(
         &mut self,
         variants: &Variants,
-        known: Known<'_>,
+        known: Baseline<'_>,
         report: &mut Report,
         number: Option<usize>,
     ) -> Result<(u64, Option<Undecided>)> {
@@ -242,7 +246,7 @@ impl Worker {
         variants: &Variants,
         outcome: Outcome,
         key: Option<NonZeroU64>,
-        known: Known<'_>,
+        known: Baseline<'_>,
         report: &mut Report,
     ) -> Result<()> {
         if variants.quick.variant != Variant::Metered {
@@ -258,7 +262,7 @@ impl Worker {
         &mut self,
         variants: &Variants,
         key: Option<NonZeroU64>,
-        known: Known<'_>,
+        known: Baseline<'_>,
         report: &mut Report,
     ) -> Result<()> {
         let executor = deciding(&mut self.quick, &mut self.metered, variants, &self.life)?;

@@ -2,7 +2,7 @@
 
 use crate::outcome::Trap;
 use crate::sandbox::code::history::History;
-use crate::sandbox::limits::{INIT_FUEL_MAX, METERED_STACK_BYTES, STACK_BYTES};
+use crate::sandbox::limits::{CALLS_MAX, INIT_FUEL_MAX, METERED_STACK_BYTES, STACK_BYTES};
 use crate::sandbox::messages;
 use fuzzbox_instrument::{EdgeSet, Options};
 use std::num::NonZeroUsize;
@@ -33,6 +33,7 @@ impl Variant {
             Self::Metered | Self::Traced => {
                 let mut options = if *self == Self::Traced { Options::traced() } else { Options::metered() };
                 options.fuel = Some(INIT_FUEL_MAX.cast_signed());
+                options.calls = Some(CALLS_MAX);
                 options.arguments = Some(messages::takes_message);
                 options.callable = Some(messages::formats);
                 options

@@ -1,16 +1,16 @@
-//! Which export is the entry, and in which way it takes its input; what is wrong with one that can't be.
+//! Which export is the entry, and in which way it takes its input.
 
 use crate::sandbox::entry::Entry;
 use crate::sandbox::entry::check::{self, Check};
 use crate::sandbox::entry::command::{COMMAND, Command};
 use crate::sandbox::entry::function::{Function, LIBFUZZER};
+use crate::sandbox::entry::misspelled::{exports, not_exported};
 use crate::sandbox::entry::property::{self, Property};
 use crate::sandbox::source::Component;
 use crate::sandbox::source::interface::Interface;
-use crate::sandbox::source::words::{Shortened, signature};
+use crate::sandbox::source::words::signature;
 use crate::settings::Settings;
-use crate::text::nearest;
-use anyhow::{Result, anyhow, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use wasmparser::FuncType;
 
 impl Entry {
@@ -72,32 +72,5 @@ impl Entry {
         } else {
             Self::new(Command::new(name, settings))
         })
-    }
-}
-
-/// Refuses an entry that is no export, with the one that is meant; `is_there` says that a function of this name is in
-/// the module.
-pub(crate) fn not_exported(name: &str, interface: &Interface, is_there: bool) -> anyhow::Error {
-    let typed = Shortened(name);
-    let near = nearest(name, interface.functions().map(|(name, _)| name));
-    let help = match near {
-        _ if is_there => {
-            format!("\nhelp: `{typed}` is in the module but not exported: link it with -Wl,--export={typed}")
-        }
-        Some(near) => format!("\nhelp: did you mean --entry {}?", Shortened(near)),
-        None => String::new(),
-    };
-    anyhow!("the module exports no function `{typed}` (--entry)\n{}{help}", exports(interface))
-}
-
-/// The module's exported functions in one line, shortened.
-fn exports(interface: &Interface) -> String {
-    const SHOWN_MAX: usize = 20;
-    let shown = interface.functions().take(SHOWN_MAX);
-    let shown: Vec<_> = shown.map(|(name, ty)| format!("{}{}", Shortened(name), signature(ty))).collect();
-    match interface.functions().count() {
-        0 => "it exports no functions".to_owned(),
-        n if n > SHOWN_MAX => format!("its exports are {}, and {} more", shown.join(", "), n - SHOWN_MAX),
-        _ => format!("its exports are {}", shown.join(", ")),
     }
 }

@@ -3,11 +3,11 @@
 //!
 //! What a function is given: a `list<u8>` is the input as it is, a `string` is the input as text ([`as_text`]); one
 //! without parameters has it on standard input. Memory for a parameter comes from the component's own `realloc`.
-//! Results are looked at (`lifted`), and `post-return` is called with them.
+//! Results are looked at (`component_result`), and `post-return` is called with them.
 
 use crate::sandbox::entry::call::{Binding, Call, copy_in};
+use crate::sandbox::entry::component_result;
 use crate::sandbox::entry::file_args::FileArgs;
-use crate::sandbox::entry::lifted;
 use crate::sandbox::entry::way::Way;
 use crate::sandbox::imports::host::Host;
 use crate::sandbox::memory::Region;
@@ -297,7 +297,7 @@ impl Call for ComponentCall {
         unsafe { self.function.call_unchecked(&mut *store, &raw mut values)? };
         let result = values[0];
         if let Some(ty) = &self.result {
-            lifted::check(ty, result.get_u32(), self.memory.as_deref(), &mut store.data_mut().wasi)?;
+            component_result::check(ty, result.get_u32(), self.memory.as_deref(), &mut store.data_mut().wasi)?;
         }
         if let Some(post_return) = self.post_return {
             // SAFETY: It takes what the function returned, and returns nothing.

@@ -1,7 +1,7 @@
 //! Everything that we provide, linked to a module.
 
 use crate::sandbox::imports::host::Host;
-use crate::sandbox::imports::{Imports, Missing, assemblyscript, leaving};
+use crate::sandbox::imports::{Imports, Missing, assemblyscript, frames};
 use crate::sandbox::source::interface::Interface;
 use crate::sandbox::wasi;
 use crate::settings::Stub;
@@ -18,17 +18,17 @@ const SNAPSHOT_HERE: &str = "snapshot_here";
 /// What a call of `fuzzbox_v1.feature` takes at most, in units of fuel: it looks at a name and at all features.
 const FEATURE_WORK: u64 = 1 << 13;
 
-/// Links `module` with everything that we provide, and what is `missing` with stubs. If `frames`, functions that end an
-/// execution say what was live.
+/// Links `module` with everything that we provide, and what is `missing` with stubs. If `tells_frames`, functions that
+/// end an execution say what was live.
 pub(crate) fn link(
     module: &Module,
     lowered: &[ComponentImport],
     missing: (Option<Stub>, &Missing),
-    frames: bool,
+    tells_frames: bool,
     protocol: &[(&'static str, String)],
 ) -> Result<Imports> {
     let types = module.imports().map(|import| import.ty());
-    let mut linker = provided(module.engine(), lowered.iter().zip(types), frames, missing.0)?;
+    let mut linker = provided(module.engine(), lowered.iter().zip(types), tells_frames, missing.0)?;
     pass_on(module, &mut linker, protocol).map_err(anyhow::Error::from)?;
     match missing {
         (Some(stub), missing) if !missing.is_empty() => Ok(Imports::Stubbed(linker, stub, missing.clone())),
@@ -42,13 +42,13 @@ pub(crate) fn link(
 pub(super) fn provided<'a>(
     engine: &Engine,
     lowered: impl Iterator<Item = (&'a ComponentImport, ExternType)>,
-    frames: bool,
+    tells_frames: bool,
     stub: Option<Stub>,
 ) -> Result<Linker<Host>> {
     let mut linker = Linker::new(engine);
     let leaving = move |caller: &mut Caller<'_, Host>| {
-        if frames {
-            leaving::capture(caller);
+        if tells_frames {
+            frames::capture(caller);
         }
     };
     wasi::link(&mut linker, |host: &mut Host| (host.memory, &mut host.wasi), leaving).context("failed to link WASI")?;

@@ -4,8 +4,8 @@
 //! `stubs` makes stand-ins in each instance.
 
 pub(super) mod assemblyscript;
+pub(super) mod frames;
 pub(super) mod host;
-pub(super) mod leaving;
 pub(super) mod link;
 pub(super) mod missing;
 pub(super) mod reference;

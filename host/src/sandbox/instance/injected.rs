@@ -4,8 +4,8 @@ use crate::sandbox::hash;
 use crate::sandbox::limits::INIT_FUEL_MAX;
 use crate::sandbox::memory::Region;
 use crate::sandbox::targets::groups::{ExecutedGroup, Groups};
-use crate::stream::given::Given;
-use crate::stream::{Closing, Told, Trace};
+use crate::stream::area::StreamArea;
+use crate::stream::{Closing, GuestReport, Trace};
 use fuzzbox_instrument::layout::{self, Flags, stream};
 use std::ops::Range;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ impl Injected {
     }
 
     /// Gives the guest a stream. The area is as it was after initialisation, or [forgotten](Injected::forget_stream).
-    pub(crate) fn give(&self, given: &Given) {
+    pub(crate) fn give(&self, given: &StreamArea) {
         if let Some(Range { start, .. }) = self.stream {
             // SAFETY: no guest runs.
             given.parts(|place, bytes| unsafe { self.region.write(start + place as usize, bytes) });
@@ -80,17 +80,17 @@ impl Injected {
         }
     }
 
-    /// Makes it an empty stream, and gives the names that the guest told there.
-    pub(crate) fn take_names(&self) -> Vec<(u32, u32, String)> {
-        let names = self.told().names;
+    /// Makes it an empty stream, and gives the names that the guest told there, if they are asked for.
+    pub(crate) fn take_names(&self, is_asked: bool) -> Option<Vec<(u32, u32, String)>> {
+        let names = is_asked.then(|| self.told().names);
         self.forget_stream();
         names
     }
 
     /// What the guest told.
-    pub(crate) fn told(&self) -> Told {
+    pub(crate) fn told(&self) -> GuestReport {
         let area = self.stream();
-        if area.is_empty() { Told::default() } else { Told::read(area) }
+        if area.is_empty() { GuestReport::default() } else { GuestReport::read(area) }
     }
 
     /// Why the guest's draws ended the execution, if they did: a status of [`stream`].

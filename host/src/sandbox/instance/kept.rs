@@ -5,8 +5,8 @@ use crate::said::Said;
 use crate::sandbox::code::variant::Variant;
 use crate::sandbox::entry::call::Call;
 use crate::sandbox::hash;
+use crate::sandbox::imports::frames;
 use crate::sandbox::imports::host::{Host, Limits};
-use crate::sandbox::imports::leaving;
 use crate::sandbox::instance::exports::Exports;
 use crate::sandbox::instance::injected::Injected;
 use crate::sandbox::instance::message::FailedInstance;
@@ -18,9 +18,9 @@ use crate::sandbox::interrupt::gate::Gate;
 use crate::sandbox::limits::INIT_FUEL_MAX;
 use crate::sandbox::memory::{Region, with_witness};
 use crate::sandbox::targets::Target;
-use crate::sandbox::targets::learned::Lesson;
+use crate::sandbox::targets::instance_facts::Lesson;
 use crate::sandbox::wasi::Wasi;
-use crate::stream::given::Given;
+use crate::stream::area::StreamArea;
 use crate::stream::{Closing, Rule};
 use anyhow::{Context, Result, bail};
 use fuzzbox_instrument::layout::{self, Flag};
@@ -43,7 +43,7 @@ pub(crate) struct KeptInstance {
     /// The calls that were live when the last execution was interrupted, innermost first, where that is known.
     interrupted_in: Vec<Frame>,
     /// The stream of the last execution.
-    given: Given,
+    given: StreamArea,
     /// What the injected memory has for call sites to close with.
     closing: Arc<Closing>,
     /// What the guest said that its failure is.
@@ -70,7 +70,7 @@ impl KeptInstance {
         let (instance, exports) = instantiate(target, &mut store, gate)?;
         let place = &target.rewritten.injected;
         if let Some(export) = &place.trap_table_export {
-            leaving::replace_unreachable(&mut store, &instance, export)?;
+            frames::replace_unreachable(&mut store, &instance, export)?;
         }
         let host = store.data_mut();
         host.fuel = target.variant.has_fuel().then(|| exports.injected.region.clone());
@@ -95,7 +95,7 @@ impl KeptInstance {
         let snapshot = Snapshot::take(target, &mut store, (&instance, exports), gate, images)?;
         store.data_mut().wasi.snapshot();
         target.learned.note(Lesson { done, names, initialised, images: plan.images });
-        let (given, closing) = (Given::default(), Arc::default());
+        let (given, closing) = (StreamArea::default(), Arc::default());
         Ok(Self {
             store,
             call,

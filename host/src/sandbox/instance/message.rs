@@ -3,11 +3,11 @@
 use crate::outcome::Trap;
 use crate::said::Message;
 use crate::sandbox::imports::host::Host;
-use crate::sandbox::instance::format;
 use crate::sandbox::instance::injected::Injected;
+use crate::sandbox::instance::message_format;
 use crate::sandbox::memory::Region;
 use crate::sandbox::messages::memory::Memory;
-use crate::sandbox::messages::{ImportCall, points};
+use crate::sandbox::messages::{ImportCall, panic_functions};
 use crate::sandbox::targets::Target;
 use fuzzbox_instrument::{Called, called};
 use wasmtime::{Instance, Store};
@@ -55,7 +55,7 @@ impl FailedInstance<'_> {
 
     /// What a function of the module was given.
     fn given(&self, Called { function, params }: Called) -> Option<ImportCall> {
-        let kind = points::of_function(self.target.edges.function_name(function)?)?;
+        let kind = panic_functions::of_function(self.target.edges.function_name(function)?)?;
         Some(ImportCall { kind, params })
     }
 
@@ -63,8 +63,8 @@ impl FailedInstance<'_> {
         let (_, export) = self.target.rewritten.injected.callable.as_ref()?;
         let table = self.target.rewritten.state.tables.first()?;
         self.spent = true;
-        self.injected.set_fuel(format::FUEL);
+        self.injected.set_fuel(message_format::FUEL);
         self.injected.forget_calls();
-        format::format(self.store, self.instance, (export, table), self.memory, arguments)
+        message_format::format(self.store, self.instance, (export, table), self.memory, arguments)
     }
 }

@@ -2,10 +2,10 @@
 
 pub(super) mod annex;
 pub(super) mod exports;
-mod format;
 pub(super) mod injected;
 pub(super) mod kept;
 pub(super) mod message;
+mod message_format;
 pub(super) mod observation;
 pub(super) mod prepare;
 pub(super) mod snapshot;

@@ -5,8 +5,8 @@ use crate::sandbox::imports::host::Host;
 use crate::sandbox::instance::injected::Injected;
 use crate::sandbox::targets::Target;
 use crate::sandbox::targets::groups::{ExecutedGroup, GroupCounters};
-use crate::stream::told::{Entry, entries};
-use crate::stream::{Told, Trace as Draws};
+use crate::stream::guest_report::{Entry, entries};
+use crate::stream::{GuestReport, Trace as Draws};
 use fuzzbox_instrument::trace::Trace;
 use fuzzbox_instrument::{CountsBuffer, FunctionCounters, LeftFrame, layout};
 
@@ -128,8 +128,8 @@ impl<'a> Observation<'a> {
     }
 
     /// What the guest told by the protocol. Notes, names, values and features only in variants that record draws.
-    pub fn told(&self) -> Told {
-        if self.lost { Told::default() } else { self.injected.told() }
+    pub fn told(&self) -> GuestReport {
+        if self.lost { GuestReport::default() } else { self.injected.told() }
     }
 
     /// What the guest told, without copies, as [`Observation::told`]. Costs nothing if that is nothing.

@@ -16,7 +16,7 @@ use crate::sandbox::instance::injected::{Injected, Provision};
 use crate::sandbox::interrupt::gate::Gate;
 use crate::sandbox::limits::CALLS_MAX;
 use crate::sandbox::targets::Target;
-use crate::sandbox::targets::learned::{Attempt, Plan, Preparation};
+use crate::sandbox::targets::instance_facts::{Attempt, Plan, Preparation};
 use anyhow::{Result, anyhow, ensure};
 use wasmtime::{Instance, Store, WasmBacktrace};
 
@@ -100,8 +100,7 @@ pub(crate) fn prepare(
         return Ok(Prepared::InVain(Attempt::Heap));
     };
     // What initialisers drew is no part of any execution.
-    let draws = target.rewritten.injected.stream.is_some();
-    let names = draws.then(|| injected.take_names()).filter(|_| plan.names);
+    let names = injected.take_names(plan.names && target.rewritten.injected.stream.is_some());
     let place = annex.map(|annex| {
         let place = Place::new(annex.region, annex.end);
         if target.restores {

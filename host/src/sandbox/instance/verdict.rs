@@ -1,7 +1,7 @@
 //! From wasmtime's errors to outcomes.
 
 use crate::outcome::{FailureKind, Frame, Outcome, Trap, TrapKind};
-use crate::sandbox::entry::lifted::BadResult;
+use crate::sandbox::entry::component_result::BadResult;
 use crate::sandbox::imports::assemblyscript::Aborted;
 use crate::sandbox::imports::stubs::StubCalled;
 use crate::sandbox::wasi::p2::UnknownHandle;

@@ -16,9 +16,9 @@
 //! Nothing of it decides anything.
 
 pub(super) mod memory;
-pub(super) mod points;
+pub(super) mod panic_functions;
 
-use crate::sandbox::messages::points::Kind;
+use crate::sandbox::messages::panic_functions::Kind;
 
 /// The parameters of a function that ends executions with a message.
 #[derive(Clone, Debug)]
@@ -34,14 +34,14 @@ impl ImportCall {
         name: &str,
         params: impl ExactSizeIterator<Item = Option<u64>>,
     ) -> Option<Self> {
-        let kind = points::of_import(module, name, params.len())?;
+        let kind = panic_functions::of_import(module, name, params.len())?;
         Some(Self { kind, params: params.collect::<Option<_>>()? })
     }
 }
 
 /// Whether a function of this name is one whose parameters say why programs fail.
 pub(crate) fn takes_message(name: &str) -> bool {
-    points::of_function(name).is_some()
+    panic_functions::of_function(name).is_some()
 }
 
 /// Whether a function of this name is `core::fmt::write`.

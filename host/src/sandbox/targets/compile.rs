@@ -10,7 +10,7 @@ use crate::sandbox::imports::link::link;
 use crate::sandbox::interrupt::stop::Stop;
 use crate::sandbox::machine::registers::HANDLED;
 use crate::sandbox::targets::groups::Groups;
-use crate::sandbox::targets::learned::InstanceFacts;
+use crate::sandbox::targets::instance_facts::InstanceFacts;
 use crate::sandbox::targets::{OptimisedTargets, Target};
 use anyhow::Result;
 use std::collections::BTreeSet;

@@ -3,7 +3,7 @@
 
 mod compile;
 pub(super) mod groups;
-pub(super) mod learned;
+pub(super) mod instance_facts;
 
 use crate::id::{FindingId, InputId};
 use crate::sandbox::candidate::Candidate;
@@ -15,7 +15,7 @@ use crate::sandbox::imports::Imports;
 use crate::sandbox::interrupt::stop::Stop;
 use crate::sandbox::limits::INIT_FUEL_MAX;
 use crate::sandbox::targets::groups::Groups;
-use crate::sandbox::targets::learned::InstanceFacts;
+use crate::sandbox::targets::instance_facts::InstanceFacts;
 use fuzzbox_instrument::{EdgeMap, Instrumented, StateExports};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, OnceLock};

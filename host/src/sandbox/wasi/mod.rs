@@ -102,10 +102,12 @@ impl Default for WasiConfig {
 /// All that a guest can see or change through WASI.
 ///
 /// Life of one: [`Wasi::new`], the guest's initialiser runs, [`Wasi::snapshot`]; then for each execution
-/// [`Wasi::reset`], perhaps [`Wasi::set_file`], and the run.
+/// [`Wasi::reset`], perhaps [`Wasi::set_file`] and [`Wasi::set_variable`], and the run.
 pub struct Wasi {
     args: Strings,
     env: Strings,
+    /// How many variables every execution has.
+    env_len: usize,
     stdin: Vec<u8>,
     stdin_position: usize,
     stdout: Vec<u8>,
@@ -163,13 +165,24 @@ struct Strings {
 impl Strings {
     /// A string that contains a zero byte is cut there, since the guest could not tell.
     fn new(strings: impl IntoIterator<Item = Vec<u8>>) -> Self {
-        let (mut bytes, mut starts) = (Vec::new(), Vec::new());
-        for string in strings {
-            starts.push(u32::try_from(bytes.len()).expect("arguments and environment are shorter than 4 GiB"));
-            bytes.extend(string.into_iter().take_while(|byte| *byte != 0));
-            bytes.push(0);
+        let mut all = Self { bytes: Vec::new(), starts: Vec::new() };
+        strings.into_iter().for_each(|string| all.push(&string));
+        all
+    }
+
+    fn push(&mut self, string: &[u8]) {
+        let start = u32::try_from(self.bytes.len()).expect("arguments and environment are shorter than 4 GiB");
+        self.starts.push(start);
+        self.bytes.extend(string.iter().take_while(|byte| **byte != 0));
+        self.bytes.push(0);
+    }
+
+    /// Leaves the first `len` strings.
+    fn truncate(&mut self, len: usize) {
+        if let Some(start) = self.starts.get(len) {
+            self.bytes.truncate(*start as usize);
+            self.starts.truncate(len);
         }
-        Self { bytes, starts }
     }
 
     /// The strings without their ends.
@@ -177,6 +190,11 @@ impl Strings {
         let ends = self.starts.iter().skip(1).map(|end| *end as usize).chain([self.bytes.len()]);
         self.starts.iter().zip(ends).map(|(start, end)| self.bytes[*start as usize..end - 1].to_vec())
     }
+}
+
+/// A variable as programs find it.
+fn variable(name: &[u8], value: &[u8]) -> Vec<u8> {
+    [name, b"=", value].concat()
 }
 
 impl Wasi {
@@ -197,7 +215,8 @@ impl Wasi {
         let small = Small { fds, clock, random, handles, output_dropped: 0, tails: Default::default() };
         Self {
             args: Strings::new(config.args),
-            env: Strings::new(config.env.into_iter().map(|(name, value)| [&name[..], b"=", &value[..]].concat())),
+            env_len: config.env.len(),
+            env: Strings::new(config.env.iter().map(|(name, value)| variable(name, value))),
             stdin: Vec::new(),
             stdin_position: 0,
             stdout: Vec::new(),
@@ -237,6 +256,7 @@ impl Wasi {
         self.stdin.clear();
         self.stdin.extend_from_slice(stdin);
         self.stdin_position = 0;
+        self.env.truncate(self.env_len);
         self.stdout.truncate(self.base.stdout_len);
         self.stderr.truncate(self.base.stderr_len);
         self.exit_code = None;
@@ -264,6 +284,12 @@ impl Wasi {
         for orphan in self.fs.put(path, bytes, now) {
             self.reap(orphan);
         }
+    }
+
+    /// Adds an environment variable for this execution, of a name that [`WasiConfig::env`] does not have;
+    /// [`Wasi::reset`] undoes it.
+    pub fn set_variable(&mut self, name: &[u8], value: &[u8]) {
+        self.env.push(&variable(name, value));
     }
 
     /// What was written to descriptor 1 (wherever the guest renumbered it to), up to the limit.

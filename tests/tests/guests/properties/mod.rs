@@ -28,6 +28,11 @@ fn challenges_do_the_same_in_wasm_as_natively() -> Result<()> {
     Ok(())
 }
 
+#[test]
+fn as_many_choices_are_made_natively_as_a_stream_has_room_for() {
+    assert_eq!(native::CHOICES_MAX, fuzzbox_instrument::layout::stream::CHOICES_MAX as usize);
+}
+
 /// The challenges that are also written by hand.
 const BY_HAND: [&str; 3] = ["reverse", "length_list", "difference_one"];
 

@@ -13,7 +13,7 @@ mod tree;
 use fuzzbox::outcome::Outcome;
 use fuzzbox::sandbox::{Executor, Target, Variant};
 use fuzzbox::settings::Settings;
-use fuzzbox::stream::{Choice, Rule, Told, Trace};
+use fuzzbox::stream::{Choice, GuestReport, Rule, Trace};
 use std::sync::Arc;
 
 /// The imports, as wasm text.
@@ -68,7 +68,7 @@ fn executors(wat: &str) -> Vec<Executor> {
 }
 
 /// What an execution by a rule shows.
-fn run(executor: &mut Executor, stream: &[u8], rule: Rule) -> (Outcome, Trace, Told) {
+fn run(executor: &mut Executor, stream: &[u8], rule: Rule) -> (Outcome, Trace, GuestReport) {
     let outcome = executor.run_stream(stream, &rule).unwrap();
     let observation = executor.observation();
     (outcome, observation.draws(), observation.told())

@@ -1,6 +1,6 @@
 //! The functions that are put into modules do what the host's functions do.
 
-use super::{Told, Trace, executors, generate, kind, run};
+use super::{GuestReport, Trace, executors, generate, kind, run};
 use fuzzbox::sandbox::{compiler_settings, link_reference};
 use fuzzbox::stream::reference::Ended;
 use fuzzbox::stream::{Closing, Reference, Rule, Tail};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use wasmtime::{Engine, Linker, Module, Store};
 
 /// How an execution ended, what it drew, and what it told; the last of that is a hash over what it drew.
-type Shown = (String, Trace, Told);
+type Shown = (String, Trace, GuestReport);
 
 /// A module as it is, with host functions.
 struct Plain {

@@ -26,7 +26,7 @@ mod splice;
 mod tests;
 
 use super::super::rng::Rng;
-use crate::engine::pool::Pool;
+use crate::engine::span_pool::Pool;
 use crate::stream::Node;
 
 /// Changes to one sample: mostly one, each further one half as likely.

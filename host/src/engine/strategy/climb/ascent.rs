@@ -27,14 +27,14 @@ pub(super) struct Limits {
 
 /// An execution that ended well.
 #[derive(Clone, Debug)]
-pub(super) struct Shown {
+pub(super) struct Evaluation {
     pub(super) trace: Trace,
     /// Its score, if it told one.
     pub(super) score: Option<f64>,
 }
 
 /// Executes a stream; `None` if it did not end well. What the stream lacks is random.
-pub(super) type Run<'a> = dyn FnMut(&[Choice]) -> Result<Option<Shown>> + 'a;
+pub(super) type Run<'a> = dyn FnMut(&[Choice]) -> Result<Option<Evaluation>> + 'a;
 
 /// Climbs from a stream. Returns whether that was cut off by a limit; what is best has gone through `run`.
 pub(super) fn ascend(start: &[Choice], limits: Limits, run: &mut Run<'_>) -> Result<bool> {
@@ -54,7 +54,7 @@ pub(super) fn ascend(start: &[Choice], limits: Limits, run: &mut Run<'_>) -> Res
 
 struct Climber<'r, 'a> {
     run: &'r mut Run<'a>,
-    current: Shown,
+    current: Evaluation,
     limits: Limits,
     execs: u64,
     improvements: u32,
@@ -154,7 +154,7 @@ impl Climber<'_, '_> {
         changed.map(|(span, new)| repaired(span, new)).collect()
     }
 
-    fn execute(&mut self, choices: &[Choice]) -> Result<Option<Shown>> {
+    fn execute(&mut self, choices: &[Choice]) -> Result<Option<Evaluation>> {
         if self.execs >= self.limits.execs {
             return Ok(None);
         }
@@ -163,7 +163,7 @@ impl Climber<'_, '_> {
     }
 
     /// Goes on from what was shown if its score is better, or the same for no more draws.
-    fn accept(&mut self, shown: Shown) -> bool {
+    fn accept(&mut self, shown: Evaluation) -> bool {
         let (Some(new), old) = (shown.score, self.current.score) else { return false };
         let better = old.is_none_or(|old| new > old);
         if !better && (Some(new) != old || shown.trace.draws.len() > self.current.trace.draws.len()) {
@@ -229,7 +229,7 @@ mod tests {
                 spans: vec![span],
                 ..Trace::default()
             };
-            Ok(Some(Shown { trace, score: Some(score) }))
+            Ok(Some(Evaluation { trace, score: Some(score) }))
         });
         (best, execs, cut.unwrap())
     }

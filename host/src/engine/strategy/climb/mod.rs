@@ -13,13 +13,13 @@ use crate::engine::corpus::Corpus;
 use crate::engine::rng::Rng;
 use crate::engine::scores::Climb;
 use crate::engine::testcase::{NewTestcase, Scores};
-use crate::engine::workers::report::{Known, Report};
+use crate::engine::workers::report::{Baseline, Report};
 use crate::engine::workers::variants::Variants;
 use crate::engine::workers::worker::{Worker, deciding};
 use crate::outcome::Verdict;
 use crate::stream::{Choice, Node, Rule, Tail, encode};
 use anyhow::Result;
-use ascent::{Limits, Shown, ascend};
+use ascent::{Evaluation, Limits, ascend};
 
 /// Number of the first task that climbs: the round's others have smaller ones.
 const TASKS: u64 = 1 << 32;
@@ -82,7 +82,7 @@ impl Worker {
     pub(in crate::engine) fn climb(
         &mut self,
         variants: &Variants,
-        known: Known<'_>,
+        known: Baseline<'_>,
         (start, climb): (&[Choice], &Climb),
         (execs, mut rng): (u64, Rng),
         report: &mut Report,
@@ -125,7 +125,7 @@ impl Worker {
                 let old = if better { best.replace(new) } else { Some(new) };
                 report.testcases.extend(old.filter(|_| news));
             }
-            Ok(Some(Shown { trace, score }))
+            Ok(Some(Evaluation { trace, score }))
         })?;
         report.testcases.extend(best);
         Ok(cut)

@@ -4,7 +4,7 @@ use super::{Closings, Learner, Probed};
 use crate::engine::corpus::Corpus;
 use crate::engine::rng::Rng;
 use crate::engine::strategy::{Cost, Spent, Strategy, View};
-use crate::engine::workers::report::{Known, Report, Witness};
+use crate::engine::workers::report::{Baseline, Report, Witness};
 use crate::engine::workers::variants::Variants;
 use crate::engine::workers::worker::{Worker, deciding};
 use crate::outcome::Outcome;
@@ -45,7 +45,7 @@ impl Strategy for Lessons {
         let learner = Learner::new(self.closings.clone(), task.execs, rng);
         let samples = view.corpus.testcases().iter().map(|testcase| testcase.sample.as_ref());
         learner.learn(samples, &self.witnesses, &mut |input, rule, closing| {
-            worker.probe(view.variants, Known { closing, ..view.known }, (input, rule), report)
+            worker.probe(view.variants, Baseline { closing, ..view.known }, (input, rule), report)
         })
     }
 
@@ -61,7 +61,7 @@ impl Worker {
     fn probe(
         &mut self,
         variants: &Variants,
-        known: Known<'_>,
+        known: Baseline<'_>,
         (input, rule): (&[u8], &Rule),
         report: &mut Report,
     ) -> Result<Probed> {

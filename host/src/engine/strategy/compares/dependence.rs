@@ -20,7 +20,7 @@ const EXECS_MAX: usize = 384;
 
 /// Finds what the operands of `goals`, as they are for `input`, depend on, and repairs inputs that don't get there.
 pub(super) fn dependence(probe: &mut Probe<'_, '_>, input: &[u8], goals: &[Observed]) -> Step<Vec<Dependence>> {
-    let mut found = Found::new(goals);
+    let mut found = Effects::new(goals);
     let block = if input.len() <= SINGLE_BYTES_MAX { 1 } else { input.len().div_ceil(BLOCKS).max(BLOCK_BYTES_MIN) };
     let mut blocks: Vec<_> =
         (0..input.len()).step_by(block).map(|start| start..(start + block).min(input.len())).collect();
@@ -89,7 +89,7 @@ fn unlike(byte: u8, _: usize) -> u8 {
     if byte.is_ascii_digit() { b'A' } else { b'7' }
 }
 
-struct Found<'g> {
+struct Effects<'g> {
     goals: BTreeMap<Place, (usize, &'g Observed)>,
     sites: BTreeSet<u32>,
     sides: Vec<[BTreeSet<usize>; 2]>,
@@ -97,7 +97,7 @@ struct Found<'g> {
     by_length: Vec<[i64; 2]>,
 }
 
-impl<'g> Found<'g> {
+impl<'g> Effects<'g> {
     fn new(goals: &'g [Observed]) -> Self {
         let content = |goal: &Observed| match &goal.operands {
             Operands::Numbers { .. } | Operands::Quads { .. } => Default::default(),

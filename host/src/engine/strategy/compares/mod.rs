@@ -48,7 +48,7 @@ use facts::Facts;
 use hard::{Hard, Waiting};
 use observed::{Observed, Operands, observe};
 use places::Dependence;
-use probe::{End, Probe, Problem, Run, Shown, Solution, Step};
+use probe::{End, Probe, Problem, Run, Solution, Step, TracedExecution};
 use repair::Guard;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 /// What an execution showed.
 #[derive(Debug)]
-pub(in crate::engine) struct Shown {
+pub(in crate::engine) struct TracedExecution {
     pub(in crate::engine) trace: Trace,
     /// It is no failure, so that one may go on from it.
     pub(in crate::engine) ended_well: bool,
@@ -38,7 +38,7 @@ impl From<Error> for End {
 pub(super) type Step<T> = Result<T, End>;
 
 /// Executes an input; `None` if no more may be spent.
-pub(in crate::engine) type Run<'a> = dyn FnMut(&[u8]) -> Result<Option<Shown>> + 'a;
+pub(in crate::engine) type Run<'a> = dyn FnMut(&[u8]) -> Result<Option<TracedExecution>> + 'a;
 
 /// Executes inputs with one goal.
 pub(super) struct Probe<'r, 'a> {
@@ -73,19 +73,19 @@ pub(super) struct Problem<'a> {
 #[derive(Debug)]
 pub(super) struct Solution {
     pub(super) input: Vec<u8>,
-    pub(super) shown: Shown,
+    pub(super) shown: TracedExecution,
 }
 
 impl Probe<'_, '_> {
-    pub(super) fn show(&mut self, input: &[u8]) -> Step<Shown> {
+    pub(super) fn show(&mut self, input: &[u8]) -> Step<TracedExecution> {
         let shown = (self.run)(input)?.ok_or(End::Spent)?;
         self.fuel_left = shown.fuel_left;
         Ok(shown)
     }
 
     /// Repairs an input that was shown so, and executes that; `None` if no guard turned out otherwise.
-    pub(super) fn repaired(&mut self, input: &[u8], trace: &Trace) -> Step<Option<(Vec<u8>, Shown)>> {
-        let mut repaired: Option<(Vec<u8>, Shown)> = None;
+    pub(super) fn repaired(&mut self, input: &[u8], trace: &Trace) -> Step<Option<(Vec<u8>, TracedExecution)>> {
+        let mut repaired: Option<(Vec<u8>, TracedExecution)> = None;
         for _ in 0..if self.guards.is_empty() { 0 } else { REPAIRS_MAX } {
             let (input, trace) = repaired.as_ref().map_or((input, trace), |(input, shown)| (input, &shown.trace));
             let observed = observe(trace, |site| self.guards.iter().any(|guard| guard.place.site == site));
@@ -98,7 +98,7 @@ impl Probe<'_, '_> {
     }
 
     /// Executes an input, and returns the comparison at a place, if there was one, and what was shown.
-    pub(super) fn compared(&mut self, input: &[u8], place: Place) -> Step<(Option<Observed>, Shown)> {
+    pub(super) fn compared(&mut self, input: &[u8], place: Place) -> Step<(Option<Observed>, TracedExecution)> {
         let shown = self.show(input)?;
         let observed = observe(&shown.trace, |site| site == place.site);
         Ok((observed.into_iter().find(|observed| observed.place == place), shown))

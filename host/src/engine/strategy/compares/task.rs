@@ -1,11 +1,11 @@
 //! Executes where it is recorded what is compared.
 
-use super::{Compares, Comparing, EXECUTION_FUEL, Facts, Learned, RECORD_FUEL, Shown, Subject, explore};
+use super::{Compares, Comparing, EXECUTION_FUEL, Facts, Learned, RECORD_FUEL, Subject, TracedExecution, explore};
 use crate::coverage::Judge;
 use crate::engine::corpus::Corpus;
 use crate::engine::strategy::{Cost, Gains, Spent, Strategy, View};
 use crate::engine::suspects::Origin;
-use crate::engine::workers::report::{Known, Report};
+use crate::engine::workers::report::{Baseline, Report};
 use crate::engine::workers::variants::Variants;
 use crate::engine::workers::worker::{Worker, deciding};
 use crate::outcome::Outcome;
@@ -55,7 +55,7 @@ impl Worker {
     fn compare(
         &mut self,
         variants: &Variants,
-        (known, facts): (Known<'_>, &Facts),
+        (known, facts): (Baseline<'_>, &Facts),
         (input, len_max): (&[u8], usize),
         task: &Comparing,
         report: &mut Report,
@@ -97,7 +97,7 @@ impl Worker {
                 report.decided(executor, input, (outcome, None), known);
             }
             report.suspect_is(|| Origin::Given(input.to_vec()));
-            Ok(Some(Shown {
+            Ok(Some(TracedExecution {
                 trace,
                 ended_well,
                 is_news: report.testcases.len() > testcases,

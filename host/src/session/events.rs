@@ -6,7 +6,7 @@ use super::records::{new_record, renamed};
 use super::setup::Session;
 use super::shrinking::{Shrinking, limits_in_campaign};
 use super::unreached::unreached;
-use crate::engine::{Campaign, Failure, Found, Round, Testcase};
+use crate::engine::{Campaign, Discovery, Failure, Round, Testcase};
 use crate::failure::{Headline, signature_of};
 use crate::id::FindingId;
 use crate::outcome::FailureKind;
@@ -132,7 +132,7 @@ impl<'a> View<'a> {
     }
 
     /// What is told of a testcase, if it reached new edges.
-    fn new_edge(&self, campaign: &Campaign, found: &Found, testcase: &Testcase) -> Option<Event> {
+    fn new_edge(&self, campaign: &Campaign, found: &Discovery, testcase: &Testcase) -> Option<Event> {
         let first = *found.new_edges.first()?;
         Some(Event::NewEdge(report::NewEdge {
             target: self.session.name.clone(),

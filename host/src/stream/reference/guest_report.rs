@@ -1,7 +1,7 @@
 //! What the guest tells.
 
 use super::{Drawn, Ended, Reference, draw, slice};
-use crate::stream::told::Entry;
+use crate::stream::guest_report::Entry;
 use crate::stream::{Choice, DrawKind};
 use fuzzbox_instrument::layout::stream as layout;
 

@@ -5,7 +5,7 @@ use fuzzbox_instrument::layout::stream as layout;
 /// All that a guest told in one execution, each kind in the order in which it did. Texts are cut at 1 KiB, notes at 64
 /// KiB; what is not UTF-8 in them is replaced. All together takes at most 1 MiB: what has no room is left out.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Told {
+pub struct GuestReport {
     /// `event`: a label and a number.
     pub events: Vec<(String, i64)>,
     /// `target`: a label and a score that is to become as large as possible.
@@ -84,7 +84,7 @@ pub fn entries(area: &[u8]) -> impl Iterator<Item = Entry<'_>> {
     })
 }
 
-impl Told {
+impl GuestReport {
     /// Reads what is in the area of a stream after an execution.
     pub fn read(area: &[u8]) -> Self {
         let mut told = Self { lost: number(area, layout::ENTRIES_LOST as usize) != 0, ..Self::default() };

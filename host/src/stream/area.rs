@@ -6,7 +6,7 @@ use fuzzbox_instrument::layout::stream as layout;
 
 /// A decoded stream, as the parts of the area that the host writes. Used again from one execution to the next.
 #[derive(Clone, Debug, Default)]
-pub struct Given {
+pub struct StreamArea {
     control: Vec<u8>,
     items: Vec<[u8; layout::ITEM_BYTES as usize]>,
     blobs: Vec<u8>,
@@ -29,7 +29,7 @@ pub fn limited(bytes: &[u8]) -> impl Iterator<Item = Item<'_>> {
     })
 }
 
-impl Given {
+impl StreamArea {
     /// Decodes a stream that is to be read by a rule.
     pub fn set(&mut self, bytes: &[u8], rule: &Rule) {
         self.decode(bytes);
@@ -124,7 +124,7 @@ mod tests {
 
     /// What is given, read item by item.
     fn assert_is_limited(bytes: &[u8]) {
-        let (mut given, mut expected, mut blobs) = (Given::default(), Vec::new(), Vec::new());
+        let (mut given, mut expected, mut blobs) = (StreamArea::default(), Vec::new(), Vec::new());
         for one in limited(bytes) {
             expected.push(match one {
                 Item::Index(index) => item(index, 0),
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(limited(&many).count(), LIMITS.0);
         assert_is_limited(&many);
         assert_is_limited(&[&[0], &*many].concat());
-        let mut given = Given::default();
+        let mut given = StreamArea::default();
         given.set(&many, &Rule { tail: Tail::Random { seed: 1, choices: u32::MAX }, wrap: true, close: false });
         given.parts(|place, bytes| assert!(place as usize + bytes.len() <= layout::BLOBS_IN as usize));
     }
