@@ -59,6 +59,7 @@ pub(crate) mod coverage;
 pub mod engine;
 pub mod failure;
 pub mod outcome;
+pub(crate) mod packed;
 pub(crate) mod report;
 pub mod sandbox;
 mod session;

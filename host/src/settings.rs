@@ -14,6 +14,10 @@ pub struct Settings {
     /// How the named export is given its input.
     #[serde(skip_serializing_if = "is_default")]
     pub entry_args: EntryArgs,
+    /// A call recipe, which is executed instead of an export: [`fuzzbox_instrument::recipe`]. In stored settings what
+    /// is known by name is written out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
     /// Arguments of a WASI command after its name. `@@` in one is the path of a file that holds the input; standard
     /// input is empty then.
     pub args: Vec<String>,
@@ -116,6 +120,8 @@ pub enum Stub {
     Trap,
     /// Returns zeros and nulls.
     Zero,
+    /// Ends the execution as rejected; returns zeros while the module is initialised.
+    Reject,
 }
 
 impl Settings {
@@ -154,6 +160,7 @@ impl Default for Settings {
         Self {
             entry: None,
             entry_args: EntryArgs::Auto,
+            call: None,
             args: Vec::new(),
             input_bytes_max: 1 << 20,
             memory_bytes_max: 256 << 20,

@@ -32,7 +32,8 @@
 //! the end of a memory, `floats/` makes NaNs canonical where their bits are seen; `layout/` says where things are in
 //! the injected memory, `trace/` what the traced variant records there. `legacy/` translates legacy exceptions first;
 //! `cfg/` has graphs and what follows from them; `identity/` says which functions of two builds are the same;
-//! `component` rewrites the modules in components, `link/` makes one core module of a component. `protocol/` has the
+//! `component` rewrites the modules in components, `link/` makes one core module of a component, `recipe/` appends a
+//! function that says how a library is called. `protocol/` has the
 //! functions of `fuzzbox_v1`, in wasm text (`bodies/*.wat`)
 //!
 //! What this crate does not do: it runs nothing, and knows no engine. It refuses by name what it can't rewrite.
@@ -58,6 +59,8 @@ mod options;
 mod plan;
 mod probes;
 pub mod protocol;
+pub mod recipe;
+mod rename;
 pub mod trace;
 mod walk;
 mod write;
@@ -79,3 +82,4 @@ pub use module::limits::MODULE_BYTES_MAX;
 pub use module::sections::{custom_sections, strip_custom_sections};
 pub use offsets::OffsetMap;
 pub use options::{Counters, Draws, Options};
+pub use rename::rename;

@@ -118,7 +118,7 @@ impl Options {
     pub const START_FUEL: i64 = 10_000_000_000;
 
     /// How many calls may be live where they are limited, until somebody says otherwise.
-    const CALLS: u32 = 1 << 16;
+    pub const CALLS: u32 = 1 << 16;
 
     /// Room for 32,768 records.
     const TRACE_BYTES: u32 = 1 << 20;

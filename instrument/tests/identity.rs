@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use arbitrary::Unstructured;
-use fuzzbox_instrument::identity::{Diff, Identity, Pair, diff};
+use fuzzbox_instrument::identity::{Diff, Identity, Pair, diff, exact};
 use fuzzbox_instrument::{Options, instrument, strip_custom_sections};
 use link::{Layout, Program, Random, relink};
 
@@ -191,4 +191,38 @@ fn broken_modules_are_refused_or_compared() {
         }
     }
     assert!(read > 50 && refused > 50, "{read} read, {refused} refused");
+}
+
+/// The functions that are the same, address for address.
+fn exact_pairs(old: &[u8], new: &[u8]) -> Option<BTreeSet<Pair>> {
+    let (a, b) = (identity(old), identity(new));
+    let diff = diff(&a, &b);
+    exact((old, &a), (new, &b), &diff).unwrap().map(|pairs| pairs.into_iter().collect())
+}
+
+#[test]
+fn exact_are_functions_with_the_same_addresses_where_all_around_them_is_the_same() {
+    let mut moved = 0;
+    for seed in seeds() {
+        let random = &mut Random::new(seed);
+        let program = Program::random(random);
+        let layout = Layout::random(&program, random, seed % 2 == 0);
+        let wasm = program.link(&layout);
+        let all = exact_pairs(&wasm, &wasm).unwrap();
+        assert_eq!(all.len(), identity(&wasm).functions().len());
+        let mut edited = program.clone();
+        let function = layout.index_of(edited.change_a_number(random));
+        let changed = exact_pairs(&wasm, &edited.link(&layout)).unwrap();
+        let rest: BTreeSet<_> = all.iter().copied().filter(|pair| pair.old != function).collect();
+        assert_eq!(changed, rest, "seed {seed}");
+        let mut edited = program.clone();
+        if edited.change_a_text(random).is_some() {
+            assert_eq!(exact_pairs(&wasm, &edited.link(&layout)), None, "seed {seed}: data that all can read");
+        }
+        // Where things have other addresses, some code may see that.
+        let other = program.link(&Layout::random(&program, random, seed % 2 == 0));
+        let same = exact_pairs(&wasm, &other);
+        moved += usize::from(same.is_none_or(|same| same.len() < all.len()));
+    }
+    assert!(moved * 10 >= seeds().count() * 9, "{moved} of {}", seeds().count());
 }

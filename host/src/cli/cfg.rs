@@ -36,8 +36,10 @@ pub(super) fn graph(
     let (shown, typed) = (shown(path), printable(function));
     let failed = || format!("failed to draw `{typed}` of `{shown}`");
     let bytes = read_module(path).with_context(|| format!("failed to read target `{shown}`")).blame_user()?;
-    let wasm =
-        crate::sandbox::core_module(&bytes).map_err(|error| in_file(error, path)).with_context(failed).blame_user()?;
+    let wasm = crate::sandbox::core_module(&bytes, None)
+        .map_err(|error| in_file(error, path))
+        .with_context(failed)
+        .blame_user()?;
     let make = || {
         let cfgs = Cfgs::new(&wasm)?;
         let index = find(cfgs.names(), function)?;

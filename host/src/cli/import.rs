@@ -51,7 +51,7 @@ impl Args {
         if inputs.is_empty() {
             return Err(anyhow!("there are no inputs in `{}`", shown(&self.dir))).blame_user();
         }
-        let name = self.names.names(std::slice::from_ref(&self.target), self.flags.entry())?.remove(0);
+        let name = self.names.names(std::slice::from_ref(&self.target), self.flags.entry().as_deref())?.remove(0);
         self.names.check(&self.store, [(&*name, &*self.target, &candidate)])?;
         let debug_info = self.debug_info.find(candidate.bytes(), Some(&self.target))?;
         let mut reporter = self.output.reporter()?;

@@ -3,11 +3,14 @@
 use super::cfg::{GraphFormat, graph};
 use super::debug_info::{DebugInfoArgs, ModuleDebugInfo};
 use super::exit::{Exit, UserError, Verdict};
+use super::glue;
 use super::target_args::{TargetArgs, in_file, read_module};
 use super::write::{Out, say, say_json, shown};
-use crate::sandbox::{Summary, core_module};
-use crate::text::printable_json;
+use crate::sandbox::{Proposal, Summary, core_module};
+use crate::settings::Stub;
+use crate::text::{printable, printable_json};
 use anyhow::Context;
+use clap::ValueEnum;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -46,17 +49,20 @@ impl Args {
         let bytes =
             read_module(&self.target).with_context(|| format!("failed to read target `{path}`")).blame_user()?;
         let failed = || format!("failed to load target `{path}`");
-        let summary = Summary::of(&bytes, &self.flags.settings()?).map_err(|error| in_file(error, &self.target));
+        let glue = glue::beside(&self.target);
+        let bytes = glue::with_long_names(bytes, &glue);
+        let summary = Summary::of(&bytes, &self.flags.settings()?, &glue).map_err(|error| in_file(error, &self.target));
         let summary = summary.with_context(failed).blame_user()?;
         // What can't be linked has no lines.
-        let debug_info = match core_module(&bytes) {
+        // The names that stand for recipes are known by now, or an error.
+        let debug_info = match core_module(&bytes, None) {
             Ok(module) => self.debug_info.find(&module, Some(&self.target))?,
             Err(_) => ModuleDebugInfo::default(),
         };
         if self.json {
             say_json(&Inspected { summary, lines: debug_info.kind })?;
         } else {
-            print(&summary, &debug_info)?;
+            print(&summary, &debug_info, &path)?;
         }
         Ok(Exit::Clean)
     }
@@ -71,8 +77,32 @@ struct Inspected {
     lines: Option<String>,
 }
 
-fn print(summary: &Summary, debug_info: &ModuleDebugInfo) -> std::io::Result<()> {
+/// The line to type for a recipe.
+fn line(path: &str, proposal: &Proposal, stubs: Option<Stub>) -> String {
+    let stubs = stubs.and_then(|stub| stub.to_possible_value());
+    let stubs = stubs.map_or_else(String::new, |stub| format!(" --stub-imports {}", stub.get_name()));
+    format!("fuzzbox run {path}{stubs} --call '{}'", proposal.call.replace('\'', "'\\''"))
+}
+
+/// How its functions can be called.
+fn print_calls(summary: &Summary, path: &str) -> std::io::Result<()> {
+    for (number, proposal) in summary.calls.iter().enumerate() {
+        let head = if number == 0 { "call" } else { "" };
+        let guessed = if proposal.guessed { ", guessed by names and types" } else { "" };
+        say!("{head:9} {} ({}{guessed}):", printable(&proposal.export), proposal.convention);
+        say!("{:9}   {}", "", printable(&line(path, proposal, summary.stubs)));
+    }
+    Ok(())
+}
+
+fn print(summary: &Summary, debug_info: &ModuleDebugInfo, path: &str) -> std::io::Result<()> {
     say!("module    {}", summary.module);
+    if let Some(kind) = &summary.kind {
+        say!("made by   {kind}");
+    }
+    for personality in &summary.personalities {
+        say!("host      {personality}");
+    }
     for obstacle in &summary.obstacles {
         for (number, line) in obstacle.replace("\nhelp: ", "\n").lines().enumerate() {
             say!("{:9} {line}", if number == 0 { "obstacle" } else { "" });
@@ -84,6 +114,7 @@ fn print(summary: &Summary, debug_info: &ModuleDebugInfo) -> std::io::Result<()>
         let named = if summary.entry.is_some() { "others, by --entry:" } else { "by --entry:" };
         say!("{:9} {named} {}", "", summary.other_entries.join(", "));
     }
+    print_calls(summary, path)?;
     if let (Some(input), Some(over_read)) = (&summary.input, summary.over_read) {
         say!("input     {input}");
         say!("over-read {over_read}");

@@ -6,6 +6,7 @@
 //! was mistyped), `exit` (errors and exit codes), `write` (all that is printed).
 
 mod bench;
+mod bisect;
 mod cfg;
 mod compiling;
 mod debug_info;
@@ -14,11 +15,13 @@ mod export;
 mod findings;
 #[cfg(test)]
 mod flags;
+mod glue;
 mod import;
 mod input;
 mod inspect;
 mod instrument;
 mod libfuzzer;
+mod life;
 mod ls;
 mod naming;
 mod new;
@@ -60,6 +63,12 @@ enum Verb {
     Run(run::Args),
     /// Run a finding again, by a prefix of its hash or of its input's hash
     Repro(repro::Args),
+    /// Find out between which two of several builds a finding came or went
+    Bisect(bisect::Args),
+    /// Say nothing more of failures that have a finding's signature
+    Ignore(life::IgnoreArgs),
+    /// Take a finding for done, until it fails on another build
+    Close(life::CloseArgs),
     /// Execute inputs once each, with a verdict per input
     Replay(replay::Args),
     /// Find the smallest input that fails in the same way
@@ -114,6 +123,9 @@ fn run(verb: Verb) -> Verdict {
         Verb::New(args) => args.run(),
         Verb::Run(args) => args.run(),
         Verb::Repro(args) => args.run(),
+        Verb::Bisect(args) => args.run(),
+        Verb::Ignore(args) => args.run(),
+        Verb::Close(args) => args.run(),
         Verb::Replay(args) => args.run(),
         Verb::Shrink(args) => args.run(),
         Verb::Ls(args) => args.run(),

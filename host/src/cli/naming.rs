@@ -5,9 +5,10 @@
 
 use super::exit::{Fault, UserError};
 use super::store_args::StoreArgs;
-use super::write::{shown, warning};
+use super::write::{shown, tell, warning};
 use crate::id::ModuleId;
 use crate::sandbox::{Candidate, Target};
+use crate::session::builds::{self, Older};
 use crate::settings::Settings;
 use crate::store::{Origin, Store};
 use crate::text::printable;
@@ -62,6 +63,30 @@ impl NameArgs {
             }
         }
         Ok(names)
+    }
+
+    /// Says of modules that nobody named, and whose names are new to the store, which targets they look like later
+    /// builds of. It takes more than likeness to give one target's corpus to another: who knows names it.
+    pub(super) fn tell_older(
+        &self,
+        store: &StoreArgs,
+        names: &[String],
+        targets: &[(&Path, &Candidate)],
+    ) -> Result<(), Fault> {
+        let Some(store) = store.open_existing().ok().filter(|_| self.names.is_empty()) else { return Ok(()) };
+        let there = store.target_names()?;
+        for (name, (path, candidate)) in names.iter().zip(targets).filter(|(name, _)| !there.contains(name)) {
+            let Some(Older { name: older, unchanged, functions }) = builds::older(&store, candidate)? else { continue };
+            if names.contains(&older) {
+                continue;
+            }
+            let (path, name, older) = (shown(path), printable(name), printable(&older));
+            tell(&format!(
+                "note: `{path}` looks like a later build of `{older}` ({unchanged} of {functions} functions are \
+                 unchanged): --name {older} lets it go on with that one's corpus and findings; as `{name}` it begins anew"
+            ));
+        }
+        Ok(())
     }
 
     /// Refuses what [`NameArgs::claim`] would refuse, before anything is compiled or written.
@@ -131,7 +156,8 @@ enum Verdict {
 }
 
 fn origin(store: &Store, path: &Path, module: ModuleId, settings: &Settings) -> Origin {
-    Origin { path: relative(path, store.root()), entry: settings.entry.clone(), module: Some(module) }
+    let entry = settings.entry.clone().or_else(|| settings.call.clone());
+    Origin { path: relative(path, store.root()), entry, module: Some(module) }
 }
 
 /// Whether the module is one that was fuzzed under this name.

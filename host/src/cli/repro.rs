@@ -1,4 +1,6 @@
-//! `fuzzbox repro`: run a finding again.
+//! `fuzzbox repro`: run a finding again, or all of them on another build.
+
+mod all;
 
 use super::debug_info::DebugInfoArgs;
 use super::debug_info::symbols;
@@ -27,14 +29,17 @@ use std::sync::Arc;
 pub(super) struct Args {
     /// First digits of the finding's hash, or of its input's
     #[arg(value_name = "HASH")]
-    hash: String,
-    /// Run it on another build of the target: by the value that was drawn, else by the choices, else by the choices
-    /// found again by their spans
+    hash: Option<String>,
+    /// Run it on another build of the target, or without a hash all findings: by the value that was drawn, else by the
+    /// choices, else by the choices found again by their spans
     #[arg(long, value_name = "WASM")]
     on: Option<PathBuf>,
     /// Only in this way
     #[arg(long, value_enum, requires = "on")]
     by: Option<Way>,
+    /// All findings of the target that is called so in the store [default: as the file, else the only one]
+    #[arg(long, value_name = "NAME", requires = "on", conflicts_with = "hash")]
+    name: Option<String>,
     /// One JSON object instead of text
     #[arg(long)]
     json: bool,
@@ -75,8 +80,9 @@ struct Report {
 impl Args {
     pub(super) fn run(self) -> Verdict {
         let store = self.store.open_existing()?;
-        let instead = format!("`fuzzbox replay WASM {}` executes an input", self.hash);
-        let record = findings::find(&store, &self.hash, &instead)?;
+        let Some(hash) = &self.hash else { return all::run(&self, &store) };
+        let instead = format!("`fuzzbox replay WASM {hash}` executes an input");
+        let record = findings::find(&store, hash, &instead)?;
         let input = store.finding_input(&record).context("failed to read the finding's input")?;
         let candidate = match &self.on {
             Some(path) => candidate(path, records::settings(&record)?)?,

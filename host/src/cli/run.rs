@@ -10,13 +10,13 @@ use super::store_args::StoreArgs;
 use super::target_args::{TargetArgs, compile, duration};
 use super::write::{shown, warn, warning};
 use crate::engine::{Dictionary, Workers};
-use crate::report::{Flags, Reporter};
+use crate::report::{Done, Flags, Reporter};
 use crate::sandbox::{Candidate, CodeCache, Target};
 use crate::session::ending::Ending;
 use crate::session::setup::{Limits, Session};
 use crate::session::turns::{take_turns, turn};
 use crate::settings::Settings;
-use crate::store::{Dir, Store};
+use crate::store::{Dir, State, Store};
 use crate::symbols::Symbols;
 use anyhow::Context;
 use clap::ValueEnum;
@@ -60,6 +60,9 @@ pub(super) struct Args {
     /// When to stop early
     #[arg(long, value_enum, default_value_t = StopOn::Never)]
     stop_on: StopOn,
+    /// Which findings make the exit code 1
+    #[arg(long, value_enum, default_value_t = FailOn::Open)]
+    fail_on: FailOn,
     /// Keep the inputs of findings as they were found, and don't look for smaller ones
     #[arg(long)]
     no_shrink: bool,
@@ -91,6 +94,36 @@ enum StopOn {
     Never,
 }
 
+/// Which findings make the exit code 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum FailOn {
+    /// Those that this campaign found, and that were not open when it began
+    New,
+    /// All that are open, whoever found them
+    Open,
+    /// Those that are ignored, too
+    Any,
+}
+
+impl FailOn {
+    /// Whether there is such a finding; `done` is how the campaigns ended.
+    fn has_one(self, sessions: &[Session<'_>], done: &[Done]) -> Result<bool, Fault> {
+        if done.iter().any(|done| done.findings.iter().any(|finding| !finding.known)) {
+            return Ok(true);
+        }
+        if self == Self::New {
+            return Ok(false);
+        }
+        for Session { store, name, .. } in sessions {
+            let mut lives = store.lives(name, &store.findings(Some(name))?)?.into_iter();
+            if lives.any(|life| life.is_open() || self == Self::Any && life.state == State::Ignored) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
 /// A larger dictionary is refused, in bytes.
 const DICTIONARY_BYTES_MAX: u64 = 16 << 20;
 /// More threads than this are refused.
@@ -102,8 +135,10 @@ impl Args {
         let jobs = jobs(self.jobs)?;
         let dictionary = self.dictionary()?;
         // Everything that can be refused is refused before anything is written.
-        let names = self.names.names(&self.targets, self.target.entry())?;
+        let names = self.names.names(&self.targets, self.target.entry().as_deref())?;
         let candidates = self.candidates(&names)?;
+        let built: Vec<_> = self.targets.iter().map(PathBuf::as_path).zip(&candidates).collect();
+        self.names.tell_older(&self.store, &names, &built)?;
         let debug_infos = self.debug_infos(&candidates)?;
         let seeds = self.seeds()?;
         let mut reporter = self.output.reporter()?;
@@ -200,7 +235,7 @@ impl Args {
             reporter,
         )?;
         let executed = done.iter().any(|done| done.execs > 0);
-        let found = done.iter().any(|done| !done.findings.is_empty());
+        let found = self.fail_on.has_one(sessions, &done)?;
         Ok(match (found, executed) {
             (true, _) => Exit::Findings,
             (false, false) => Exit::NothingExecuted,

@@ -145,7 +145,9 @@ impl Args {
     /// Looks up the frames of a finding in what `--debug-info` names.
     fn resolve_again(&self, store: &Store, record: &mut FindingRecord) -> Result<(), Fault> {
         let module = store.get(record.module_object).context("failed to read the finding's module")?;
-        let symbols = records::stored_symbols(&module).context("failed to read the finding's module")?;
+        let settings = records::settings(record).context("failed to read the finding's settings")?;
+        let symbols = records::stored_symbols(&module, settings.call.as_deref())
+            .context("failed to read the finding's module")?;
         let symbols = self.debug_info.find(symbols.module(), None)?.apply(symbols);
         record.frames = symbols.resolve(&crate::symbols::unresolved(&record.frames));
         Ok(())

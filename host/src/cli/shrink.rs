@@ -209,7 +209,7 @@ impl Args {
         }
         let input = inputs.remove(0).1;
         input::check_len(typed, &input, &candidate.settings)?;
-        let name = self.names.names(&[module.to_owned()], self.flags.entry())?.remove(0);
+        let name = self.names.names(&[module.to_owned()], self.flags.entry().as_deref())?.remove(0);
         if self.output.is_none() {
             self.names.check(&self.store, [(&*name, module, &candidate)])?;
         }

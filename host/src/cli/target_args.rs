@@ -2,11 +2,12 @@
 
 use super::compiling;
 use super::exit::{Fault, UserError};
+use super::glue;
 use super::input::read_at_most;
 use super::naming::default_name;
 use super::write::shown;
 use crate::report::Reporter;
-use crate::sandbox::{Candidate, Code, CodeCache, Target, fuel_per_second};
+use crate::sandbox::{Candidate, Code, CodeCache, Target, fuel_per_second, recipe_subject};
 use crate::settings::{EntryArgs, Settings, Stub};
 use crate::store::OBJECT_BYTES_MAX;
 use crate::text::size;
@@ -28,6 +29,11 @@ pub(super) struct TargetArgs {
     entry: Option<String>,
     #[arg(long, value_name = "HOW", help = EntryArgs::HELP, default_value_t, requires = "entry", help_heading = "Target")]
     entry_args: EntryArgs,
+    /// How the module's functions are called, in place of an entry: `p = malloc(len); write(p, input); r = parse(p,
+    /// len); free(p); if r < 0 reject`. `inspect` prints such lines; the name of a function that it prints one for will
+    /// do, too. MODULES.md has the language
+    #[arg(long, value_name = "RECIPE", conflicts_with_all = ["entry", "args", "command_args"], help_heading = "Target")]
+    call: Option<String>,
     /// Argument for a WASI command; repeatable. `@@` in it becomes the path of a file that holds the input; without
     /// any, the input is on stdin
     #[arg(long = "arg", value_name = "ARG", allow_hyphen_values = true, help_heading = "Target")]
@@ -113,6 +119,7 @@ impl TargetArgs {
         Ok(Settings {
             entry: self.entry.clone(),
             entry_args: self.entry_args,
+            call: self.call.clone(),
             args: self.args.iter().chain(&self.command_args).cloned().collect(),
             input_bytes_max,
             memory_bytes_max: self.memory_max,
@@ -124,9 +131,9 @@ impl TargetArgs {
         })
     }
 
-    /// The entry that was chosen.
-    pub(super) fn entry(&self) -> Option<&str> {
-        self.entry.as_deref()
+    /// What is called, if that was chosen: the entry, or what a recipe is for.
+    pub(super) fn entry(&self) -> Option<String> {
+        chosen(self.entry.as_deref(), self.call.as_deref())
     }
 
     /// The limit on fuel that was typed, or what was typed as a time in fuel. That is measured and told once.
@@ -154,6 +161,11 @@ impl TargetArgs {
     }
 }
 
+/// What is called, if that was chosen.
+fn chosen(entry: Option<&str>, call: Option<&str>) -> Option<String> {
+    entry.map(str::to_owned).or_else(|| recipe_subject(call?))
+}
+
 /// How much fuel code takes in `time`, to two digits: the next measurement is another one anyway. `None` if that is
 /// more than there can be. And what the most takes, rounded down.
 fn fuel_of(time: Duration, per_second: f64) -> (Option<u64>, Duration) {
@@ -170,7 +182,10 @@ fn fuel_of(time: Duration, per_second: f64) -> (Option<u64>, Duration) {
 pub(super) fn candidate(path: &Path, settings: Settings) -> Result<Candidate, Fault> {
     let shown = shown(path);
     let bytes = read_module(path).with_context(|| format!("failed to read target `{shown}`")).blame_user()?;
-    let candidate = Candidate::new(&bytes, settings).map_err(|error| in_file(error, path));
+    // What is called by a recipe has no other harness; only then does its glue matter.
+    let glue = if settings.call.is_some() { glue::beside(path) } else { String::new() };
+    let bytes = glue::with_long_names(bytes, &glue);
+    let candidate = Candidate::with_glue(&bytes, settings, &glue).map_err(|error| in_file(error, path));
     candidate.with_context(|| format!("failed to load target `{shown}`")).blame_user()
 }
 
@@ -182,7 +197,8 @@ pub(super) fn compile(
     (cache, quick, limit): (&CodeCache, bool, Option<Duration>),
     reporter: &mut dyn Reporter,
 ) -> Result<Target, Fault> {
-    let name = default_name(path, candidate.settings.entry.as_deref());
+    let Settings { entry, call, .. } = &candidate.settings;
+    let name = default_name(path, chosen(entry.as_deref(), call.as_deref()).as_deref());
     let code = if quick { candidate.code_to_begin_with() } else { Code::Optimised };
     compiling::compile(&name, candidate, (cache, code, limit), reporter)?
         .with_context(|| format!("failed to load target `{}`", shown(path)))

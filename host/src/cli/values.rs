@@ -23,13 +23,14 @@ impl ValueEnum for ColorChoice {
 
 impl ValueEnum for Stub {
     fn value_variants<'a>() -> &'a [Self] {
-        &[Self::Trap, Self::Zero]
+        &[Self::Trap, Self::Zero, Self::Reject]
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         let (name, help) = match self {
             Self::Trap => ("trap", "Ends the execution as a crash"),
             Self::Zero => ("zero", "Returns zeros and nulls"),
+            Self::Reject => ("reject", "Ends the execution as rejected, which is no failure"),
         };
         Some(PossibleValue::new(name).help(help))
     }

@@ -3,13 +3,15 @@
 mod after_round;
 mod comparing;
 mod rounds;
+mod seeds;
 
 use super::corpus::{Admission, Corpus};
 use super::mutate::Mutator;
+use super::results::Results;
 use super::retirement::Progress;
 use super::round::{Discovery, Failure, Round, Totals};
 use super::strategy::havoc;
-use super::strategy::tasks::{Results, Tasks};
+use super::strategy::tasks::{self, Tasks};
 use super::strategy::{Gains, Phase, Strategies, View};
 use super::suspects::{self, Hangs, Suspect};
 use super::testcase::Testcase;
@@ -18,7 +20,6 @@ use super::workers::report::{Baseline, KnownFailures, NewFailure, Report, Witnes
 use super::workers::variants::Variants;
 use crate::outcome::Outcome;
 use crate::sandbox::Target;
-use crate::stream::Rule;
 use anyhow::Result;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -27,12 +28,6 @@ use std::sync::Arc;
 /// worker. (Fuel that pays for bulk operators is used up a hundred times as fast. With half as much, SQLite's rounds
 /// are so short that their ends cost two workers 8 % of the time.)
 const ROUND_FUEL: u64 = 4_000_000_000;
-/// How many times as many seeds are executed together as before.
-const SEEDS_GROWTH: usize = 16;
-/// Seeds that are executed together, at most.
-const SEEDS_MAX: usize = 1 << 14;
-/// The longest mutant in the beginning, in bytes, unless a seed is longer.
-const LEN_MAX_START: usize = 128;
 
 /// A deterministic search: call [`Campaign::step`] until enough is found.
 #[derive(Debug)]
@@ -50,7 +45,7 @@ pub struct Campaign {
     /// By signature: the first failure of each, in the order of signatures.
     failures: BTreeMap<String, Failure>,
     /// What is executed before anything is mutated.
-    seeds: Seeds,
+    seeds: seeds::Seeds,
     totals: Totals,
     /// Rounds since one had a new testcase.
     rounds_without_news: u32,
@@ -62,23 +57,12 @@ pub struct Campaign {
     strategies: Strategies,
     /// Who makes the variant that says what is compared.
     tracing: comparing::Tracing,
-}
-
-/// Inputs that a campaign begins with.
-#[derive(Debug, Default)]
-struct Seeds {
-    /// Those that were not executed, the last one first.
-    left: Vec<Vec<u8>>,
-    /// How many are executed next.
-    next: usize,
-    /// Fuel that was used for them.
-    fuel: u64,
-    /// Those that overran.
-    witnesses: Vec<Witness>,
+    /// What inputs show, as far as that is known.
+    results: Results,
 }
 
 /// All reports.
-fn reports(results: &mut [Results]) -> impl Iterator<Item = &mut Report> {
+fn reports(results: &mut [tasks::Results]) -> impl Iterator<Item = &mut Report> {
     results.iter_mut().flat_map(|results| &mut results.reports)
 }
 
@@ -91,7 +75,7 @@ impl Campaign {
     /// A campaign against `target` that has not executed anything.
     pub fn new(target: Arc<Target>, seed: u64, mutator: Mutator) -> Self {
         let corpus = Corpus::new(target.edges.edges.len());
-        let strategies = Strategies::new(!target.takes_choices());
+        let strategies = Strategies::new();
         Self {
             variants: Variants::of(target.clone()),
             progress: Progress::new(target),
@@ -102,96 +86,15 @@ impl Campaign {
             hangs: Hangs::default(),
             failing_edges: BTreeSet::new(),
             failures: BTreeMap::new(),
-            seeds: Seeds::default(),
+            seeds: seeds::Seeds::default(),
             totals: Totals::default(),
             rounds_without_news: 0,
             len_max: 0,
             execs_at_len_max: 0,
             strategies,
             tracing: comparing::Tracing::default(),
+            results: Results::default(),
         }
-    }
-
-    /// Begins to execute the given inputs once each, in order, and keeps those that show something new. This is round
-    /// 0, of which there may be several parts: the others are steps, as long as there [are](Campaign::has_seeds) some
-    /// left.
-    ///
-    /// The empty input is executed first, and the corpus holds it even if it shows nothing (when it is rejected, say),
-    /// so that there is always something to mutate. At most `execs_max` inputs are executed.
-    ///
-    /// # Errors
-    ///
-    /// If the host fails. `None` if the part was aborted: nothing happened then.
-    pub fn start(
-        &mut self,
-        workers: &Workers,
-        seeds: &[Vec<u8>],
-        execs_max: u64,
-        signature: &dyn Fn(&Outcome) -> String,
-    ) -> Result<Option<Round>> {
-        assert_eq!(self.totals.execs, 0, "seeds are the first round");
-        let execs_max = usize::try_from(execs_max).unwrap_or(usize::MAX);
-        let empty = Vec::new();
-        let inputs = std::iter::once(&empty).chain(seeds).take(execs_max).cloned();
-        self.seeds.left = inputs.collect();
-        let longest = self.seeds.left.iter().map(Vec::len).max().unwrap_or(0);
-        self.len_max = longest.max(LEN_MAX_START).min(self.len_limit());
-        self.seeds.left.reverse();
-        self.seeds.next = 1;
-        self.execute_seeds(workers, execs_max as u64, signature)
-    }
-
-    /// Whether inputs that the campaign begins with are left to be executed, by the next step.
-    pub fn has_seeds(&self) -> bool {
-        !self.seeds.left.is_empty()
-    }
-
-    /// Executes the next part of the seeds: the first of them say how many take how long.
-    fn execute_seeds(
-        &mut self,
-        workers: &Workers,
-        execs_max: u64,
-        signature: &dyn Fn(&Outcome) -> String,
-    ) -> Result<Option<Round>> {
-        let left = self.seeds.left.len();
-        let inputs: Vec<_> = self.seeds.left[left - self.seeds.next.min(left)..].iter().rev().collect();
-        let known = self.all_known();
-        let variants = &self.variants;
-        let reports = workers.run(variants, inputs.len() as u64, |task, worker| {
-            let mut report = Report::default();
-            worker.input.clone_from(inputs[usize::try_from(task)?]);
-            worker.rule = Rule { close: true, ..Rule::default() };
-            let fuel = worker.execute(variants, known, &mut report)?;
-            Ok((report, fuel))
-        })?;
-        let Some(reports) = reports.filter(|_| !workers.aborted()) else { return Ok(None) };
-        let (mut reports, fuel): (Vec<_>, Vec<_>) = reports.into_iter().unzip();
-        let executed = inputs.len();
-        self.seeds.left.truncate(left - executed);
-        self.seeds.fuel += fuel.into_iter().sum::<u64>();
-        self.seeds.witnesses.append(&mut witnesses(reports.iter_mut()));
-        let mut round = Round::default();
-        // Seeds stay as they are: somebody has chosen them.
-        for admitted in self.merge(reports, signature, &mut round) {
-            self.settle(admitted, &mut round);
-        }
-        self.totals.sampled = self.totals.execs;
-        self.totals.sampled_fuel = self.seeds.fuel;
-        let affordable = usize::try_from(ROUND_FUEL / self.fuel_mean()).unwrap_or(usize::MAX).max(1);
-        self.seeds.next = (SEEDS_GROWTH * self.seeds.next).min(affordable).min(SEEDS_MAX);
-        if self.has_seeds() {
-            return Ok(Some(round));
-        }
-        self.totals.rounds += 1;
-        if self.corpus.testcases().is_empty() {
-            // Every input is rejected or fails: mutate the empty one all the same.
-            self.corpus.keep_empty();
-            round.found.push(Discovery { index: 0, new_edges: Vec::new(), edges: 0 });
-        }
-        self.strategies.closing.witnesses = std::mem::take(&mut self.seeds.witnesses);
-        let execs_max = self.totals.execs + execs_max.saturating_sub(executed as u64);
-        self.run_phase(Phase::AfterAll, workers, execs_max, signature, &mut round)?;
-        Ok(Some(round))
     }
 
     /// Runs one round of at most `execs_max` executions.
@@ -285,6 +188,7 @@ impl Campaign {
         let Admission { index, new_edges, .. } = admitted;
         self.corpus.settle(index);
         self.strategies.settled(index, !new_edges.is_empty());
+        self.results.found(&self.corpus.testcases()[index]);
         round.found.push(Discovery { index, new_edges, edges: self.corpus.seen().edges() });
     }
 
@@ -370,7 +274,7 @@ impl Campaign {
     /// which must be settled.
     fn merge_all(
         &mut self,
-        results: Vec<Results>,
+        results: Vec<tasks::Results>,
         signature: &dyn Fn(&Outcome) -> String,
         round: &mut Round,
     ) -> Vec<Admission> {
@@ -404,6 +308,7 @@ impl Campaign {
     ) -> Vec<Admission> {
         let mut admitted = Vec::new();
         self.totals.execs += reports.iter().map(|report| report.execs).sum::<u64>();
+        self.totals.recalled += reports.iter().map(|report| report.recalled).sum::<u64>();
         for report in reports {
             self.known.learn_keys(&report);
             self.totals.rejected += report.rejected;

@@ -1,10 +1,10 @@
 //! The inputs that are worth keeping.
 
+use super::rarity::Weights;
 use super::rng::Rng;
 use super::scores::Targets;
 use super::span_pool::Pool;
 use super::testcase::{NewTestcase, Scores, Testcase};
-use super::weights::Weights;
 use crate::coverage::{Profile, Seen};
 use crate::id::InputId;
 use fuzzbox_instrument::EdgeSet;

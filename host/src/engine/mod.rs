@@ -10,15 +10,17 @@
 //! `campaign` (rounds), `strategy/` (what executions are spent on, a file or folder each: `havoc`, `trim`,
 //! `compares/`, `climb/`, `closing/`; its module doc says how to write one; `tasks` is what a round executes at
 //! once), `workers/` (threads: `pool`, `worker`, `report`, `ender`, `variants`), `retirement` (which variant
-//! executes inputs, which edges retire), `scheduler`, `weights` (rare features), `mutate/` (bytes; `choices/` by
-//! spans), `corpus`, `scores` (who has the best), `testcase`, `suspects` (what may hang), `span_pool`,
-//! `dictionary/` (and in it the constants that code compares with), `rng`; `shrink/` (a file per pass, `passes/blob/`
-//! for bytes; its module doc says how to write one).
+//! executes inputs, which edges retire), `scheduler`, `rarity` (what testcases weigh by it), `mutate/` (bytes;
+//! `choices/` by spans), `corpus`, `scores` (who has the best), `testcase`, `suspects` (what may hang), `span_pool`,
+//! `dictionary/` (and in it the constants that code compares with), `results/` (what need not be executed again),
+//! `rng`; `shrink/` (a file per pass, `passes/blob/` for bytes; its module doc says how to write one).
 
 mod campaign;
 mod corpus;
 mod dictionary;
 mod mutate;
+mod rarity;
+mod results;
 mod retirement;
 mod rng;
 mod round;
@@ -29,13 +31,13 @@ mod span_pool;
 mod strategy;
 mod suspects;
 mod testcase;
-mod weights;
 mod workers;
 
 pub use campaign::Campaign;
 pub use corpus::Corpus;
 pub use dictionary::Dictionary;
 pub use mutate::Mutator;
+pub use results::{Carry, Inherited, Results};
 pub use rng::Rng;
 pub use round::{Discovery, Failure, Round, Totals};
 pub use testcase::{Scores, Testcase};

@@ -116,6 +116,11 @@ impl Progress {
         self.growths.add(growths);
     }
 
+    /// Whether mutants grow the memory so often that it pays to compare addresses. Depends on the campaign alone.
+    pub(super) fn compares(&self) -> bool {
+        self.growths.execs >= GROWTH_SAMPLES && self.growths.pay()
+    }
+
     /// A testcase showed `profile`, of which some is in `seen`.
     pub(super) fn shown(&mut self, profile: &Profile, seen: &Seen, execs: u64) {
         for &(edge, bucket) in &profile.0 {
@@ -149,7 +154,7 @@ impl Progress {
     pub(super) fn next_variant(&mut self, corpus: &Corpus) -> Result<Option<Arc<Target>>> {
         let seen = corpus.seen().edges();
         let live = seen - self.retired;
-        let compares = self.growths.execs >= GROWTH_SAMPLES && self.growths.pay();
+        let compares = self.compares();
         match &self.stage {
             Stage::Metered => {
                 let time = Watchdog::time_for(self.metered.candidate.settings.fuel_max);

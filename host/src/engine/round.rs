@@ -6,8 +6,10 @@ use std::sync::Arc;
 /// Sums over all executions of a campaign.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Executions.
+    /// Executions, and results that were known and count as such.
     pub execs: u64,
+    /// Those of them that were known.
+    pub recalled: u64,
     /// Rounds that were finished.
     pub rounds: u64,
     /// Executions whose input the harness rejected.

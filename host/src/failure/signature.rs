@@ -32,6 +32,22 @@ impl Signature {
             _ => self.name == other.name,
         }
     }
+
+    /// Whether two failures are of one kind and in the same calls, wherever in these: what stays of a failure's name
+    /// when one of its functions was edited.
+    pub fn has_same_calls(&self, other: &Self) -> bool {
+        let calls = |signature: &Self| -> Vec<String> {
+            signature.name.split(" < ").map(|call| without_place(call).to_owned()).collect()
+        };
+        calls(self) == calls(other)
+    }
+}
+
+/// A call without the line or the instruction behind it: `f:+14` and `f@42` are `f`.
+fn without_place(call: &str) -> &str {
+    let digits = call.trim_end_matches(|c: char| c.is_ascii_digit());
+    let place = digits.strip_suffix('@').or_else(|| digits.strip_suffix(":+").or_else(|| digits.strip_suffix(":-")));
+    place.filter(|_| digits.len() < call.len()).unwrap_or(call)
 }
 
 /// Names a failure.

@@ -123,6 +123,12 @@ impl<W: Write> Reporter for Lines<W> {
             Event::Start(start) => self.start(start)?,
             Event::NewEdge(_) if !self.new_edges => return Ok(()),
             Event::NewEdge(new) => self.new_edge(new)?,
+            Event::Retraced(retraced) => {
+                self.line(&retraced.target, &format!("rebuilt: {}", retraced.text()))?;
+                for line in retraced.lines() {
+                    self.line(&retraced.target, &printable(&line))?;
+                }
+            }
             Event::Finding(finding) => {
                 let text = finding_line(finding);
                 self.line(&finding.target, &text)?;

@@ -36,7 +36,10 @@ mod terminal;
 
 pub(crate) use advice::{AdviceFacts, Advisor, Flags};
 pub(crate) use color::{ColorChoice, is_dumb};
-pub(crate) use event::{Advice, Compiling, Done, Event, Files, Finding, Imported, NewEdge, NotStarted, Start, Status};
+pub(crate) use event::{
+    Advice, Compiling, Done, Event, Files, Finding, Imported, KnownFinding, NewEdge, NotStarted, Now, Retraced, Start,
+    Status,
+};
 pub(crate) use json::Json;
 pub(crate) use preview::preview;
 pub(crate) use stats::{Campaign, StatsFiles};

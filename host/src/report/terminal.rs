@@ -17,7 +17,7 @@
 
 use super::color::{ADVICE, BAD, GOOD, Paint, QUIET, STRONG};
 use super::lines::{repro, short_id};
-use super::{Advice, Compiling, Done, Event, Finding, Format, NotStarted, Reporter, Start, Status};
+use super::{Advice, Compiling, Done, Event, Finding, Format, NotStarted, Reporter, Retraced, Start, Status};
 use crate::failure::Headline;
 use crate::outcome::FailureKind;
 use crate::symbols::simplify;
@@ -143,6 +143,13 @@ impl<W: Write> Terminal<W> {
             counted(start.jobs, "job"),
         );
         self.labelled(GOOD, "Fuzzing", &cut(&what, self.room())) + &Self::indented(&cut(&how, self.room()))
+    }
+
+    fn retraced(&self, retraced: &Retraced) -> String {
+        let mut lines = wrap(&retraced.text(), self.room()).into_iter();
+        let first = self.labelled(GOOD, "Rebuilt", &lines.next().unwrap_or_default());
+        let findings = retraced.lines().into_iter().map(|line| cut(&printable(&line), self.room()));
+        lines.chain(findings).fold(first, |text, line| text + &Self::indented(&line))
     }
 
     fn finding(&self, finding: &Finding) -> String {
@@ -319,6 +326,7 @@ impl<W: Write> Reporter for Terminal<W> {
                 let text = format!("{} (+{}) in {}", counted(new.edges, "edge"), new.new, printable(&new.function));
                 self.log(&self.labelled(QUIET, "new", &cut(&text, self.room())))
             }
+            Event::Retraced(retraced) => self.log(&self.retraced(retraced)),
             Event::Finding(finding) => self.log(&self.finding(finding)),
             Event::Status(status) => {
                 let text = self.live_text(status);

@@ -6,21 +6,26 @@
 //! What can be refused is refused first. A `Candidate` needs milliseconds: entry, imports, limits. Verbs read all other
 //! files, and check all flags, between the candidate and compiling it. `inspect` compiles nothing.
 
-use crate::id::{ModuleId, ObjectId};
+use crate::id::{FindingId, InputId, ModuleId, ObjectId};
 use crate::sandbox::code::compiler::Code;
+use crate::sandbox::conventions;
+use crate::sandbox::conventions::kind::Kind;
 use crate::sandbox::entry::Entry;
+use crate::sandbox::entry::file_args::wasi_config;
 use crate::sandbox::entry::misspelled::{has_function, not_exported};
 use crate::sandbox::imports::Missing;
-use crate::sandbox::imports::missing::missing;
+use crate::sandbox::imports::missing::{missing, personalities};
 use crate::sandbox::limits::TABLE_ELEMENTS_MAX;
 use crate::sandbox::source::Source;
 use crate::sandbox::source::interface::{Interface, initial_bytes};
+use crate::sandbox::source::words::list;
 use crate::sandbox::wasi::WasiConfig;
-use crate::settings::Settings;
+use crate::settings::{Settings, Stub};
 use crate::text::size;
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, anyhow, bail, ensure};
 use fuzzbox_instrument::Options;
 use std::sync::Arc;
+use wasmparser::{Parser, Payload};
 
 /// A module that has an entry, and of which nothing is known that would keep it from being executed.
 ///
@@ -52,7 +57,20 @@ impl Candidate {
     /// If it is neither; if it has no entry, or imports what nobody provides, or needs more memory than it may have.
     /// The message is about the module, not its path.
     pub fn new(bytes: &[u8], settings: Settings) -> Result<Self> {
+        Self::with_glue(bytes, settings, "")
+    }
+
+    /// As [`Candidate::new`]; `glue` is the JavaScript that was made with the module. It tells how functions are called
+    /// that are named by [`Settings::call`], which then has the recipe.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Candidate::new`].
+    pub fn with_glue(bytes: &[u8], mut settings: Settings, glue: &str) -> Result<Self> {
         let source = Source::new(bytes)?;
+        refuse_kind(&source, &settings)?;
+        settings.call = settings.call.map(|typed| recipe(&source, &typed, glue)).transpose()?;
+        let source = source.called_by(settings.call.as_deref())?;
         let interface = interface(&source)?;
         check_limits(&interface, &settings)?;
         let entry = choose(&source, &interface, &settings)?;
@@ -60,7 +78,7 @@ impl Candidate {
         Ok(Self {
             id: ModuleId::of(&fuzzbox_instrument::strip_custom_sections(&source.file)?),
             object: ObjectId::of(&source.file),
-            wasi: entry.way().wasi_config(&settings),
+            wasi: wasi_config(&settings),
             source,
             settings,
             entry,
@@ -74,14 +92,80 @@ impl Candidate {
         Code::to_begin_with(self.interface.code_bytes)
     }
 
+    /// How long its code is, in bytes.
+    pub fn code_bytes(&self) -> u32 {
+        self.interface.code_bytes
+    }
+
+    /// The entry in words, the hosts that the module gets beside WASI, and how much of what it imports nobody provides.
+    pub fn described(&self) -> String {
+        let mut text = self.entry.to_string();
+        for (personality, unknown) in personalities(&self.interface) {
+            let unknown: Vec<_> = unknown.into_iter().filter(|name| !self.is_stubbed(name)).collect();
+            let ends = if unknown.is_empty() { "" } else { ", without " };
+            text.push_str(&format!("; for the host of {personality}{ends}{}", list(&unknown)));
+        }
+        let what = match self.settings.stub_imports {
+            Some(Stub::Zero) => "return zeros",
+            Some(Stub::Reject) => "reject the input",
+            Some(Stub::Trap) => "are crashes",
+            None => "",
+        };
+        if !self.missing.is_empty() {
+            text.push_str(&format!("; imports that {what}: {}", self.missing.len()));
+        }
+        text
+    }
+
+    fn is_stubbed(&self, shown: &str) -> bool {
+        self.missing.iter().any(|(module, name)| format!("{module}.{name}") == shown)
+    }
+
     /// What was given: the module, or a component.
     pub fn file(&self) -> &Arc<[u8]> {
         &self.source.file
     }
 
+    /// The address of the result of executing `input`: a hash over everything that its outcome depends on.
+    pub fn result_id(&self, input: InputId) -> FindingId {
+        let settings = serde_json::to_vec(&self.settings).expect("settings are plain data");
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(b"fuzzbox result 1\n").update(&self.id.0).update(&input.0).update(&settings);
+        FindingId(*hasher.finalize().as_bytes())
+    }
+
+    /// Where the code begins in [`Candidate::bytes`]: places in it differ by that in files that differ in custom
+    /// sections alone. 0 if there is none.
+    pub fn code_start(&self) -> u32 {
+        let code = |payload| match payload {
+            Payload::CodeSectionStart { unchecked_range: range, .. } => u32::try_from(range.start).ok(),
+            _ => None,
+        };
+        Parser::new(0).parse_all(self.bytes()).map_while(Result::ok).find_map(code).unwrap_or(0)
+    }
+
     /// The module that will execute; of a component the one that it is linked to.
     pub fn bytes(&self) -> &Arc<[u8]> {
         &self.source.module
+    }
+}
+
+/// The recipe that was typed, or that is known by the name that was typed.
+pub(super) fn recipe(source: &Source, typed: &str, glue: &str) -> Result<String> {
+    match &source.component {
+        Some(_) => Ok(typed.to_owned()),
+        None => conventions::recipe(typed, &interface(source)?, glue),
+    }
+}
+
+/// Refuses modules whose host can't be had, unless what they import is to be stubbed.
+pub(super) fn refuse_kind(source: &Source, settings: &Settings) -> Result<()> {
+    if source.component.is_some() || settings.stub_imports.is_some() {
+        return Ok(());
+    }
+    match Kind::of(&interface(source)?).refusal() {
+        Some(why) => bail!("{why}"),
+        None => Ok(()),
     }
 }
 
@@ -96,14 +180,34 @@ pub(super) fn interface(source: &Source) -> Result<Interface> {
 
 /// Chooses the entry as settings say.
 pub(super) fn choose(source: &Source, interface: &Interface, settings: &Settings) -> Result<Entry> {
+    if let Some(recipe) = &source.recipe {
+        return Entry::of_recipe(recipe, interface, settings);
+    }
     match &source.component {
         Some(component) => Entry::of_component(component, interface, settings),
         None => match &settings.entry {
             Some(name) if interface.function(name).is_none() => {
                 Err(not_exported(name, interface, has_function(&source.module, name)))
             }
-            _ => Entry::choose(interface, settings),
+            _ => Entry::choose(interface, settings).map_err(|error| match settings.entry {
+                None => with_proposal(error, source, interface),
+                Some(_) => error,
+            }),
         },
+    }
+}
+
+/// An error that there is no entry, with the way to call the module that promises most.
+fn with_proposal(error: anyhow::Error, source: &Source, interface: &Interface) -> anyhow::Error {
+    let mut proposals = conventions::checked(interface, &source.module, "", 1).into_iter();
+    match proposals.next() {
+        Some(proposal) => {
+            anyhow!(
+                "{error}\nhelp: `inspect` tells how its functions can be called, such as --call '{}'",
+                proposal.call
+            )
+        }
+        None => error,
     }
 }
 

@@ -24,7 +24,7 @@ const FRAME_BYTES_MIN: usize = 16;
 /// How many calls of the guest may be live that can be part of a recursion. Each has a frame, even where functions are
 /// put in the place of calls. So what has more of them overflows any variant's native stack, and everything that could
 /// be a stack overflow is seen to be one.
-pub(super) const CALLS_MAX: u32 = 1 << 16;
+pub(super) const CALLS_MAX: u32 = Options::CALLS;
 
 /// Native stack that the guest may use where calls are counted, in bytes: there may be 1 KiB for each. What still
 /// overflows it is a stack overflow as well.

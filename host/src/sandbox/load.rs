@@ -183,7 +183,9 @@ impl History {
     /// is in the cache.
     #[must_use]
     pub fn or_cached(self, target: &Target) -> Self {
-        let (cache, key) = (&target.cache, key(target.candidate.id, target.candidate.entry.export()));
+        let candidate = &target.candidate;
+        let called = candidate.settings.call.as_deref().unwrap_or_else(|| candidate.entry.export());
+        let (cache, key) = (&target.cache, key(candidate.id, called));
         if let Some(cached) = Self::load(cache, &key).filter(|cached| cached.is_like(&self)) {
             return cached;
         }

@@ -16,6 +16,7 @@
 //! | `targets/` | what is ready: rewritten, compiled, and what instances showed |
 //! | `candidate` | what is known of a module before it is compiled |
 //! | `entry/` | which export is called, and how it takes its input: a file for each way |
+//! | `conventions/` | how libraries are called, by what they export |
 //! | `imports/` | what the guest can call, and the limits |
 //! | `faults/` | pages made writable, traps noted |
 //! | `interrupt/` | ending an execution from another thread |
@@ -69,6 +70,7 @@
 
 mod candidate;
 mod code;
+mod conventions;
 mod entry;
 mod executor;
 mod faults;
@@ -95,6 +97,7 @@ pub use code::cache::CodeCache;
 pub use code::compiler::{Code, compiler_settings};
 pub use code::history::{Growths, History};
 pub use code::variant::Variant;
+pub use conventions::{Proposal, with_long_names};
 pub use entry::Entry;
 pub use executor::Executor;
 pub use imports::reference::link_reference;
@@ -106,7 +109,7 @@ pub use interrupt::watchdog::{Watchdog, fuel_per_second};
 pub use limits::THREAD_STACK_BYTES;
 pub use load::Unsuited;
 pub use plain::Plain;
-pub use source::{assemble, core_module};
+pub use source::{assemble, core_module, recipe_subject};
 pub use summary::Summary;
 pub use targets::Target;
 pub use targets::groups::ExecutedGroup;

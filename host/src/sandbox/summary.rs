@@ -1,12 +1,16 @@
 //! What a person wants to know about a module before it is fuzzed.
 
 use crate::id::ModuleId;
-use crate::sandbox::candidate::{check_limits, choose, interface};
+use crate::sandbox::candidate::{check_limits, choose, interface, recipe, refuse_kind};
 use crate::sandbox::code::history::History;
 use crate::sandbox::code::variant::Variant;
+use crate::sandbox::conventions;
+use crate::sandbox::conventions::Proposal;
+use crate::sandbox::conventions::kind::Kind;
 use crate::sandbox::entry::Entry;
 use crate::sandbox::entry::parameter::Parameter;
-use crate::sandbox::imports::missing::{are_provided, missing};
+use crate::sandbox::imports::missing::{are_provided, missing, personalities};
+use crate::sandbox::instance::prepare::initialiser;
 use crate::sandbox::machine::registers::HANDLED;
 use crate::sandbox::source::interface::{Import, Interface};
 use crate::sandbox::source::words::Shortened;
@@ -34,6 +38,15 @@ pub struct Summary {
     /// Exports that can be named by `--entry` and are not chosen without it, those over pointer and length first; not
     /// all if there are many.
     pub other_entries: Vec<String>,
+    /// What made the module, as far as its imports and exports tell.
+    pub kind: Option<String>,
+    /// Ways to call exports by `--call`, the most promising first; not all if there are many.
+    pub calls: Vec<Proposal>,
+    /// How what is missing is best stubbed, if something is: functions that return nothing return, and a call of
+    /// another rejects the input, so that nothing is found that is nobody's mistake.
+    pub stubs: Option<Stub>,
+    /// Hosts beside WASI that it gets, each with what is not known of it.
+    pub personalities: Vec<String>,
     /// Where the input is for the guest.
     pub input: Option<String>,
     /// Whether a read past the end of the input is found.
@@ -63,15 +76,15 @@ pub struct Summary {
 
 impl Summary {
     /// Describes a module or a component, binary or text, and what is known of it under `settings`. Nothing is
-    /// compiled.
+    /// compiled. `glue` is the JavaScript that was made with it.
     ///
     /// # Errors
     ///
     /// If it is neither, or invalid; not because it can't be fuzzed.
-    pub fn of(bytes: &[u8], settings: &Settings) -> Result<Self> {
+    pub fn of(bytes: &[u8], settings: &Settings, glue: &str) -> Result<Self> {
         let file = assemble(bytes)?;
         let module = ModuleId::of(&fuzzbox_instrument::strip_custom_sections(&file)?);
-        let source = match Source::new(&file) {
+        let source = match Source::new(&file).and_then(|source| called(source, settings, glue)) {
             Ok(source) => source,
             Err(error) => {
                 let obstacles = vec![obstacle(&file, error)?];
@@ -90,13 +103,18 @@ impl Summary {
             }
             Err(error) => summary.obstacles.push(obstacle(&source.module, error)?),
         }
+        if source.component.is_none() {
+            summary.describe_kind(&source, &interface, glue);
+        }
+        summary.obstacles.extend(refuse_kind(&source, settings).err().as_ref().map(in_a_line));
         let limits = check_limits(&interface, settings).err();
         let imports = missing(&interface, source.lowered(), settings.stub_imports).err();
         let entry = choose(&source, &interface, settings);
         summary.other_entries = other_entries(&source, &interface, entry.as_ref().ok());
         match entry {
             Ok(entry) => summary.describe_entry(&entry, &interface, settings, None),
-            Err(error) => summary.obstacles.push(in_a_line(&error)),
+            // The ways to call it are told one by one.
+            Err(error) => summary.obstacles.push(before_help(in_a_line(&error), &summary.calls)),
         }
         summary.obstacles.extend(limits.iter().chain(&imports).map(in_a_line));
         Ok(summary)
@@ -108,6 +126,10 @@ impl Summary {
             obstacles: Vec::new(),
             entry: None,
             other_entries: Vec::new(),
+            kind: None,
+            calls: Vec::new(),
+            stubs: None,
+            personalities: Vec::new(),
             input: None,
             over_read: None,
             before: Vec::new(),
@@ -130,7 +152,8 @@ impl Summary {
         };
         let provided = are_provided(interface, source.lowered(), stub)?;
         let missing = interface.imports.iter().zip(provided).filter(|(_, provided)| !provided);
-        let mut exports: Vec<_> = interface.exports.iter().collect();
+        let missing: Vec<_> = missing.map(|(import, _)| import).collect();
+        let mut exports: Vec<_> = interface.exports.iter().filter(|export| !export.is_ours()).collect();
         exports.sort_by_key(|export| {
             let function = interface.function_type(export.ty);
             let takes_bytes = function.is_some_and(|ty| takes_bytes(interface, ty));
@@ -141,7 +164,8 @@ impl Summary {
         let memories = interface.memories.iter().map(|&memory| interface.describe(TypeRef::Memory(memory)));
         Ok(Self {
             imports: interface.imports.iter().map(shown).collect(),
-            missing: missing.map(|(import, _)| shown(import)).collect(),
+            stubs: if missing.is_empty() { None } else { stub.or(Some(best_stub(interface, &missing))) },
+            missing: missing.into_iter().map(shown).collect(),
             exports: match &source.component {
                 Some(component) => component.exports(),
                 None => exports.collect(),
@@ -150,6 +174,22 @@ impl Summary {
             has_dwarf: fuzzbox_instrument::custom_sections(&source.module).any(|(name, _)| name == ".debug_line"),
             ..Self::empty(module)
         })
+    }
+
+    /// What made it, how it can be called, and who provides what it imports.
+    fn describe_kind(&mut self, source: &Source, interface: &Interface, glue: &str) {
+        self.kind = Some(Kind::of(interface)).filter(|kind| *kind != Kind::Plain).map(|kind| kind.to_string());
+        // Of what is refused no line would do.
+        if Kind::of(interface).refusal().is_none() {
+            self.calls = conventions::checked(interface, &source.module, glue, PROPOSED_MAX);
+        }
+        self.personalities = personalities(interface)
+            .into_iter()
+            .map(|(personality, unknown)| match &unknown[..] {
+                [] => personality.to_string(),
+                _ => format!("{personality}; a call ends the execution as rejected of {}", unknown.join(", ")),
+            })
+            .collect();
     }
 
     /// What follows from the entry. `done` is what was done before the first input; what will be done, as far as it can
@@ -189,6 +229,26 @@ impl Target {
         );
         summary
     }
+}
+
+/// What does the least harm in the place of imports that nobody provides.
+fn best_stub(interface: &Interface, missing: &[&Import]) -> Stub {
+    let returns = |import: &&Import| interface.function_type(import.ty).is_some_and(|ty| !ty.results().is_empty());
+    if missing.iter().any(returns) { Stub::Reject } else { Stub::Zero }
+}
+
+/// A refusal without its help, if that is to call the module as is told anyway.
+fn before_help(text: String, calls: &[Proposal]) -> String {
+    match text.split_once("\nhelp: `inspect`") {
+        Some((before, _)) if !calls.is_empty() => before.to_owned(),
+        _ => text,
+    }
+}
+
+/// Puts the function of a recipe into a module.
+fn called(source: Source, settings: &Settings, glue: &str) -> Result<Source> {
+    let call = settings.call.as_deref().map(|typed| recipe(&source, typed, glue)).transpose()?;
+    source.called_by(call.as_deref())
 }
 
 /// A name in one line, also one that is empty.
@@ -233,7 +293,8 @@ fn takes_bytes(interface: &Interface, ty: &FuncType) -> bool {
 
 /// What runs before the first input.
 fn before(entry: &Entry, interface: &Interface, settings: &Settings, done: Preparation) -> Vec<String> {
-    let initialisers = [("_initialize", !entry.is_program()), ("LLVMFuzzerInitialize", entry.takes_bytes())];
+    let initialiser = initialiser(interface, settings).unwrap_or("_initialize");
+    let initialisers = [(initialiser, !entry.is_program()), ("LLVMFuzzerInitialize", entry.takes_bytes())];
     let called = initialisers.iter().filter(|(name, is_called)| *is_called && interface.function(name).is_some());
     let mut before: Vec<_> = called.map(|(name, _)| (*name).to_owned()).collect();
     if done.heap {

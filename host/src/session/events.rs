@@ -3,6 +3,7 @@
 use super::execution::Execution;
 use super::queue::End;
 use super::records::{new_record, renamed};
+use super::retrace::Past;
 use super::setup::Session;
 use super::shrinking::{Shrinking, limits_in_campaign};
 use super::unreached::unreached;
@@ -12,12 +13,12 @@ use crate::id::FindingId;
 use crate::outcome::FailureKind;
 use crate::report::{self, AdviceFacts, Advisor, Event, Reporter, StatsFiles};
 use crate::sandbox::Target;
-use crate::store::FindingRecord;
+use crate::store::{FindingRecord, Life, State};
 use crate::stream::Decoded;
 use crate::symbols::{is_allocator, simplify};
 use crate::text::{PREVIEW_COLUMNS, printable};
 use anyhow::{Context, Result, ensure};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -40,18 +41,37 @@ pub(super) struct View<'a> {
     pub(super) stats: StatsFiles,
     advisor: Advisor,
     findings: BTreeMap<String, report::Finding>,
+    /// What other builds left.
+    past: Past,
+    /// Executions that checked what was taken from the build before.
+    checked: u64,
+    /// Signatures of findings that were open when the campaign began.
+    open: BTreeSet<String>,
+    /// Signatures of those that a user closed, knowing that they fail on this build.
+    closed: BTreeSet<String>,
     /// Failures that are no findings.
-    pub(super) dismissed: usize,
+    dismissed: usize,
+    /// Failures that are findings of other builds.
+    still_there: usize,
     /// Time in turns before this one.
     pub(super) spent: Duration,
     last_status: Option<Duration>,
 }
 
 impl<'a> View<'a> {
-    pub(super) fn new(session: &'a Session<'a>) -> Result<Self> {
+    pub(super) fn new(session: &'a Session<'a>, past: Past) -> Result<Self> {
         let folder = session.store.target_folder(&session.name)?;
         renamed(session.store, &session.name, &session.target, &session.symbols)?;
         let known = session.store.findings(Some(&session.name))?;
+        let lives = session.store.lives(&session.name, &known)?;
+        let named = |is: &dyn Fn(&Life) -> bool| -> BTreeSet<String> {
+            let named = known.iter().zip(&lives).filter(|(_, life)| is(life));
+            named.map(|(finding, _)| finding.signature.clone()).collect()
+        };
+        let module = session.target.candidate.id;
+        // Whoever goes back to a build knows what had not been fixed there.
+        let open = named(&|life| life.is_open() || life.state == State::Fixed && life.failed_on.contains(&module));
+        let closed = named(&|life| life.is_closed_on(module));
         let known = known.into_iter().map(|finding| (finding.kind == FailureKind::Hang, finding.signature)).collect();
         let about = report::Campaign {
             target: session.name.clone(),
@@ -66,7 +86,12 @@ impl<'a> View<'a> {
             stats: StatsFiles::create(folder, about)?,
             advisor: Advisor::new(),
             findings: BTreeMap::new(),
+            past,
+            checked: 0,
+            open,
+            closed,
             dismissed: 0,
+            still_there: 0,
             spent: Duration::ZERO,
             last_status: None,
         })
@@ -87,7 +112,7 @@ impl<'a> View<'a> {
         let start = report::Start {
             target: name.clone(),
             module: target.candidate.id,
-            entry: target.candidate.entry.to_string(),
+            entry: target.candidate.described(),
             edges_total: target.edges.edges.len() as u64,
             seeds: seeds as u64,
             seed: *seed,
@@ -110,7 +135,7 @@ impl<'a> View<'a> {
         self.tell(out.reporter, &new_edges)?;
         for failure in &round.failures {
             // A round may have several; who wants the first one wants one.
-            if self.session.limits.stop_on_first && !self.findings.is_empty() {
+            if self.session.limits.stop_on_first && self.findings.len() > self.still_there {
                 break;
             }
             self.failure(out, campaign.target(), (failure, campaign.fuel_limit()))?;
@@ -156,6 +181,9 @@ impl<'a> View<'a> {
             self.dismissed += 1;
             return self.tell(out.reporter, &[Event::Advice(advice)]);
         }
+        if self.is_known_elsewhere(failure)? {
+            return Ok(());
+        }
         let Session { name, store, seed, workers, shrink, limits, .. } = self.session;
         let shrinking = Shrinking { target, symbols: &self.session.symbols, workers };
         let execution = shrinking.execute(&failure.input)?;
@@ -167,6 +195,10 @@ impl<'a> View<'a> {
                 .renamed(signature_of(&failure.outcome, &self.session.symbols))
         };
         let mut kept = store.add_finding(&record, &failure.input).context("failed to store a finding")?;
+        if self.is_unwanted(&record)? {
+            self.dismissed += 1;
+            return Ok(());
+        }
         let mut others = Vec::new();
         // What an earlier campaign found and left smaller was shrunk by that.
         if *shrink && kept == record.id {
@@ -195,6 +227,50 @@ impl<'a> View<'a> {
         Ok(())
     }
 
+    /// Whether nobody wants to hear of it: it is ignored, or was closed where it fails.
+    fn is_unwanted(&self, record: &FindingRecord) -> Result<bool> {
+        let Session { store, name, .. } = self.session;
+        Ok(self.closed.contains(&record.signature) || store.ignores(name, &record.signature())?)
+    }
+
+    /// Whether a failure is a finding of another build, whose input fails here, too: that one stays what it is called.
+    fn is_known_elsewhere(&mut self, failure: &Failure) -> Result<bool> {
+        let Some(older) = self.past.finding(self.session, &failure.outcome, &failure.input)? else { return Ok(false) };
+        let (record, bytes) = (older.record.clone(), report::preview(&older.input, PREVIEW_COLUMNS));
+        if self.is_unwanted(&record)? {
+            self.dismissed += 1;
+            return Ok(true);
+        }
+        let finding = report::Finding { known: self.open.contains(&record.signature), ..told(record, None, bytes) };
+        if self.findings.insert(finding.signature.clone(), finding).is_none() {
+            self.still_there += 1;
+        }
+        Ok(true)
+    }
+
+    /// Lets a campaign take what first inputs show from the build before.
+    pub(super) fn inherit(&mut self, campaign: &mut Campaign, seeds: &[Vec<u8>]) -> Result<()> {
+        self.checked = self.past.inherit(self.session, campaign, seeds)?;
+        Ok(())
+    }
+
+    /// Tells what became of what other builds left, once all first inputs were executed.
+    pub(super) fn retraced(&mut self, out: &mut Outlet<'_>, campaign: &mut Campaign) -> Result<()> {
+        let (session, totals) = (self.session, campaign.totals());
+        let (id, file) = (session.target.candidate.id, session.target.candidate.file());
+        let elapsed = self.elapsed(out);
+        let counts = (campaign.seeds_done(), campaign.seeds_done() - totals.recalled + self.checked, elapsed);
+        let retraced = self.past.retraced(session, campaign, counts)?;
+        // Whoever is killed before has no verdicts, and is a new build the next time.
+        session.store.add_module(&session.name, id, file).context("failed to store the module")?;
+        retraced.map_or(Ok(()), |retraced| self.tell(out.reporter, &[Event::Retraced(retraced)]))
+    }
+
+    /// Failures that are no reason to stop.
+    pub(super) fn no_news(&self) -> usize {
+        self.dismissed + self.still_there
+    }
+
     /// What to say of a failure that is hardly an input's: of the empty one, where the guest takes memory or gives it
     /// back.
     fn fails_without_input(&self, target: &Target, failure: &Failure) -> Option<report::Advice> {
@@ -220,19 +296,8 @@ impl<'a> View<'a> {
         let execution = if target.takes_choices() { shrinking.execute(&bytes)? } else { None };
         let drawn = execution.and_then(|execution| execution.decoded(target, &self.session.symbols, &[]));
         let bytes = report::preview(&bytes, PREVIEW_COLUMNS);
-        Ok(report::Finding {
-            target: name.clone(),
-            id: record.id,
-            kind: record.kind,
-            signature: record.signature,
-            input: record.input,
-            input_bytes: record.input_bytes,
-            at: Headline::new(&record.frames, record.said.as_ref()).map(|headline| headline.place()),
-            frames: record.frames,
-            preview: drawn.as_ref().map_or(bytes, Decoded::preview),
-            drawn,
-            said: record.said,
-        })
+        let known = self.open.contains(&record.signature);
+        Ok(report::Finding { known, ..told(record, drawn, bytes) })
     }
 
     fn advise(&mut self, out: &mut Outlet<'_>, campaign: &Campaign) -> Result<()> {
@@ -279,6 +344,7 @@ impl<'a> View<'a> {
             target: status.target,
             module: self.session.target.candidate.id,
             execs: status.execs,
+            recalled: campaign.totals().recalled,
             execs_per_sec: status.execs_per_sec,
             elapsed_ms: status.elapsed_ms,
             rejected: campaign.totals().rejected,
@@ -295,6 +361,24 @@ impl<'a> View<'a> {
             nameless_not_reached,
             stopped,
         }
+    }
+}
+
+/// A finding as it is told; `bytes` are its input for a person to see, if it is not `drawn`.
+fn told(record: FindingRecord, drawn: Option<Decoded>, bytes: String) -> report::Finding {
+    report::Finding {
+        target: record.target,
+        id: record.id,
+        kind: record.kind,
+        signature: record.signature,
+        input: record.input,
+        input_bytes: record.input_bytes,
+        at: Headline::new(&record.frames, record.said.as_ref()).map(|headline| headline.place()),
+        frames: record.frames,
+        preview: drawn.as_ref().map_or(bytes, Decoded::preview),
+        drawn,
+        said: record.said,
+        known: false,
     }
 }
 

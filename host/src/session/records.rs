@@ -95,15 +95,15 @@ pub(crate) fn recognised(record: &FindingRecord, seen: &Signature, symbols: &Sym
 /// Whether a failure of another build is the one that was found.
 pub(crate) fn is_same_in_another_build(store: &Store, record: &FindingRecord, seen: &Signature) -> bool {
     let now = || -> Result<Option<Signature>> {
-        let symbols = stored_symbols(&store.get(record.module_object)?)?;
+        let symbols = stored_symbols(&store.get(record.module_object)?, settings(record)?.call.as_deref())?;
         Ok(signature_now(record, &symbols))
     };
     record.signature().is_same(seen) || now().ok().flatten().is_some_and(|now| now.is_same(seen))
 }
 
-/// Names and lines of a stored module, as far as they are in it.
-pub(crate) fn stored_symbols(module: &[u8]) -> Result<Symbols> {
-    let module = crate::sandbox::core_module(module)?;
+/// Names and lines of a stored module, which a recipe may call, as far as they are in it.
+pub(crate) fn stored_symbols(module: &[u8], call: Option<&str>) -> Result<Symbols> {
+    let module = crate::sandbox::core_module(module, call)?;
     let cfgs = fuzzbox_instrument::Cfgs::new(&module)?;
     Ok(Symbols::new(&module[..], |index: u32| cfgs.names().get(index as usize).cloned().flatten()))
 }

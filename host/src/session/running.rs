@@ -1,8 +1,11 @@
 //! A campaign that has begun: reads the clock, and writes what it finds while it goes on.
 
 use super::events::{Outlet, View, now_s};
-use super::queue::{End, Queue};
+use super::queue::Queue;
+use super::results;
+use super::retrace::Past;
 use super::setup::{Limits, Session};
+use super::writer::write_testcases;
 use crate::engine::{Campaign, Mutator, Round, Workers};
 use crate::failure::signature_of;
 use crate::outcome::Outcome;
@@ -10,19 +13,14 @@ use crate::report::{Done, Event, Reporter};
 use anyhow::Result;
 use std::time::{Duration, Instant};
 
-/// New testcases are written no more often: each time costs a look at the whole corpus.
-const WRITE_EVERY: Duration = Duration::from_millis(200);
-/// Writing takes one part in so many of the time, as long as that makes nobody wait for more than [`WRITE_EVERY_MAX`].
-const WRITE_PART: u32 = 16;
-/// A kill loses no more than what was found in this time.
-const WRITE_EVERY_MAX: Duration = Duration::from_secs(2);
-
 /// A campaign that has begun, and goes on in turns. What it finds depends on its rounds alone, not on where turns end.
 pub(crate) struct Running<'a> {
     session: &'a Session<'a>,
     campaign: Campaign,
     /// What the first round executes, until it did.
     seeds: Option<Vec<Vec<u8>>>,
+    /// What these show is kept.
+    seeds_kept: bool,
     view: View<'a>,
     /// Why it ended.
     stopped: Option<String>,
@@ -35,9 +33,13 @@ impl<'a> Running<'a> {
         // One order, wherever the inputs came from and however they were called.
         seeds.sort_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
         seeds.dedup();
+        let past = Past::of(session)?;
+        let seeds = past.first(seeds);
         let campaign = Campaign::new(session.target.clone(), session.seed, Mutator::new(session.dictionary.clone()));
+        let campaign = campaign.with_results(results::load(&session.target));
         let campaign = if session.compares { campaign } else { campaign.without_compares() };
-        Ok(Self { session, campaign, seeds: Some(seeds), view: View::new(session)?, stopped: None })
+        let view = View::new(session, past)?;
+        Ok(Self { session, campaign, seeds: Some(seeds), seeds_kept: false, view, stopped: None })
     }
 }
 
@@ -47,6 +49,7 @@ impl Running<'_> {
         self.with_writer(reporter, |running, out| {
             if let Some(seeds) = running.seeds.take() {
                 running.view.start(out, seeds.len())?;
+                running.view.inherit(&mut running.campaign, &seeds)?;
                 running.round(out, |campaign, workers, execs, signature| {
                     campaign.start(workers, &seeds, execs, signature)
                 })?;
@@ -71,6 +74,7 @@ impl Running<'_> {
             let rest = running.campaign.finish();
             running.view.round(out, &running.campaign, &rest)
         })?;
+        results::keep(&self.session.target, self.campaign.results());
         // The corpus is safe before the end is told.
         let stopped = self.stopped.take().unwrap_or_else(|| "interrupted".to_owned());
         let done = self.view.done(&self.campaign, stopped);
@@ -96,6 +100,12 @@ impl Running<'_> {
         if let Some(round) = &round {
             self.view.round(out, &self.campaign, round)?;
         }
+        if !self.seeds_kept && !self.campaign.has_seeds() {
+            self.seeds_kept = true;
+            // What took long is kept before anything else can happen.
+            results::keep(&self.session.target, self.campaign.results());
+            self.view.retraced(out, &mut self.campaign)?;
+        }
         self.stopped = self.limit(out).or_else(|| round.is_none().then(|| "interrupted".to_owned()));
         Ok(())
     }
@@ -108,7 +118,7 @@ impl Running<'_> {
             Some(execs) if self.campaign.totals().execs >= execs => Some(format!("--execs {execs} reached")),
             _ if time.is_some_and(|time| self.view.elapsed(out) >= time) => Some("--time reached".to_owned()),
             _ if seeds_only && !self.campaign.has_seeds() => Some("all inputs executed".to_owned()),
-            _ if stop_on_first && self.campaign.failures().len() > self.view.dismissed => {
+            _ if stop_on_first && self.campaign.failures().len() > self.view.no_news() => {
                 Some("first finding".to_owned())
             }
             _ => None,
@@ -146,16 +156,4 @@ fn stored_corpus(session: &Session<'_>) -> Result<Vec<Vec<u8>>> {
     }
     session.store.remove_from_corpus(&session.name, &loaded.damaged.iter().map(|(input, _)| *input).collect())?;
     Ok(loaded.inputs.into_iter().map(|(_, bytes)| bytes).collect())
-}
-
-/// Writes testcases while the campaign goes on: a file that is safe on disk takes milliseconds.
-fn write_testcases(session: &Session<'_>, queue: End<'_>) -> Result<()> {
-    let mut gather = WRITE_EVERY;
-    while let Some(batch) = queue.take(gather) {
-        let began = Instant::now();
-        let inputs: Vec<_> = batch.iter().map(|(id, bytes)| (*id, &**bytes)).collect();
-        session.store.add_to_corpus(&session.name, session.target.candidate.id, &inputs)?;
-        gather = (began.elapsed() * WRITE_PART).clamp(WRITE_EVERY, WRITE_EVERY_MAX);
-    }
-    Ok(())
 }

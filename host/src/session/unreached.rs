@@ -4,6 +4,7 @@ use super::setup::Session;
 use crate::engine::Campaign;
 use crate::outcome::Frame;
 use crate::symbols::{Source, is_library};
+use fuzzbox_instrument::recipe;
 use std::collections::BTreeMap;
 
 /// Functions of which nothing was reached that the final table names.
@@ -27,7 +28,12 @@ pub(super) fn unreached(session: &Session<'_>, campaign: &Campaign) -> (Vec<Stri
     unreached.sort_by_key(|&(count, function)| (std::cmp::Reverse(count), function));
     let has_name = |function| session.target.edges.function_name(function).is_some();
     let (named, nameless): (Vec<_>, Vec<_>) = unreached.into_iter().partition(|&(_, function)| has_name(function));
-    let by_name = |&function: &u32| !is_library(&session.symbols.name(function), None);
+    // What a call recipe was made to is nobody's code.
+    let is_added = |name: &str| [recipe::EXPORT, recipe::GROWTH].contains(&name);
+    let by_name = |&function: &u32| {
+        let name = session.symbols.name(function);
+        !is_library(&name, None) && !is_added(&name)
+    };
     let named: Vec<_> = named.into_iter().map(|(_, function)| function).filter(by_name).take(LOOKED_UP_MAX).collect();
     // Files say more than names. They are looked up together, because that takes as long as for one.
     let edges = &session.target.edges.edges;

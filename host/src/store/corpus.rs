@@ -117,7 +117,7 @@ impl Store {
         exclusive.scratch.publish(&record::lines(&kept), 0o644, &list, Durability::Name)
     }
 
-    /// Stores a module's file and notes that `target` was fuzzed as `module`.
+    /// Stores a module's file and notes that `target` was fuzzed as `module`, last of all.
     ///
     /// # Errors
     ///
@@ -125,11 +125,14 @@ impl Store {
     pub fn add_module(&self, target: &str, module: ModuleId, file: &[u8]) -> Result<ObjectId> {
         let list = target_path(target)?.join("modules");
         let object = self.put(file)?;
-        self.extend(&list, [(module.0, object.0)], |pair| *pair)?;
+        let (exclusive, pair) = (self.exclusive()?, (module.0, object.0));
+        if record::read(self.dir(), &list)?.last() != Some(&pair) {
+            record::append(self.dir(), &exclusive.scratch, &list, &[pair])?;
+        }
         Ok(object)
     }
 
-    /// Lists the modules that `target` was fuzzed as, in the order in which they came; each pair once.
+    /// Lists the modules that `target` was fuzzed as, each pair once, the one that was fuzzed last at the end.
     ///
     /// # Errors
     ///
@@ -137,8 +140,11 @@ impl Store {
     pub fn modules(&self, target: &str) -> Result<Vec<ModuleEntry>> {
         let mut seen = BTreeSet::new();
         let pairs = record::read(self.dir(), &target_path(target)?.join("modules"))?;
-        let once = pairs.into_iter().filter(|pair| seen.insert(*pair));
-        Ok(once.map(|(module, object)| ModuleEntry { module: ModuleId(module), object: ObjectId(object) }).collect())
+        let once = pairs.into_iter().rev().filter(|pair| seen.insert(*pair));
+        let entry = |(module, object)| ModuleEntry { module: ModuleId(module), object: ObjectId(object) };
+        let mut last_first: Vec<_> = once.map(entry).collect();
+        last_first.reverse();
+        Ok(last_first)
     }
 
     /// Appends those of `pairs` whose `key` is not in the list yet.
@@ -217,10 +223,16 @@ mod tests {
     }
 
     #[test]
-    fn a_module_is_noted_once() {
+    fn modules_are_listed_once_and_the_last_one_last() {
         let (_dir, store) = store();
         let object = store.add_module("t", MODULE, b"\0asm").unwrap();
         store.add_module("t", MODULE, b"\0asm").unwrap();
-        assert_eq!(store.modules("t").unwrap(), [ModuleEntry { module: MODULE, object }]);
+        let entry = |module| ModuleEntry { module, object };
+        assert_eq!(store.modules("t").unwrap(), [entry(MODULE)]);
+        let other = ModuleId([6; 32]);
+        store.add_module("t", other, b"\0asm").unwrap();
+        assert_eq!(store.modules("t").unwrap(), [entry(MODULE), entry(other)]);
+        store.add_module("t", MODULE, b"\0asm").unwrap();
+        assert_eq!(store.modules("t").unwrap(), [entry(other), entry(MODULE)]);
     }
 }

@@ -239,4 +239,4 @@ fn compare(draws: bool, a: &[u8], b: &[u8]) -> Ordering {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -8,6 +8,8 @@
 //!   targets/<name>/origin.json     path of the module, and the entry that was named
 //!   targets/<name>/modules         `<module id> <object id>` per line: what was fuzzed, and the file it came from
 //!   targets/<name>/findings/<id>/  input, finding.json, README.md with the line that reproduces it
+//!   targets/<name>/verdicts        `<finding id> <module id> <word>` per line: what became of a finding on which build
+//!   targets/<name>/ignored         `<hash of a signature> <finding id>` per line: failures nobody wants to hear of
 //!   lock, tmp/                     what keeps two processes apart, and what is being written
 //! ```
 //!
@@ -39,6 +41,7 @@ mod export;
 mod finding;
 mod folder;
 mod import;
+mod life;
 mod object;
 mod origin;
 mod record;
@@ -54,6 +57,7 @@ pub use export::Exported;
 pub use finding::{Drawn, FindingRecord, Former, StoredValue};
 pub use folder::TargetFolder;
 pub use import::{Imported, Skipped, import_dir, import_found_dir};
+pub use life::{Fate, Life, State, Verdict};
 pub use origin::Origin;
 pub use resolve::Match;
 pub use target::TargetSummary;

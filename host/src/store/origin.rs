@@ -15,7 +15,7 @@ const RECORD_BYTES_MAX: u64 = 64 << 10;
 pub struct Origin {
     /// The module's path, relative to the directory that the store is in; `None` if it was no file.
     pub path: Option<String>,
-    /// The export that was named; `None` if the module's own entry was fuzzed.
+    /// The export that was named, or the call recipe; `None` if the module's own entry was fuzzed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry: Option<String>,
     /// The module, as it was last.

@@ -1,12 +1,13 @@
-//! Lists that only grow: text lines of two hashes each.
+//! Lists that only grow: text lines of two hashes each, and maybe a word.
 //!
 //! ```text
 //! af1349b9...3262 77e1c0ff...09ab\n
+//! af1349b9...3262 77e1c0ff...09ab passes\n
 //! ```
 //!
 //! A batch is one `write(2)` at the end of the file. A kill or a power failure in the middle leaves a torn last line:
-//! readers skip it (a line is 64 hex digits, a space, 64 hex digits, or it is no line), and the next batch begins with
-//! a line feed so that it isn't glued to it.
+//! readers skip it (a line is 64 hex digits, a space, 64 hex digits, or it is no line; a word is one that is known),
+//! and the next batch begins with a line feed so that it isn't glued to it.
 
 use super::StoreError;
 use super::dir::Dir;
@@ -29,19 +30,28 @@ const RECORD_BYTES_MAX: u64 = 256 << 20;
 
 /// Reads a list in its order, as often as a line is in it; empty if there is no file.
 pub(super) fn read(root: &Dir, below: &Path) -> Result<Vec<Pair>> {
+    read_lines(root, below, parse)
+}
+
+/// As [`read`], of lines that are read so.
+pub(super) fn read_lines<T>(root: &Dir, below: &Path, parse: impl Fn(&[u8]) -> Option<T>) -> Result<Vec<T>> {
     let Some(bytes) = root.read(below, RECORD_BYTES_MAX)? else { return Ok(Vec::new()) };
     Ok(bytes.split(|byte| *byte == b'\n').filter_map(parse).collect())
 }
 
 /// Appends `pairs`. The caller holds the store's lock.
 pub(super) fn append(root: &Dir, scratch: &Scratch, below: &Path, pairs: &[Pair]) -> Result<()> {
+    append_lines(root, scratch, below, lines(pairs))
+}
+
+/// Appends whole lines. The caller holds the store's lock.
+pub(super) fn append_lines(root: &Dir, scratch: &Scratch, below: &Path, mut lines: Vec<u8>) -> Result<()> {
     let context = || format!("failed to write `{}`", root.path().join(below).display());
     let dir = root.make_dir(below.parent().unwrap_or(Path::new("")))?;
     let mut list = dir.open_to_append(below.file_name().with_context(context)?, 0o644)?;
     let metadata = list.metadata().with_context(context)?;
     let length = metadata.len();
 
-    let mut lines = lines(pairs);
     if length > 0 && last_byte(&mut list).with_context(context)? != b'\n' {
         lines.insert(0, b'\n');
     }
@@ -75,7 +85,8 @@ fn last_byte(list: &mut File) -> std::io::Result<u8> {
     Ok(byte[0])
 }
 
-fn parse(line: &[u8]) -> Option<Pair> {
+/// Two hashes; a line has nothing else.
+pub(super) fn parse(line: &[u8]) -> Option<Pair> {
     if line.len() != LINE_BYTES - 1 || line[64] != b' ' {
         return None;
     }

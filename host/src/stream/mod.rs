@@ -26,7 +26,8 @@
 //! What guests draw. `choice` (a stream and its bytes), `rule` (what it leaves open), `closing` (what call sites end
 //! with), `area` (writes it into the injected memory), `recorded` and `guest_report` (read what was drawn and said),
 //! `trace`, `sample` (the tree of spans), `reencode` (the same value where other bounds are drawn), `resync` (a stream
-//! found again when what draws it has changed), `float` (order of numbers), `simpler_bytes` (order of bytes),
+//! found again when what draws it has changed), `float` (order of numbers), `alphabet` (order of characters),
+//! `simpler_bytes` (order of bytes),
 //! `reference` (the same protocol in Rust, the oracle).
 //!
 //! # Features are draws
@@ -34,6 +35,7 @@
 //! Features are draws, of which the simplest is enabled. That a guest reports must change nothing: what decides is
 //! executed without, and `repro` executes once more for people.
 
+pub mod alphabet;
 pub mod area;
 pub mod choice;
 pub mod closing;

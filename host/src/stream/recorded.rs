@@ -60,7 +60,11 @@ impl Reader<'_> {
             DrawKind::F64 => float_max(lo, hi, more as u32),
             DrawKind::Str => blob_max(hi as u32, (more >> 32) as u32),
         };
-        let towards = if matches!(kind, DrawKind::Int | DrawKind::Uint | DrawKind::F64) { more } else { 0 };
+        let towards = match kind {
+            DrawKind::Int | DrawKind::Uint | DrawKind::F64 => more,
+            DrawKind::Str => i64::from((more >> 32) as u32),
+            _ => 0,
+        };
         let hi = if kind == DrawKind::Bool { 1 } else { hi };
         let lo = if kind == DrawKind::Str { least_drawn(lo, index as usize) } else { lo };
         self.trace.draws.push(Draw {

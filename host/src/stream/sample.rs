@@ -15,6 +15,8 @@
 //! Trees are at most [`DEPTH_MAX`] deep: what deeper spans hold belongs to the span around them. So walking a tree, and
 //! dropping one, takes little stack whatever the guest did.
 
+mod packed;
+
 use super::choice::Choice;
 use super::trace::{Draw, Span, Trace};
 use std::collections::BTreeSet;

@@ -85,7 +85,8 @@ pub struct Draw {
     pub lo: i64,
     /// See `lo`.
     pub hi: i64,
-    /// For numbers, the value that index 0 stands for.
+    /// For integers the value that index 0 stands for, for floats flags, for strings how many scalar values the
+    /// alphabet has.
     pub towards: i64,
 }
 

@@ -45,6 +45,7 @@ use debug_info::Lines;
 use dwarf::Dwarf;
 use fuzzbox_instrument::Addresses;
 use fuzzbox_instrument::identity::Identity;
+use fuzzbox_instrument::recipe::Origin;
 use layout::{Code, Layout};
 use source_map::SourceMap;
 use std::borrow::Cow;
@@ -62,6 +63,8 @@ pub struct Symbols {
     lines: Lines,
     /// Where the code of a linked component is from.
     linked: Option<Addresses>,
+    /// By how much code was moved when something was put into its module.
+    origin: Option<Origin>,
     places: Mutex<Places>,
 }
 
@@ -130,7 +133,8 @@ impl Symbols {
             .collect();
         let lines = Lines::Dwarf(Box::new(Dwarf::new(&debug_sections)));
         let linked = Addresses::of(&module);
-        Self { module, functions, identity: OnceLock::new(), code, lines, linked, places: Mutex::default() }
+        let origin = Origin::of(&module);
+        Self { module, functions, identity: OnceLock::new(), code, lines, linked, origin, places: Mutex::default() }
     }
 
     /// The module that they are of.
@@ -244,7 +248,7 @@ impl Symbols {
         let mut found = match &self.lines {
             Lines::Dwarf(dwarf) => self.find_in_dwarf(dwarf, code_start, &offsets),
             // A source map is of one module, and speaks of offsets in its file.
-            Lines::Map(_) if self.linked.is_some() => vec![Vec::new(); offsets.len()],
+            Lines::Map(_) if self.linked.is_some() && self.origin.is_none() => vec![Vec::new(); offsets.len()],
             Lines::Map(map) => self.find_in_map(map, &offsets),
         };
         if let Lines::Dwarf(dwarf) = &self.lines {
@@ -297,8 +301,12 @@ impl Symbols {
     /// What a source map says about offsets, unless it says it about the function before. Code that a compiler made up
     /// has the function's first line, as with DWARF.
     fn find_in_map(&self, map: &SourceMap, offsets: &[u32]) -> Vec<Vec<Place>> {
-        let functions: Vec<_> = offsets.iter().map(|offset| self.code.function_at(*offset)).collect();
-        let found = map.find(offsets).into_iter().zip(&functions);
+        let moved_by = self.origin.map_or(0, |origin| origin.moved_by);
+        let before = |offset: u32| offset.wrapping_sub(moved_by);
+        let function = |offset: &u32| self.code.function_at(*offset).map(|at| before(at.start)..before(at.end));
+        let functions: Vec<_> = offsets.iter().map(function).collect();
+        let offsets: Vec<u32> = offsets.iter().map(|&offset| before(offset)).collect();
+        let found = map.find(&offsets).into_iter().zip(&functions);
         let exact: Vec<_> = found
             .map(|(found, function)| {
                 let (from, place) = found?;

@@ -17,12 +17,13 @@
 //! 2. `fingerprint` replaces each slot by what it stands for, as far as one module tells, and hashes that;
 //! 3. `pairs` finds out which function of an old build is which of a new one;
 //! 4. `moved` finds out which address of the old build is which of the new one, from what all pairs say together;
-//! 5. `diff` judges each pair.
+//! 5. `diff` judges each pair; `exact` says which of them are the same to the last address.
 //!
 //! The fingerprint is good for looking things up without the old build at hand; [`diff`] knows both and errs less.
 
 mod body;
 mod diff;
+mod exact;
 mod fingerprint;
 mod functions;
 mod hash;
@@ -34,5 +35,6 @@ mod plain;
 mod types;
 
 pub use diff::{Diff, Pair, diff};
+pub use exact::exact;
 pub use fingerprint::Fingerprint;
 pub use functions::{EdgeKey, FunctionIdentity, Identity};

@@ -52,7 +52,7 @@ impl Addresses {
     }
 
     /// The name and the content of the section: for each run the distances from the last one, the second plus 1, or 0.
-    pub(super) fn section(&self) -> (&'static str, Vec<u8>) {
+    pub(crate) fn section(&self) -> (&'static str, Vec<u8>) {
         let mut bytes = Vec::new();
         let (mut address, mut original) = (0, 0);
         for &(start, old) in &self.runs {
@@ -70,7 +70,7 @@ impl Addresses {
     }
 
     /// From `new` on is what was at `old`. Both ascend from call to call.
-    pub(super) fn push(&mut self, new: u32, old: u32) {
+    pub(crate) fn push(&mut self, new: u32, old: u32) {
         let follows =
             |(start, last): &(u32, Option<u32>)| last.and_then(|last| last.checked_add(new - start)) == Some(old);
         if !self.runs.last().is_some_and(follows) {
@@ -79,7 +79,7 @@ impl Addresses {
     }
 
     /// From `new` on is code of other modules.
-    pub(super) fn outside(&mut self, new: u32) {
+    pub(crate) fn outside(&mut self, new: u32) {
         if self.runs.last().is_some_and(|(_, old)| old.is_some()) {
             self.set(new, None);
         }

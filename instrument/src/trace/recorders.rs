@@ -117,8 +117,8 @@ impl Recorders {
     }
 
     /// The functions' bodies, in order, each with its size before it. The trace is where `trace` says.
-    pub(crate) fn bodies(survey: &Survey<'_>, trace: &Range<u32>) -> Vec<Vec<u8>> {
-        ALL.into_iter().map(|recorder| body(recorder, survey, trace)).collect()
+    pub(crate) fn bodies(survey: &Survey<'_>, trace: &Range<u32>, annexed: bool) -> Vec<Vec<u8>> {
+        ALL.into_iter().map(|recorder| body(recorder, survey, trace, annexed)).collect()
     }
 }
 
@@ -147,7 +147,7 @@ struct Body<'t> {
     at: u32,
 }
 
-fn body(recorder: Recorder, survey: &Survey<'_>, trace: &Range<u32>) -> Vec<u8> {
+fn body(recorder: Recorder, survey: &Survey<'_>, trace: &Range<u32>, annexed: bool) -> Vec<u8> {
     let (params, results) = recorder.types();
     let at = params.len() as u32;
     let mut body = Body { bytes: Vec::new(), memory: survey.memories, trace, at };
@@ -163,7 +163,7 @@ fn body(recorder: Recorder, survey: &Survey<'_>, trace: &Range<u32>) -> Vec<u8> 
         Recorder::Test(ty) => body.test(ty),
         Recorder::Choose => body.choose(),
         Recorder::Memory => body.memory_operator(),
-        Recorder::Bytes => body.compared_bytes(survey),
+        Recorder::Bytes => body.compared_bytes(survey, annexed),
         Recorder::Quads => body.compared_quads(),
         Recorder::Enter => body.enter(),
         Recorder::Leave => body.leave(CLASS_LEAVE, true),
@@ -282,8 +282,9 @@ impl Body<'_> {
     }
 
     /// Records what lies at two pointers, as far as it is in the memory, as long as it is to be compared, and at most
-    /// [`CONTENT_BYTES`] of it.
-    fn compared_bytes(&mut self, survey: &Survey<'_>) {
+    /// [`CONTENT_BYTES`] of it. If the memory is `annexed` (it may have an annex), nothing is copied from what is
+    /// nobody's, between the guest's part and the annex: there copying is no trap but a fault of the host's.
+    fn compared_bytes(&mut self, survey: &Survey<'_>, annexed: bool) {
         let Some(guest) = survey.memory_types.first() else { return };
         let (lengths, size) = ([self.at + 1, self.at + 2], self.at + 3);
         let page = guest.page_size_log2.unwrap_or(16);
@@ -295,9 +296,18 @@ impl Body<'_> {
             }
             code.i64_const(page.into()).i64_shl().local_set(size);
             for (pointer, length) in (0..).zip(lengths) {
+                // Where the part of the memory ends that it is in.
+                code.local_get(size);
+                if annexed {
+                    code.local_get(size);
+                    code.hidden();
+                    code.i64_const(page.into()).i64_shl().i64_sub().local_get(pointer);
+                    code.annex();
+                    code.i64_ge_u().select();
+                }
                 // What is in the memory.
-                code.local_get(size).local_get(pointer).i64_sub().i64_const(0);
-                code.local_get(pointer).local_get(size).i64_lt_u().select().local_set(length);
+                code.local_tee(length).local_get(pointer).i64_sub().i64_const(0);
+                code.local_get(pointer).local_get(length).i64_lt_u().select().local_set(length);
                 // What is compared.
                 code.local_get(length).local_get(2).local_get(length).local_get(2).i64_lt_u().select();
                 code.local_tee(length).i64_const(CONTENT_BYTES.into());

@@ -49,7 +49,8 @@ pub(super) fn bodies(added: &Additions, survey: &Survey<'_>, injected: &Injected
             }
         }));
     }
-    bodies.extend(injected.trace.iter().flat_map(|trace| Recorders::bodies(survey, trace)));
+    let annexed = added.annex.is_some_and(|annex| annex.is(survey, 0));
+    bodies.extend(injected.trace.iter().flat_map(|trace| Recorders::bodies(survey, trace, annexed)));
     if let Some(annex) = added.annex {
         let host = added.type_index(&added.types(survey), Annex::host_type());
         bodies.extend(annex::bodies(annex, survey, host));

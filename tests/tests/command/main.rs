@@ -1,6 +1,7 @@
 //! The command: what its verbs take, print and leave.
 
 mod bad_input;
+mod call;
 mod cfg;
 mod checked_first;
 mod debug_info;

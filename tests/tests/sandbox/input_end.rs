@@ -66,3 +66,39 @@ fn who_keeps_within_the_input_is_left_alone() {
     ends_as("(memory.fill (local.get 0) (i32.const 3) (local.get 1))", None);
     ends_as("(if (local.get 1) (then (drop (i32.load8_u (i32.sub (local.get 2) (i32.const 1))))))", None);
 }
+
+#[test]
+fn what_is_compared_is_recorded_of_somebodys_memory_alone() {
+    const GUEST: &str = r#"(module (memory (export "memory") 1 4000)
+        (func $memcmp (export "memcmp") (param $p i32) (param $q i32) (param $n i32) (result i32)
+            (i32.sub (i32.load8_u (local.get $p)) (i32.load8_u (local.get $q))))
+        (func (export "LLVMFuzzerTestOneInput") (param $p i32) (param $n i32) (result i32)
+            (if (i32.lt_u (local.get $n) (i32.const 4)) (then (return (i32.const 0))))
+            (drop (call $memcmp (i32.load (local.get $p)) (i32.const 16) (i32.const 32)))
+            (i32.const 0)))"#;
+    let settings = Settings { memory_bytes_max: 64 << 20, input_bytes_max: 4096, ..Settings::default() };
+    let metered = Arc::new(Target::load(GUEST.as_bytes(), settings).unwrap());
+    let mut traced = Executor::new(&Arc::new(metered.in_variant(Variant::Traced).unwrap())).unwrap();
+    let mut metered = Executor::new(&metered).unwrap();
+    let mut ends = [0, 0];
+    // In the guest's part, at its end, where nobody is, around the annex, and outside of all.
+    for place in [
+        0_u32,
+        0xfff0,
+        0xffff,
+        0x1_0000,
+        0x20_0000,
+        0x3ff_ffff,
+        0x400_0000,
+        0x40f_ffff,
+        0x410_0000,
+        0x410_0ff0,
+        0x500_0000,
+        u32::MAX,
+    ] {
+        let outcomes = [&mut metered, &mut traced].map(|executor| executor.run(&place.to_le_bytes()).unwrap());
+        assert_eq!(outcomes[0].failure().is_some(), outcomes[1].failure().is_some(), "{place:#x}: {outcomes:?}");
+        ends[usize::from(outcomes[0].failure().is_some())] += 1;
+    }
+    assert!(ends[0] >= 3 && ends[1] >= 5, "{ends:?}");
+}

@@ -94,7 +94,11 @@ fn compare(seed: u64, total: &mut Total) {
         entry: Some(entries[random.below(entries.len() as u64) as usize].clone()),
         // Some have their input in memory.
         entry_args: if seed.is_multiple_of(2) { EntryArgs::Auto } else { EntryArgs::Numbers },
-        stub_imports: Some(if random.below(4) == 0 { Stub::Trap } else { Stub::Zero }),
+        stub_imports: Some(match random.below(4) {
+            0 => Stub::Trap,
+            1 => Stub::Reject,
+            _ => Stub::Zero,
+        }),
         fuel_max: 300_000,
         memory_bytes_max: 64 << 20,
         input_bytes_max: 4096,
@@ -134,10 +138,18 @@ fn compare(seed: u64, total: &mut Total) {
     for (variant, past) in [(Variant::Full, &past), (Variant::Fast(some), &History::default())] {
         in_variant(&Arc::new(metered.in_variant_after(variant, past).unwrap()), &inputs, seed);
     }
-    let comparing = metered.in_variant_after(Variant::Full, &past.comparing()).unwrap();
-    let comparing = in_variant(&Arc::new(comparing), &inputs, seed);
-    let decided = expected.iter().filter(|seen| !matches!(seen.shown.outcome, Outcome::Failed(FailureKind::Hang, _)));
-    for (comparing, decided) in comparing.iter().zip(decided) {
+    let past = past.comparing();
+    let comparing = [Variant::Full, Variant::Traced].map(|variant| {
+        let target = metered.in_variant_after(variant, &past).unwrap();
+        in_variant(&Arc::new(target), &inputs, seed)
+    });
+    let decided: Vec<_> =
+        expected.iter().filter(|seen| !matches!(seen.shown.outcome, Outcome::Failed(FailureKind::Hang, _))).collect();
+    for (traced, decided) in comparing[1].iter().zip(&decided) {
+        let same = traced.shown.outcome.trap().is_some() || traced.shown == decided.shown;
+        assert!(same, "seed {seed}: traced that compares is not as metered");
+    }
+    for (comparing, decided) in comparing.iter().flat_map(|comparing| comparing.iter().zip(&decided)) {
         let kind = |seen: &Seen| (seen.shown.outcome.name(), seen.shown.outcome.trap().map(|trap| trap.kind));
         if kind(comparing) != kind(decided) {
             // It may say so before something else fails, or although the access is not reached. It is executed again then.

@@ -1,11 +1,12 @@
 //! A campaign finds the same whenever its variants change, with however many workers: among it crashes, hangs, and edges that
 //! are new to the quick variants.
 
-use fuzzbox::engine::{Campaign, Dictionary, Mutator, Workers};
+use fuzzbox::engine::{Campaign, Dictionary, Mutator, Results, Workers};
 use fuzzbox::outcome::Outcome;
 use fuzzbox::sandbox::{Candidate, Code, CodeCache, Target, Watchdog};
 use fuzzbox::settings::Settings;
 use fuzzbox_tests::search::{Found, if_begins_with};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Executions of each campaign.
@@ -85,4 +86,53 @@ fn campaigns_find_the_same_whenever_variants_change() {
         )
     };
     assert_eq!(one, search(&target, 1, busy), "another moment");
+}
+
+/// A campaign that begins with `seeds` and with what is known of them; what it found, what is known then, and how many
+/// of its executions were not made.
+fn recalling(target: &Arc<Target>, seeds: &[Vec<u8>], results: Results, jobs: usize) -> (Found, Results, u64) {
+    let workers = Workers::new(jobs, Arc::default()).unwrap();
+    let mutator = Mutator::new(Dictionary::default());
+    let mut campaign = Campaign::new(target.clone(), 3, mutator).with_results(results);
+    let signature = |outcome: &Outcome| format!("{outcome:?}");
+    const EXECS: u64 = 40_000;
+    campaign.start(&workers, seeds, EXECS, &signature).unwrap();
+    while campaign.totals().execs < EXECS {
+        let left = EXECS - campaign.totals().execs;
+        campaign.step(&workers, left, &signature).unwrap();
+    }
+    let recalled = campaign.totals().recalled;
+    (Found::of(&campaign), campaign.results().clone(), recalled)
+}
+
+#[test]
+fn campaigns_find_the_same_whatever_is_known_of_their_first_inputs() {
+    let draws = fuzzbox_tests::guest("orders").map(|path| std::fs::read(path).unwrap()).unwrap();
+    let draws_settings = Settings { entry: Some("fbx_orders".to_owned()), ..Settings::default() };
+    let module_settings = Settings { fuel_max: 1_500_000_000, input_bytes_max: 4096, ..Settings::default() };
+    for (module, settings) in [(module(), module_settings), (draws, draws_settings)] {
+        let target = Arc::new(Target::load(&module, settings).unwrap());
+        // What fails and what hangs is among them.
+        let words: Vec<Vec<u8>> = [&b"cr4sh."[..], b"h4ng..", b"rec..", b"cr4", b"h4n.", b"count...."]
+            .iter()
+            .map(|word| word.to_vec())
+            .collect();
+        let (first, _, recalled) = recalling(&target, &words, Results::default(), 1);
+        assert_eq!(recalled, 0);
+        let seeds: BTreeSet<_> = first.corpus.iter().cloned().chain(words).collect();
+        let seeds: Vec<_> = seeds.into_iter().collect();
+        let (one, results, recalled) = recalling(&target, &seeds, Results::default(), 2);
+        assert_eq!(recalled, 0);
+        assert!(results.len() >= seeds.len(), "{} of {}", results.len(), seeds.len());
+        assert!(one.failures.len() >= 2 || target.takes_choices(), "{one:?}");
+        let (two, results, recalled) = recalling(&target, &seeds, results, 1);
+        // The empty input is among them.
+        let distinct = seeds.len() as u64 + u64::from(!seeds.contains(&Vec::new()));
+        assert_eq!((&two, recalled), (&one, distinct), "all is known");
+        // Half of it.
+        let (some, _, half) = recalling(&target, &seeds[..seeds.len() / 2], Results::default(), 1);
+        let (other, _, known) = recalling(&target, &seeds[..seeds.len() / 2], results, 2);
+        assert_eq!((&other, half), (&some, 0));
+        assert!(known >= seeds.len() as u64 / 2);
+    }
 }

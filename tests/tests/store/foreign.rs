@@ -28,6 +28,9 @@ const WATCHDOG: Duration = Duration::from_secs(300);
 /// What no output and no store may hold: it is outside.
 const SECRET: &str = "CANARY-7f3a";
 
+/// How many verbs are tried.
+const VERBS: usize = 12;
+
 /// What is put in the place of a file or a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Odd {
@@ -78,9 +81,11 @@ impl Place {
         }
         let dirs = fs::read_dir(fuzzbox.store().join("targets/guest/findings")).unwrap();
         let [finding] = <[_; 1]>::try_from(dirs.map(|dir| dir.unwrap().file_name()).collect::<Vec<_>>()).unwrap();
-        let input = blake3::hash(b"!").to_string();
-        let place =
-            Self { fuzzbox, outside: tempfile::tempdir().unwrap(), finding: finding.into_string().unwrap(), input };
+        let (finding, input) = (finding.into_string().unwrap(), blake3::hash(b"!").to_string());
+        for verb in [&["close", &finding][..], &["ignore", &finding]] {
+            assert_eq!(fuzzbox.command(verb).output().unwrap().status.code(), Some(0));
+        }
+        let place = Self { fuzzbox, outside: tempfile::tempdir().unwrap(), finding, input };
         fs::rename(place.fuzzbox.store(), place.original()).unwrap();
         place
     }
@@ -142,7 +147,7 @@ impl Place {
         true
     }
 
-    fn verbs(&self) -> [Vec<&str>; 8] {
+    fn verbs(&self) -> [Vec<&str>; VERBS] {
         let run = ["-n", "20", "-s", "1", "-j", "1", "--corpus", "inputs"];
         [
             [&["run", "guest.wat"][..], &run].concat(),
@@ -153,6 +158,10 @@ impl Place {
             vec!["show", &self.finding],
             vec!["import", "inputs", "--for", "guest.wat"],
             vec!["export", "out", "--target", "guest", "--findings"],
+            vec!["ignore", &self.finding, "--undo"],
+            vec!["close", &self.finding],
+            vec!["repro", "--on", "other.wat", "--name", "guest"],
+            vec!["bisect", &self.finding, "guest.wat", "other.wat"],
         ]
     }
 
@@ -253,10 +262,11 @@ fn whatever_lies_in_a_store_nothing_outside_of_it_is_touched() {
     let all = std::env::var("FUZZBOX_FOREIGN_STORES").is_ok_and(|value| value == "all");
     let place = Place::new();
     let names = names(&place.original());
-    for expected in
-        ["format", "lock", "tmp", "objects", "targets/guest", "targets/guest/findings", "targets/guest/plot_data"]
-    {
+    for expected in ["format", "lock", "tmp", "objects", "targets/guest"] {
         assert!(names.contains(&PathBuf::from(expected)), "{names:?}");
+    }
+    for expected in ["findings", "plot_data", "verdicts", "ignored"] {
+        assert!(names.contains(&Path::new("targets/guest").join(expected)), "{names:?}");
     }
     let cases: Vec<_> = names.iter().flat_map(|name| ODDS.map(|odd| (name, odd))).collect();
     let work = |part: usize| {
@@ -266,7 +276,7 @@ fn whatever_lies_in_a_store_nothing_outside_of_it_is_touched() {
             // Numbers of names and of odds have no common pattern with those of verbs: each sees each.
             let turn = number / ODDS.len() + number % ODDS.len();
             for (index, verb) in place.verbs().iter().enumerate() {
-                if !all && (index + 8 - turn % 8) % 8 >= 3 && index > 0 {
+                if !all && (index + VERBS - turn % VERBS) % VERBS >= 3 && index > 0 {
                     continue;
                 }
                 place.renew();
@@ -299,6 +309,8 @@ fn a_directory_that_leads_elsewhere_is_refused_by_its_name() {
         "targets/guest/findings",
         "targets/guest/corpus",
         "targets/guest/modules",
+        "targets/guest/verdicts",
+        "targets/guest/ignored",
         "targets/guest/events.jsonl",
         "targets/guest/plot_data",
         "targets/guest/fuzzer_stats",
@@ -372,7 +384,8 @@ fn a_store_that_is_found_is_used_only_if_it_is_a_directory_of_the_user() {
     command.current_dir(&below);
     let ran = watched(command, "a store above");
     let note = format!("note: the store is `{}`\n", fs::canonicalize(&store).unwrap().display());
-    assert!(ran.code == 1 && ran.stderr.matches(&note).count() == 1, "{ran:?}");
+    // What it finds is ignored.
+    assert!(ran.code == 0 && ran.stderr.matches(&note).count() == 1, "{ran:?}");
     let ran = place.check("a store here", &place.verbs()[0]);
     assert!(!ran.stderr.contains("note:"), "{ran:?}");
 }
@@ -441,7 +454,7 @@ fn an_export_follows_no_link_below_the_directory_that_was_named() {
 }
 
 #[test]
-fn every_test_that_security_md_names_exists() {
+fn every_test_and_file_that_security_md_names_exists() {
     let root = fuzzbox_tests::workspace();
     let text = fs::read_to_string(root.join("SECURITY.md")).unwrap();
     let sources: String = ["tests/tests", "host/src"]
@@ -456,5 +469,14 @@ fn every_test_that_security_md_names_exists() {
     assert!(named.len() > 15, "{named:?}");
     for name in named {
         assert!(sources.contains(&format!("fn {name}()")), "there is no test `{name}`");
+    }
+    // And the paths, which lead to a file, a folder, or a file without its ending.
+    let is_path = |word: &&str| ["tests/", "host/", "instrument/"].iter().any(|dir| word.starts_with(dir));
+    let paths = text.split(|c: char| c.is_whitespace() || "(),;`|".contains(c)).map(|word| word.trim_end_matches('.'));
+    let paths: Vec<&str> = paths.filter(is_path).collect();
+    assert!(paths.len() > 15, "{paths:?}");
+    for path in paths {
+        let exists = root.join(path).exists() || root.join(format!("{path}.rs")).exists();
+        assert!(exists, "there is no `{path}`");
     }
 }

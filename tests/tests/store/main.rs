@@ -5,3 +5,5 @@ mod kept;
 mod kill;
 mod machines;
 mod names_that_stay;
+mod recompiles;
+mod unchanged;

@@ -24,6 +24,7 @@ pub const PROPERTIES: &[&str] = &[
     "orders-edit2",
     "orders-edit3",
     "round-trip",
+    "values",
 ];
 
 /// Examples of the SDK's thin bindings; their toolchains are fetched when asked for by name, 600 MB on disk.
@@ -315,6 +316,7 @@ static RECIPES: &[Recipe] = &[
     Recipe { name: "orders-edit2", source: Source::C(edited_orders(&["-O1", "-g", "-DEDIT=2"])) },
     Recipe { name: "orders-edit3", source: Source::C(edited_orders(&["-O1", "-g", "-DEDIT=3"])) },
     Recipe { name: "round-trip", source: Source::Rust("round-trip") },
+    Recipe { name: "values", source: Source::Rust("values") },
     Recipe { name: "assemblyscript-sorts", source: Source::Binding(Language::AssemblyScript) },
     Recipe { name: "go-sorts", source: Source::Binding(Language::Go) },
     Recipe { name: "zig-sorts", source: Source::Binding(Language::Zig) },

@@ -135,7 +135,7 @@ impl Args {
             })
         });
         Ok(Table {
-            target: default_name(&self.target, self.flags.entry()),
+            target: default_name(&self.target, self.flags.entry().as_deref()),
             inputs: subject.inputs.len(),
             rows: rows.collect::<Result<_>>()?,
         })

@@ -3,7 +3,7 @@
 use super::Campaign;
 use crate::engine::strategy::compares::Compares;
 use crate::engine::workers::pool::Workers;
-use crate::sandbox::{Target, Variant, compiling, received};
+use crate::sandbox::{History, Target, Variant, compiling, received};
 use anyhow::{Context, Result};
 use std::sync::mpsc::Receiver;
 
@@ -23,13 +23,15 @@ impl Campaign {
     /// little beside. From which round on it is used depends on that alone, so whoever is faster waits for it. `false`
     /// if the campaign is to end.
     pub(super) fn trace(&mut self, workers: &Workers) -> Result<bool> {
-        let (bytes, fuel) = (self.target().candidate.bytes().len(), self.fuel());
+        let (bytes, fuel) = (self.target().candidate.code_bytes(), self.fuel());
         if self.variants.traced.is_some() || !self.strategies.compares.is_due(bytes, fuel.saturating_mul(2)) {
             return Ok(true);
         }
         if self.tracing.0.is_none() {
             let metered = self.target().clone();
-            self.tracing.0 = Some(compiling(move || metered.in_variant(Variant::Traced))?);
+            let past = History::default();
+            let past = if self.progress.compares() { past.comparing() } else { past };
+            self.tracing.0 = Some(compiling(move || metered.in_variant_after(Variant::Traced, &past))?);
         }
         let Some(receiver) = self.tracing.0.as_ref().filter(|_| self.strategies.compares.is_due(bytes, fuel)) else {
             return Ok(true);

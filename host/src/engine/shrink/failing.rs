@@ -1,7 +1,8 @@
 //! A failure of a target, as something that can be shrunk.
 
+use super::limits::Limits;
 use super::plain::{PlainSubject, ShrunkInput, shrink_input};
-use super::report::{Limits, Shrunk};
+use super::report::Shrunk;
 use super::subject::{self, Attempt, Order, Subject, Verdict};
 use crate::engine::Workers;
 use crate::outcome::Outcome;

@@ -69,6 +69,7 @@ mod exhaustive;
 mod explain;
 mod failing;
 mod known;
+mod limits;
 mod passes;
 mod plain;
 mod report;
@@ -79,8 +80,9 @@ mod subject;
 mod value;
 
 pub use failing::Failing;
+pub use limits::Limits;
 pub use plain::{PlainSubject, ShrunkInput, shrink_input};
-pub use report::{Certificate, Limits, PassCount, ShrinkReport, Shrunk};
+pub use report::{Certificate, PassCount, ShrinkReport, Shrunk};
 pub use subject::{Attempt, Order, Subject, Tail, Verdict};
 
 use crate::stream::{Choice, Taste};

@@ -1,6 +1,7 @@
 //! Plain inputs: bytes of which nothing is known.
 
-use super::report::{Limits, ShrinkReport};
+use super::limits::Limits;
+use super::report::ShrinkReport;
 use super::subject::{Attempt, Order, Subject, Verdict};
 use super::{run, shrinker::Shrinker};
 use crate::stream::Taste;

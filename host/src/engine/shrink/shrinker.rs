@@ -7,7 +7,8 @@
 //! runs on one of their threads: a single candidate is executed there, and not handed over.
 
 use super::known::{Attempts, trim};
-use super::report::{Limits, ShrinkReport};
+use super::limits::Limits;
+use super::report::ShrinkReport;
 use super::subject::{Attempt, Order, Subject, Tail, Verdict};
 use crate::engine::Rng;
 use crate::stream::Taste;

@@ -181,9 +181,9 @@ pub(super) trait Strategy: Debug + Sync {
 }
 
 impl Strategies {
-    /// Those of a campaign that looks at what is `compared`, or not.
-    pub(super) fn new(compared: bool) -> Self {
-        Self { compares: compares::Compares::new(compared), ..Self::default() }
+    /// Those of a campaign that has not begun.
+    pub(super) fn new() -> Self {
+        Self { compares: compares::Compares::new(true), ..Self::default() }
     }
 
     /// The places in the table of those that have their turn in a phase.

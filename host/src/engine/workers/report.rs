@@ -1,6 +1,7 @@
 //! What a task is told before it begins, and what it reports.
 
 use crate::coverage::{Added, Profile, Seen};
+use crate::engine::results::ExecutionResult;
 use crate::engine::scores::Targets;
 use crate::engine::suspects::{self, Hangs, Origin, Suspect};
 use crate::engine::testcase::{NewTestcase, Scores};
@@ -48,6 +49,8 @@ pub(in crate::engine) struct Report {
     /// Testcases that were mutated, by index.
     pub(in crate::engine) picks: Vec<usize>,
     pub(in crate::engine) execs: u64,
+    /// Those of them that were known, and not made.
+    pub(in crate::engine) recalled: u64,
     /// Bytes of the inputs that were executed.
     pub(in crate::engine) input_bytes: u64,
     pub(in crate::engine) rejected: u64,
@@ -118,12 +121,8 @@ impl Report {
         match outcome.verdict() {
             Verdict::Passed => {
                 let (profile, scores) = (Profile::of(observation), Scores::of(observation));
-                let unseen = known.seen.news(&profile);
-                if self.shows(&unseen, &scores, known) {
-                    let (input, fuel) = (input.into_owned(), observation.fuel());
-                    let sample = drawn.as_ref().map(Node::of);
-                    self.testcases.push(NewTestcase { input, profile, unseen, fuel, sample, scores });
-                }
+                let sample = || drawn.as_ref().map(Node::of);
+                self.passed(input, (profile, scores, observation.fuel()), sample, known);
             }
             Verdict::NoCase => self.no_case(&outcome),
             // Who interrupts what has fuel ends the round.
@@ -132,6 +131,48 @@ impl Report {
                 self.suspect(executor, &input, outcome, known);
             }
             Verdict::Failed(..) => self.fail(&input, (outcome, key), executor, known),
+        }
+    }
+
+    /// Notes what is known of an input that a campaign begins with, as if it had been executed where that decides.
+    pub(in crate::engine) fn shown(
+        &mut self,
+        result: ExecutionResult,
+        input: &[u8],
+        rule: Rule,
+        target: &Target,
+        known: Baseline<'_>,
+    ) {
+        self.witness(&result.outcome, input, rule);
+        let ExecutionResult { outcome, fuel, profile, drawn, scores } = result;
+        let input = drawn.as_ref().map_or(Cow::Borrowed(input), |drawn| encode(&drawn.choices()).into());
+        if drawn.is_some() && input.len() > target.candidate.settings.input_bytes_max as usize {
+            return;
+        }
+        match outcome.verdict() {
+            Verdict::Passed => self.passed(input, (profile, scores, fuel), || drawn, known),
+            Verdict::NoCase => self.no_case(&outcome),
+            Verdict::Unknown => {}
+            Verdict::Failed(..) => {
+                let edges = profile.0.iter().map(|&(edge, _)| edge).filter(|&edge| known.seen.is_edge(edge));
+                let new = || edges.filter(|&edge| !known.seen.has_edge(edge)).collect();
+                self.fail_with(&input, (outcome, None), new, known);
+            }
+        }
+    }
+
+    /// Notes what an input showed that passed.
+    fn passed(
+        &mut self,
+        input: Cow<'_, [u8]>,
+        (profile, scores, fuel): (Profile, Scores, u64),
+        sample: impl FnOnce() -> Option<Node>,
+        known: Baseline<'_>,
+    ) {
+        let unseen = known.seen.news(&profile);
+        if self.shows(&unseen, &scores, known) {
+            let (input, sample) = (input.into_owned(), sample());
+            self.testcases.push(NewTestcase { input, profile, unseen, fuel, sample, scores });
         }
     }
 
@@ -177,8 +218,19 @@ impl Report {
     pub(in crate::engine) fn fail(
         &mut self,
         input: &[u8],
-        (outcome, key): (Outcome, Option<NonZeroU64>),
+        failure: (Outcome, Option<NonZeroU64>),
         executor: &Executor,
+        known: Baseline<'_>,
+    ) {
+        self.fail_with(input, failure, || new_edges(executor, known.seen), known);
+    }
+
+    /// As [`Report::fail`]; `edges` are those that it reached and no testcase has.
+    fn fail_with(
+        &mut self,
+        input: &[u8],
+        (outcome, key): (Outcome, Option<NonZeroU64>),
+        edges: impl FnOnce() -> Vec<u32>,
         known: Baseline<'_>,
     ) {
         self.hangs += u64::from(outcome.is_hang());
@@ -187,7 +239,7 @@ impl Report {
             // Of hangs the key says only where they were interrupted.
             self.keys.extend(key.filter(|_| !outcome.is_hang()));
         } else if self.failures.len() < TASK_FAILURES_MAX {
-            let edges = new_edges(executor, known.seen);
+            let edges = edges();
             self.failures.push(NewFailure { input: input.to_vec(), outcome, edges, key });
         }
     }

@@ -4,6 +4,7 @@ use super::ender::{self, Ender, Overlong};
 use super::report::{Baseline, Hung, Report, new_edges};
 use super::variants::Variants;
 use crate::coverage::Judge;
+use crate::engine::results::ExecutionResult;
 use crate::outcome::{Outcome, Verdict};
 use crate::sandbox::{Executor, Target, Variant};
 use crate::stream::Rule;
@@ -127,6 +128,20 @@ impl Worker {
         report.witness(&outcome, &self.input, self.rule);
         report.decided(executor, &self.input, (outcome, None), known);
         Ok(())
+    }
+
+    /// Executes an input where that decides, with all of the fuel, and returns what it showed.
+    pub(in crate::engine) fn result(
+        &mut self,
+        variants: &Variants,
+        known: Baseline<'_>,
+        (input, rule): (&[u8], &Rule),
+    ) -> Result<ExecutionResult> {
+        let executor = deciding(&mut self.quick, &mut self.metered, variants, &self.life)?;
+        executor.set_closing(known.closing);
+        executor.set_fuel_max(u64::MAX);
+        let outcome = self.life.run(executor, input, rule)?;
+        Ok(ExecutionResult::of(outcome, executor.target(), executor.observation()))
     }
 
     /// Executes a suspect with all of the fuel. Returns what it brought; and if it hangs how, and what it reached.

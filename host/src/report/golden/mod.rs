@@ -50,6 +50,7 @@ fn crash() -> Finding {
             stderr: "reading\nparse: fatal error: \u{1b}[2Jtoo deep, and a message that is rather long for a line of a terminal\n".to_owned(),
             ..Said::default()
         }),
+        known: false,
     }
 }
 
@@ -72,6 +73,7 @@ fn drawn() -> Finding {
         preview: drawn.preview(),
         drawn: Some(drawn),
         said: None,
+        known: false,
     }
 }
 
@@ -94,6 +96,7 @@ fn hang() -> Finding {
         preview: preview(&input, PREVIEW_COLUMNS),
         drawn: None,
         said: None,
+        known: false,
     }
 }
 
@@ -121,6 +124,25 @@ fn campaign() -> Vec<Event> {
             seeds: 1,
             seed: 42,
             jobs: 2,
+        }),
+        Event::Retraced(Retraced {
+            target: target(),
+            older: ModuleId::of(b"older"),
+            functions: Some(430),
+            unchanged: Some(412),
+            inputs: 3_120,
+            executed: 3_120,
+            elapsed_ms: 230,
+            findings: [
+                (Now::Fixed, "unreachable: f:+3 < \u{1b}[2Jmain"),
+                (Now::Still, "hang: g"),
+                (Now::Back, "oom: h"),
+            ]
+            .map(|(now, signature)| {
+                let kind = FailureKind::Crash;
+                KnownFinding { id: FindingId::of(signature.as_bytes()), kind, signature: signature.to_owned(), now }
+            })
+            .into(),
         }),
         Event::NewEdge(NewEdge {
             target: target(),
@@ -163,6 +185,7 @@ fn done() -> Done {
         target: "json".to_owned(),
         module: ModuleId::of(b"module"),
         execs: 1_204_224,
+        recalled: 340,
         execs_per_sec: 43_118.4,
         elapsed_ms: 27_928,
         rejected: 120_400,
@@ -334,7 +357,7 @@ fn a_resumed_campaign_counts_on_and_two_at_once_count_apart() {
     let mut second = start(2_000_000, known.clone());
     let mut other = start(2_000_000, known);
     campaign().iter().for_each(|event| second.report(event).unwrap());
-    campaign()[..4].iter().for_each(|event| other.report(event).unwrap());
+    campaign()[..5].iter().for_each(|event| other.report(event).unwrap());
 
     let stats = read(&folder, "fuzzer_stats");
     let of = |key| stat(&stats, key);

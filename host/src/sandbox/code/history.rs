@@ -18,7 +18,7 @@ const BYTES_MAX: u64 = 64 << 20;
 pub struct History {
     /// By edge. Empty if nothing is known.
     counts: Arc<[u64]>,
-    /// Code of variants without fuel compares addresses, and what grew stays open.
+    /// Code of variants that don't decide what fails compares addresses, and what grew stays open.
     compares: bool,
 }
 
@@ -57,8 +57,8 @@ impl History {
         Self { counts: counts.into(), compares }
     }
 
-    /// Whether so many executions grew a memory that code of variants without fuel compares addresses, and leaves open
-    /// what grew.
+    /// Whether so many executions grew a memory that code of variants that don't decide what fails compares addresses,
+    /// and leaves open what grew.
     pub fn compares(&self) -> bool {
         self.compares
     }

@@ -2,7 +2,7 @@
 
 use crate::outcome::Trap;
 use crate::sandbox::code::history::History;
-use crate::sandbox::limits::{CALLS_MAX, INIT_FUEL_MAX, METERED_STACK_BYTES, STACK_BYTES};
+use crate::sandbox::limits::{INIT_FUEL_MAX, METERED_STACK_BYTES, STACK_BYTES};
 use crate::sandbox::messages;
 use fuzzbox_instrument::{EdgeSet, Options};
 use std::num::NonZeroUsize;
@@ -21,8 +21,8 @@ pub enum Variant {
     Full,
     /// Counters for these edges only; the others' counts are unknown and stay 0. Interrupted as `Full` is.
     Fast(EdgeSet),
-    /// As `Metered`, in all that it decides; it also records what is compared and which functions are called, for
-    /// [`Observation::trace`](crate::sandbox::Observation::trace).
+    /// As `Metered`, but for what fails, if its code compares addresses; it also records what is compared and which
+    /// functions are called, for [`Observation::trace`](crate::sandbox::Observation::trace).
     Traced,
 }
 
@@ -33,7 +33,6 @@ impl Variant {
             Self::Metered | Self::Traced => {
                 let mut options = if *self == Self::Traced { Options::traced() } else { Options::metered() };
                 options.fuel = Some(INIT_FUEL_MAX.cast_signed());
-                options.calls = Some(CALLS_MAX);
                 options.arguments = Some(messages::takes_message);
                 options.callable = Some(messages::formats);
                 options
@@ -41,7 +40,7 @@ impl Variant {
             Self::Full => Options::full(),
             Self::Fast(interesting) => Options::fast(interesting.clone()),
         };
-        options.bounds = !self.has_fuel() && past.compares();
+        options.bounds = *self != Self::Metered && past.compares();
         options.profile = past.profile(self.interesting());
         options.lines = true;
         options.hide_lengths = true;

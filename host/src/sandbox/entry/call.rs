@@ -84,6 +84,13 @@ impl Raw {
     }
 }
 
+impl Raw {
+    /// What the last call returned, of a function that returns an i32 and nothing else.
+    pub(super) fn result(&self) -> i32 {
+        self.values[0].get_i32()
+    }
+}
+
 /// Copies bytes to where the guest wants them, while none of its code runs; if they have no room there, that is its
 /// failure.
 pub(super) fn copy_in(region: &Region, at: u32, bytes: &[u8]) -> wasmtime::Result<()> {

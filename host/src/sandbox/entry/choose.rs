@@ -6,9 +6,10 @@ use crate::sandbox::entry::command::{COMMAND, Command};
 use crate::sandbox::entry::function::{Function, LIBFUZZER};
 use crate::sandbox::entry::misspelled::{exports, not_exported};
 use crate::sandbox::entry::property::{self, Property};
-use crate::sandbox::source::Component;
+use crate::sandbox::entry::recipe::RecipeEntry;
 use crate::sandbox::source::interface::Interface;
 use crate::sandbox::source::words::signature;
+use crate::sandbox::source::{Component, Recipe};
 use crate::settings::Settings;
 use anyhow::{Result, bail, ensure};
 use wasmparser::FuncType;
@@ -59,6 +60,18 @@ impl Entry {
     /// If there is none or there are several, with their types; or if it can't be given its input.
     pub(crate) fn of_component(component: &Component, interface: &Interface, settings: &Settings) -> Result<Self> {
         Ok(Self::new(component.choose(interface, settings)?))
+    }
+
+    /// The function of a call recipe. `interface` is that of the module that it was put into.
+    ///
+    /// # Errors
+    ///
+    /// If settings ask for what it can't have.
+    pub(crate) fn of_recipe(recipe: &Recipe, interface: &Interface, settings: &Settings) -> Result<Self> {
+        ensure!(settings.entry.is_none(), "--call says what is called: there is no --entry beside it");
+        let entry = Self::new(RecipeEntry::new(recipe, interface)?);
+        entry.0.check(settings)?;
+        Ok(entry)
     }
 
     /// An export by its name and type.

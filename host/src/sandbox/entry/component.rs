@@ -1,13 +1,15 @@
 //! Components as targets: each is linked to one core module, and one of its functions is called as the canonical ABI
 //! says.
 //!
-//! What a function is given: a `list<u8>` is the input as it is, a `string` is the input as text ([`as_text`]); one
-//! without parameters has it on standard input. Memory for a parameter comes from the component's own `realloc`.
+//! What a function is given: a `list<u8>` is the input as it is, a `string` is the input as text (`text`); one without
+//! parameters has it on standard input. Memory for a parameter comes from the component's own `realloc`.
 //! Results are looked at (`component_result`), and `post-return` is called with them.
 
-use crate::sandbox::entry::call::{Binding, Call, copy_in};
+use crate::sandbox::entry::call::{Binding, Call};
+use crate::sandbox::entry::component_parameter::Parameter;
 use crate::sandbox::entry::component_result;
 use crate::sandbox::entry::file_args::FileArgs;
+use crate::sandbox::entry::text::as_text;
 use crate::sandbox::entry::way::Way;
 use crate::sandbox::imports::host::Host;
 use crate::sandbox::memory::Region;
@@ -272,12 +274,6 @@ struct ComponentCall {
     text: String,
 }
 
-/// Where a parameter is put.
-struct Parameter {
-    realloc: TypedFunc<(u32, u32, u32, u32), u32>,
-    region: Arc<Region>,
-}
-
 impl Call for ComponentCall {
     fn run(&mut self, store: &mut Store<Host>, input: &[u8], enter: &dyn Fn()) -> wasmtime::Result<i32> {
         let stdin = if self.takes == Takes::Nothing { input } else { &[] };
@@ -310,46 +306,9 @@ impl Call for ComponentCall {
     }
 }
 
-impl Parameter {
-    /// Copies bytes to where the component wants them.
-    fn put(&self, store: &mut Store<Host>, bytes: &[u8]) -> wasmtime::Result<u32> {
-        let at = self.realloc.call(store, (0, 0, 1, bytes.len() as u32))?;
-        copy_in(&self.region, at, bytes)?;
-        Ok(at)
-    }
-}
-
-/// The string that an input is: itself if it is UTF-8, and else every byte that isn't part of UTF-8 is the character of
-/// its number, as in Latin-1. So every input is a string, and none is lost to the search; `buffer` holds it if it isn't
-/// the input itself.
-fn as_text<'a>(input: &'a [u8], buffer: &'a mut String) -> &'a str {
-    match std::str::from_utf8(input) {
-        Ok(text) => text,
-        Err(_) => {
-            buffer.clear();
-            for chunk in input.utf8_chunks() {
-                buffer.push_str(chunk.valid());
-                buffer.extend(chunk.invalid().iter().map(|&byte| char::from(byte)));
-            }
-            buffer
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_input_is_text_and_text_is_itself() {
-        let text = |input: &[u8]| as_text(input, &mut String::new()).to_owned();
-        assert_eq!(text(b"plain"), "plain");
-        assert_eq!(text("größe 𝄞".as_bytes()), "größe 𝄞");
-        assert_eq!(text(b"a\xffb"), "aÿb");
-        assert_eq!(text(b"\xc3\xa4\xc3"), "äÃ");
-        assert_eq!(text(b"\xf0\x9f\x92x\xed\xa0\x80"), "ð\u{9f}\u{92}xí\u{a0}\u{80}");
-        assert_eq!(text(b""), "");
-    }
 
     #[test]
     fn versions_can_be_left_out() {

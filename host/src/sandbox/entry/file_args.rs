@@ -58,6 +58,7 @@ fn extension(text: &str) -> &str {
     &text[..len]
 }
 
+/// What the guest finds when it starts.
 pub(crate) fn wasi_config(settings: &Settings) -> WasiConfig {
     let name = b"program".to_vec();
     let FileArgs { args, paths } = FileArgs::of(&settings.args);

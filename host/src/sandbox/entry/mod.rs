@@ -8,6 +8,7 @@ mod check;
 pub(super) mod choose;
 mod command;
 mod component;
+mod component_parameter;
 pub(super) mod component_result;
 pub(super) mod file_args;
 pub(super) mod function;
@@ -15,6 +16,8 @@ mod heap;
 pub(super) mod misspelled;
 pub(super) mod parameter;
 mod property;
+mod recipe;
+mod text;
 pub(super) mod way;
 
 use crate::sandbox::entry::way::{Form, Way, shown};

@@ -137,19 +137,29 @@ impl Parameter {
     /// returned; `place` says at which address bytes of that length are, in the memory whose addresses are `wide`.
     pub(crate) fn decode<'i>(
         parameters: &[Self],
-        mut input: &'i [u8],
+        input: &'i [u8],
         values: &mut [ValRaw],
         place: impl FnOnce(usize) -> usize,
         wide: bool,
     ) -> &'i [u8] {
+        let rest = Self::decode_numbers(parameters, input, values);
+        Self::set_place(parameters, values, (place(rest.len()), rest.len()), wide);
+        rest
+    }
+
+    /// As [`Parameter::decode`], without address and length.
+    pub(crate) fn decode_numbers<'i>(parameters: &[Self], mut input: &'i [u8], values: &mut [ValRaw]) -> &'i [u8] {
         for (parameter, value) in parameters.iter().zip(&mut *values) {
             if let Self::Number(number) = parameter {
                 *value = number.take(&mut input);
             }
         }
-        let len = input.len() as u64;
-        let start = place(input.len()) as u64;
-        let address = |value: u64| if wide { ValRaw::u64(value) } else { ValRaw::u32(value as u32) };
+        input
+    }
+
+    /// Sets address and length among `values`, in the memory whose addresses are `wide`.
+    pub(crate) fn set_place(parameters: &[Self], values: &mut [ValRaw], (start, len): (usize, usize), wide: bool) {
+        let address = |value: usize| if wide { ValRaw::u64(value as u64) } else { ValRaw::u32(value as u32) };
         for (parameter, value) in parameters.iter().zip(values) {
             match parameter {
                 Self::Number(_) => {}
@@ -157,6 +167,5 @@ impl Parameter {
                 Self::Length => *value = address(len),
             }
         }
-        input
     }
 }

@@ -1,12 +1,10 @@
 //! What a way to give an input has to say of itself.
 
 use crate::sandbox::entry::call::{Binding, Call};
-use crate::sandbox::entry::file_args::wasi_config;
 use crate::sandbox::entry::heap;
 use crate::sandbox::imports::host::Host;
 use crate::sandbox::source::interface::Interface;
 use crate::sandbox::source::words::Shortened;
-use crate::sandbox::wasi::WasiConfig;
 use crate::settings::Settings;
 use anyhow::Result;
 use std::fmt;
@@ -36,6 +34,11 @@ pub(crate) trait Way: fmt::Debug + Send + Sync {
         Form::Bytes
     }
 
+    /// The most bytes that inputs of so many bytes take in memory.
+    fn placed_bytes_max(&self, input: usize) -> usize {
+        input
+    }
+
     /// Whether it is the export that runs a whole program.
     fn is_program(&self) -> bool {
         false
@@ -44,11 +47,6 @@ pub(crate) trait Way: fmt::Debug + Send + Sync {
     /// Refuses settings that mean nothing for it.
     fn check(&self, _: &Settings) -> Result<()> {
         Ok(())
-    }
-
-    /// What the guest finds when it starts.
-    fn wasi_config(&self, settings: &Settings) -> WasiConfig {
-        wasi_config(settings)
     }
 
     /// The export that checks the values which this property gives away, if it is a property in two parts.

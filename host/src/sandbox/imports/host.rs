@@ -28,6 +28,10 @@ pub(crate) struct Host {
     pub(crate) given: Option<ImportCall>,
     /// What grows is an annex, which is not the guest's.
     pub(crate) makes_annex: bool,
+    /// There was a snapshot: what is executed has an input.
+    pub(crate) has_input: bool,
+    /// Functions of the guest's that are live inside of functions of the host's.
+    pub(crate) nested: u32,
     /// The injected memory, if there is fuel in it.
     pub(crate) fuel: Option<Arc<Region>>,
 }
@@ -49,6 +53,8 @@ impl Host {
             asked_for_snapshot: false,
             given: None,
             makes_annex: false,
+            has_input: false,
+            nested: 0,
             fuel: None,
         }
     }

@@ -1,13 +1,13 @@
 //! Everything that we provide, linked to a module.
 
 use crate::sandbox::imports::host::Host;
-use crate::sandbox::imports::{Imports, Missing, assemblyscript, frames};
+use crate::sandbox::imports::{Imports, Missing, assemblyscript, frames, personality};
 use crate::sandbox::source::interface::Interface;
 use crate::sandbox::wasi;
 use crate::settings::Stub;
 use anyhow::{Context, Result};
 use fuzzbox_instrument::ComponentImport;
-use wasmtime::{Caller, Engine, Extern, ExternType, Linker, Module, Store};
+use wasmtime::{Caller, Engine, Extern, ExternType, FuncType, Linker, Module, Store};
 
 /// The module of functions that only fuzzbox provides.
 const PROTOCOL: &str = "fuzzbox_v1";
@@ -29,6 +29,11 @@ pub(crate) fn link(
 ) -> Result<Imports> {
     let types = module.imports().map(|import| import.ty());
     let mut linker = provided(module.engine(), lowered.iter().zip(types), tells_frames, missing.0)?;
+    let functions = module.imports().filter_map(|import| match import.ty() {
+        ExternType::Func(ty) => Some((import.module(), import.name(), ty)),
+        _ => None,
+    });
+    impersonate(&mut linker, functions, (tells_frames, missing.0)).map_err(anyhow::Error::from)?;
     pass_on(module, &mut linker, protocol).map_err(anyhow::Error::from)?;
     match missing {
         (Some(stub), missing) if !missing.is_empty() => Ok(Imports::Stubbed(linker, stub, missing.clone())),
@@ -63,10 +68,36 @@ pub(super) fn provided<'a>(
             .map_err(anyhow::Error::from)
             .context("failed to link WASI preview 2")?;
     }
-    if stub.is_none() {
+    if matches!(stub, None | Some(Stub::Reject)) {
         assemblyscript::define(&mut linker, leaving).map_err(anyhow::Error::from)?;
     }
     Ok(linker)
+}
+
+/// Defines what other hosts than WASI provide, of functions that nobody has defined with their types.
+pub(super) fn impersonate<'a>(
+    linker: &mut Linker<Host>,
+    functions: impl Iterator<Item = (&'a str, &'a str, FuncType)>,
+    (tells_frames, stub): (bool, Option<Stub>),
+) -> wasmtime::Result<()> {
+    let leaving = move |caller: &mut Caller<'_, Host>| {
+        if tells_frames {
+            frames::capture(caller);
+        }
+    };
+    let engine = linker.engine().clone();
+    let mut store = Store::new(&engine, Host::nothing());
+    linker.allow_shadowing(true);
+    for (module, name, ty) in functions {
+        let Some(provided) = personality::of(module, name, &ty) else { continue };
+        let ours = linker.get(&mut store, module, name).ok().and_then(Extern::into_func);
+        let is_there = ours.is_some_and(|ours| FuncType::eq(&ours.ty(&store), &ty));
+        if !is_there && !provided.yields_to(stub, name) {
+            personality::define(linker, (module, name), ty, provided, leaving)?;
+        }
+    }
+    linker.allow_shadowing(false);
+    Ok(())
 }
 
 /// Defines the functions that the rewriter replaced, as pairs of import and export. Calls in the module's code don't

@@ -2,12 +2,14 @@
 
 use crate::sandbox::imports::Missing;
 use crate::sandbox::imports::host::Host;
-use crate::sandbox::imports::link::provided;
+use crate::sandbox::imports::link::{impersonate, provided};
+use crate::sandbox::imports::personality::{self, Personality};
 use crate::sandbox::source::interface::{Import, Interface};
 use crate::sandbox::source::words::Shortened;
 use crate::settings::Stub;
 use anyhow::{Result, anyhow, bail};
 use fuzzbox_instrument::{ComponentImport, protocol};
+use std::collections::BTreeMap;
 use wasmparser::{TypeRef, ValType};
 use wasmtime::{Engine, Extern, ExternType, FuncType, Store};
 
@@ -52,7 +54,12 @@ pub(crate) fn are_provided(
         let ty = function_type(&engine, interface, import)?;
         Some((lowered, ExternType::Func(ty)))
     });
-    let linker = provided(&engine, typed, false, stub)?;
+    let mut linker = provided(&engine, typed, false, stub)?;
+    let functions = interface
+        .imports
+        .iter()
+        .filter_map(|import| Some((&*import.module, &*import.name, function_type(&engine, interface, import)?)));
+    impersonate(&mut linker, functions, (false, stub)).map_err(anyhow::Error::from)?;
     let mut store = Store::new(&engine, Host::nothing());
     let mut is_provided = |import: &Import| {
         // What the rewriter replaces; if the type is another it says so.
@@ -66,8 +73,8 @@ pub(crate) fn are_provided(
     Ok(interface.imports.iter().map(&mut is_provided).collect())
 }
 
-/// The type of an imported function as wasmtime's; `None` if it is none, or has references, as nothing has that we
-/// provide.
+/// The type of an imported function as wasmtime's; `None` if it is none, or has references other than those of
+/// JavaScript, as nothing has that we provide.
 fn function_type(engine: &Engine, interface: &Interface, import: &Import) -> Option<FuncType> {
     let convert = |types: &[ValType]| {
         let convert = |ty: &ValType| {
@@ -77,6 +84,7 @@ fn function_type(engine: &Engine, interface: &Interface, import: &Import) -> Opt
                 ValType::F32 => wasmtime::ValType::F32,
                 ValType::F64 => wasmtime::ValType::F64,
                 ValType::V128 => wasmtime::ValType::V128,
+                ValType::Ref(ty) if ty.is_extern_ref() && ty.is_nullable() => wasmtime::ValType::EXTERNREF,
                 ValType::Ref(_) => return None,
             })
         };
@@ -84,6 +92,19 @@ fn function_type(engine: &Engine, interface: &Interface, import: &Import) -> Opt
     };
     let ty = interface.function_type(import.ty)?;
     Some(FuncType::new(engine, convert(ty.params())?, convert(ty.results())?))
+}
+
+/// Which personalities a module needs, and which of its imports only their names are known of.
+pub(crate) fn personalities(interface: &Interface) -> Vec<(Personality, Vec<String>)> {
+    let engine = Engine::default();
+    let mut found: BTreeMap<Personality, Vec<String>> = BTreeMap::new();
+    for import in &interface.imports {
+        let ty = function_type(&engine, interface, import);
+        let Some(provided) = ty.and_then(|ty| personality::of(&import.module, &import.name, &ty)) else { continue };
+        let unknown = found.entry(provided.personality).or_default();
+        unknown.extend(provided.is_unknown().then(|| shown(import)));
+    }
+    found.into_iter().collect()
 }
 
 /// Whether something holds a reference for which there is no value to begin with.
@@ -111,7 +132,7 @@ fn refusal(interface: &Interface, missing: &[&Import]) -> anyhow::Error {
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
     anyhow!(
         "nobody provides the imports {}{more}\n\
-         help: `--stub-imports trap` lets them end an execution when called, `--stub-imports zero` return zeros",
+         help: `--stub-imports trap` lets them end an execution when called, `zero` return zeros, `reject` reject the input",
         names.join(", ")
     )
 }

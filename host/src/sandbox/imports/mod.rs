@@ -1,13 +1,14 @@
-//! What the guest can call: WASI, `fuzzbox_v1`, and stubs for what nobody provides.
+//! What the guest can call: WASI, what other hosts provide, `fuzzbox_v1`, and stubs for what nobody provides.
 //!
 //! Before a module is compiled, `missing` finds out what nobody provides; then `link` links its code with all else, and
-//! `stubs` makes stand-ins in each instance.
+//! `stubs` makes stand-ins in each instance. `personality` has the hosts in JavaScript.
 
 pub(super) mod assemblyscript;
 pub(super) mod frames;
 pub(super) mod host;
 pub(super) mod link;
 pub(super) mod missing;
+pub(super) mod personality;
 pub(super) mod reference;
 pub(super) mod stubs;
 

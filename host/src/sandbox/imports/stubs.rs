@@ -1,7 +1,8 @@
 //! Stubs, for imports that nobody provides.
 
-use crate::sandbox::imports::Missing;
 use crate::sandbox::imports::host::Host;
+use crate::sandbox::imports::personality::{Thrown, bits};
+use crate::sandbox::imports::{Missing, frames};
 use crate::sandbox::messages::ImportCall;
 use crate::settings::Stub;
 use std::fmt;
@@ -99,23 +100,23 @@ fn stub_function(store: &mut Store<Host>, ty: FuncType, name: (&str, &str), stub
         }
         caller.data_mut().wasi.called()?;
         match (stub, &zeros) {
+            // Before there is an input there is none to reject.
+            (Stub::Reject, Some(zeros)) if !caller.data().has_input => {
+                results.clone_from_slice(zeros);
+                Ok(())
+            }
             (Stub::Zero, Some(zeros)) => {
                 results.clone_from_slice(zeros);
                 Ok(())
+            }
+            (Stub::Reject, _) => {
+                frames::capture(&mut caller);
+                Err(wasmtime::Error::from(Thrown::new(&format!("{module}.{name}"), "it is stubbed")))
             }
             // A result that has no zero (a reference that is never null) can't be made up.
             _ => Err(wasmtime::Error::from(StubCalled { name: format!("{module}.{name}") })),
         }
     })
-}
-
-/// An integer's bits.
-fn bits(value: &Val) -> Option<u64> {
-    match value {
-        Val::I32(value) => Some(u64::from(value.cast_unsigned())),
-        Val::I64(value) => Some(value.cast_unsigned()),
-        _ => None,
-    }
 }
 
 fn zero(ty: &wasmtime::ValType) -> Option<Val> {

@@ -65,6 +65,7 @@ impl Annex {
         let maximum = place.maximum.map_or(u64::MAX, |pages| pages.saturating_mul(page));
         let guest_max = maximum.min(target.candidate.settings.memory_bytes_max);
         let input = target.candidate.settings.input_bytes_max as usize;
+        let input = target.candidate.entry.way().placed_bytes_max(input);
         let layout = Layout::new(usize::try_from(guest_max)?, region.size(), input, usize::try_from(page)?, &region);
         let Some(Layout { guest_max, start, length }) = layout else {
             bail!(

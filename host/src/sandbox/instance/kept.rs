@@ -94,6 +94,7 @@ impl KeptInstance {
         let images = (&mut plan.images, &plan.tables);
         let snapshot = Snapshot::take(target, &mut store, (&instance, exports), gate, images)?;
         store.data_mut().wasi.snapshot();
+        store.data_mut().has_input = true;
         target.learned.note(Lesson { done, names, initialised, images: plan.images });
         let (given, closing) = (StreamArea::default(), Arc::default());
         Ok(Self {
@@ -319,14 +320,17 @@ fn instantiate(target: &Target, store: &mut Store<Host>, gate: &Arc<Gate>) -> Re
                 watching.watch(region);
             }
         };
-        gate.prepare(None, || with_witness(witness, make))?
+        gate.prepare(|| with_witness(witness, make))?
     } else {
         make()
     };
     let instance =
         made.map_err(|error| initialiser_failed(target, error, ("while it is instantiated", INIT_FUEL_MAX)))?;
-    store.data_mut().memory = instance.get_memory(&mut *store, "memory");
+    store.data_mut().memory = target.memory_of_host().and_then(|name| instance.get_memory(&mut *store, name));
     let exports = Exports::find(target, store, &instance)?;
+    if target.restores {
+        gate.watch(&exports.injected.region);
+    }
     Ok((instance, exports))
 }
 

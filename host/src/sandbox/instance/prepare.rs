@@ -15,8 +15,10 @@ use crate::sandbox::instance::exports::Exports;
 use crate::sandbox::instance::injected::{Injected, Provision};
 use crate::sandbox::interrupt::gate::Gate;
 use crate::sandbox::limits::CALLS_MAX;
+use crate::sandbox::source::interface::Interface;
 use crate::sandbox::targets::Target;
 use crate::sandbox::targets::instance_facts::{Attempt, Plan, Preparation};
+use crate::settings::Settings;
 use anyhow::{Result, anyhow, ensure};
 use wasmtime::{Instance, Store, WasmBacktrace};
 
@@ -64,15 +66,13 @@ pub(crate) enum Prepared {
 struct Stage<'a> {
     injected: &'a Injected,
     gate: &'a Gate,
-    /// The guest can be interrupted.
-    interrupted: bool,
 }
 
 impl Stage<'_> {
     /// Runs `job`, which calls the guest, once it has what it needs.
     fn call<T>(&self, provision: Provision, job: impl FnOnce() -> T) -> Result<T> {
         self.injected.provide(provision);
-        self.gate.prepare(self.interrupted.then(|| self.injected.region()), job)
+        self.gate.prepare(job)
     }
 }
 
@@ -85,7 +85,7 @@ pub(crate) fn prepare(
     (injected, gate): (&Injected, &Gate),
     plan: &Plan,
 ) -> Result<Prepared> {
-    let guest = Stage { injected, gate, interrupted: target.restores };
+    let guest = Stage { injected, gate };
     let with_fuel = |fuel| Provision { fuel: target.variant.has_fuel().then_some(fuel), annex: None };
     guest.call(with_fuel(target.init_fuel_max()), || initialise(target, store, instance))??;
     let takes_bytes = target.candidate.entry.takes_bytes();
@@ -121,15 +121,24 @@ pub(crate) fn prepare(
     Ok(Prepared::Ready { call, done, names })
 }
 
-/// Calls `_initialize`, which a program that is no command exports if it has anything to initialise.
+/// What a module initialises itself by, if it exports it: a program that is no command. JavaScript calls
+/// constructors by their own name, and what wasm-bindgen begins with.
+pub(crate) fn initialiser<'i>(interface: &Interface, settings: &Settings) -> Option<&'i str> {
+    let names = ["_initialize", "__wasm_call_ctors", "__wbindgen_start"];
+    let known = if settings.call.is_some() { &names[..] } else { &names[..1] };
+    known.iter().copied().find(|name| interface.function(name).is_some())
+}
+
+/// Calls the module's initialiser.
 pub(crate) fn initialise(target: &Target, store: &mut Store<Host>, instance: &Instance) -> Result<()> {
     if target.candidate.entry.is_program() {
         return Ok(());
     }
-    let Ok(initialize) = instance.get_typed_func::<(), ()>(&mut *store, "_initialize") else { return Ok(()) };
+    let Some(name) = initialiser(&target.candidate.interface, &target.candidate.settings) else { return Ok(()) };
+    let Ok(initialize) = instance.get_typed_func::<(), ()>(&mut *store, name) else { return Ok(()) };
     initialize
         .call(store, ())
-        .map_err(|error| initialiser_failed(target, error, ("in `_initialize`", target.init_fuel_max())))
+        .map_err(|error| initialiser_failed(target, error, (&format!("in `{name}`"), target.init_fuel_max())))
 }
 
 /// Calls `LLVMFuzzerInitialize(int *argc, char ***argv)` if there is one, with argc 1 and argv { "fuzzbox", NULL }.

@@ -3,6 +3,7 @@
 use crate::outcome::{FailureKind, Frame, Outcome, Trap, TrapKind};
 use crate::sandbox::entry::component_result::BadResult;
 use crate::sandbox::imports::assemblyscript::Aborted;
+use crate::sandbox::imports::personality::Thrown;
 use crate::sandbox::imports::stubs::StubCalled;
 use crate::sandbox::wasi::p2::UnknownHandle;
 use crate::sandbox::wasi::{Exhausted, Exit};
@@ -65,6 +66,9 @@ impl Context<'_> {
         if let Some(&Exit(code)) = error.downcast_ref() {
             let crash = code != 0 && self.crash_on_exit;
             return Some(if crash { self.failed(FailureKind::Crash, error, TrapKind::Exit) } else { Outcome::Ok });
+        }
+        if error.is::<Thrown>() {
+            return Some(Outcome::Rejected);
         }
         error.is::<Exhausted>().then(|| self.failed(FailureKind::Hang, error, TrapKind::OutOfFuel))
     }

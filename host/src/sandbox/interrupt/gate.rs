@@ -94,11 +94,8 @@ impl Gate {
     }
 
     /// Runs `job`, which calls the guest and touches nothing of the injected memory, before there is anything to go
-    /// back to. `injected` is the injected memory, if it is there already and the job can be interrupted.
-    pub(crate) fn prepare<T>(&self, injected: Option<&Arc<Region>>, job: impl FnOnce() -> T) -> anyhow::Result<T> {
-        if let Some(region) = injected {
-            self.watch(region);
-        }
+    /// back to. It can be interrupted as soon as the injected memory is watched.
+    pub(crate) fn prepare<T>(&self, job: impl FnOnce() -> T) -> anyhow::Result<T> {
         self.enter();
         let result = job();
         let region = self.lock().upgrade();

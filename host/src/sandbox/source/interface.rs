@@ -3,6 +3,7 @@
 
 use crate::sandbox::source::words::{Shortened, signature};
 use anyhow::{Context, Result};
+use fuzzbox_instrument::recipe::{EXPORT, GROWTH};
 use wasmparser::{
     CompositeInnerType, ExternalKind, FuncType, GlobalType, MemoryType, Parser, Payload, TableType, TypeRef, ValType,
 };
@@ -42,6 +43,13 @@ pub(crate) struct Import {
 pub(crate) struct Export {
     pub(crate) name: String,
     pub(crate) ty: TypeRef,
+}
+
+impl Export {
+    /// Whether it is no export of the module's, but was put there.
+    pub(crate) fn is_ours(&self) -> bool {
+        [EXPORT, GROWTH].contains(&&*self.name)
+    }
 }
 
 /// What is in the other index spaces, of no interest later.
@@ -170,9 +178,10 @@ impl Interface {
         }
     }
 
-    /// The exported functions, with their types.
+    /// The exported functions, with their types; not those that we put there.
     pub(crate) fn functions(&self) -> impl Iterator<Item = (&str, &FuncType)> {
-        self.exports.iter().filter_map(|export| Some((&*export.name, self.function_type(export.ty)?)))
+        let own = self.exports.iter().filter(|export| !export.is_ours());
+        own.filter_map(|export| Some((&*export.name, self.function_type(export.ty)?)))
     }
 
     /// The type of addresses in the memory that pointers mean.

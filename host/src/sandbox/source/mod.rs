@@ -4,7 +4,11 @@ mod foreign;
 pub(super) mod interface;
 pub(super) mod words;
 
-use anyhow::{Context, Result, bail};
+use crate::sandbox::source::interface::Interface;
+use crate::sandbox::source::words::Shortened;
+use crate::text::nearest;
+use anyhow::{Context, Result, anyhow, bail};
+use fuzzbox_instrument::recipe::{Encoding, RecipeError, link_growth, link_recipe};
 use fuzzbox_instrument::{ComponentFunction, ComponentImport};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -17,6 +21,19 @@ pub(crate) struct Source {
     /// The module that executes: the file, or what a component is linked to.
     pub(crate) module: Arc<[u8]>,
     pub(crate) component: Option<Arc<Component>>,
+    /// What calls the module, if a recipe does: then the module has its function.
+    pub(crate) recipe: Option<Arc<Recipe>>,
+}
+
+/// A call recipe whose function is in the module.
+#[derive(Debug)]
+pub(crate) struct Recipe {
+    /// As it was typed.
+    pub(crate) text: String,
+    /// The export that is fuzzed, as far as that can be told.
+    pub(crate) subject: Option<String>,
+    /// As what it takes the input, if it takes one.
+    pub(crate) takes: Option<Encoding>,
 }
 
 /// What is to be known about a linked component.
@@ -31,12 +48,43 @@ impl Source {
     pub(crate) fn new(bytes: &[u8]) -> Result<Self> {
         let file: Arc<[u8]> = assemble(bytes)?.into();
         if !fuzzbox_instrument::is_component(&file) {
-            return Ok(Self { module: file.clone(), file, component: None });
+            let source = Self { module: file.clone(), file, component: None, recipe: None };
+            return Ok(source);
         }
         let linked =
             fuzzbox_instrument::link_component(&file).context("the component can't be linked to one module")?;
         let component = Component { functions: linked.functions, imports: linked.imports };
-        Ok(Self { module: linked.wasm.into(), file, component: Some(Arc::new(component)) })
+        Ok(Self { module: linked.wasm.into(), file, component: Some(Arc::new(component)), recipe: None })
+    }
+
+    /// Puts the function of a recipe into the module, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// If the recipe is wrong, or does not fit the module, with the place; or if the source is a component.
+    pub(crate) fn called_by(self, call: Option<&str>) -> Result<Self> {
+        let grows = self.component.is_none() && has_heap_of_host(&self.module);
+        let Some(text) = call else {
+            // What is no module is for others to say.
+            let grown = if grows { link_growth(&self.module).ok() } else { None };
+            return Ok(Self { module: grown.map_or_else(|| self.module.clone(), Into::into), ..self });
+        };
+        if self.component.is_some() {
+            bail!("a component's functions say how they are called (--call)\nhelp: name one by --entry");
+        }
+        let recipe = link_recipe(&self.module, text, grows).map_err(|error| self.with_help(error))?;
+        let called = Recipe { text: text.to_owned(), subject: recipe.subject, takes: recipe.takes };
+        Ok(Self { module: recipe.wasm.into(), recipe: Some(Arc::new(called)), ..self })
+    }
+
+    /// What is wrong with a recipe, and the name that may be meant.
+    fn with_help(&self, error: anyhow::Error) -> anyhow::Error {
+        let Some(wrong) = error.downcast_ref::<RecipeError>() else { return error };
+        let interface = Interface::of(&self.module).unwrap_or_default();
+        let exports = interface.functions().map(|(name, _)| name);
+        let near = wrong.unknown.as_deref().and_then(|typed| nearest(typed, exports));
+        let help = near.map_or_else(String::new, |near| format!("\nhelp: did you mean `{}`?", Shortened(near)));
+        anyhow!("the call recipe is wrong in {wrong}{help}")
     }
 
     /// What a component imports: the module's first imports.
@@ -45,15 +93,30 @@ impl Source {
     }
 }
 
-/// The core module that is executed for `bytes`, which are a module or a component, binary or text.
+/// Whether a module asks its host for more memory, as Emscripten's do.
+fn has_heap_of_host(wasm: &[u8]) -> bool {
+    Interface::of(wasm).is_ok_and(|interface| interface.imports("env", "emscripten_resize_heap"))
+}
+
+/// The export that a call recipe is for, by its text alone.
+pub fn recipe_subject(call: &str) -> Option<String> {
+    // A name that stands for a recipe is the export's, perhaps behind a convention's.
+    if !call.contains('(') {
+        return call.rsplit(':').next().map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
+    }
+    fuzzbox_instrument::recipe::subject(call)
+}
+
+/// The core module that is executed for `bytes`, which are a module or a component, binary or text; with the function
+/// of a recipe if that is how it is called.
 ///
 /// # Errors
 ///
-/// If `bytes` is neither, or a component that can't be linked to one module.
-pub fn core_module(bytes: &[u8]) -> Result<Cow<'_, [u8]>> {
+/// If `bytes` is neither, or a component that can't be linked to one module, or the recipe does not fit.
+pub fn core_module<'a>(bytes: &'a [u8], call: Option<&str>) -> Result<Cow<'a, [u8]>> {
     let assembled = assemble(bytes)?;
-    if fuzzbox_instrument::is_component(&assembled) {
-        return Ok(Source::new(&assembled)?.module.to_vec().into());
+    if call.is_some() || fuzzbox_instrument::is_component(&assembled) || has_heap_of_host(&assembled) {
+        return Ok(Source::new(&assembled)?.called_by(call)?.module.to_vec().into());
     }
     Ok(assembled)
 }

@@ -5,6 +5,7 @@ mod compile;
 pub(super) mod groups;
 pub(super) mod instance_facts;
 
+use crate::cache::Cache;
 use crate::id::{FindingId, InputId};
 use crate::sandbox::candidate::Candidate;
 use crate::sandbox::code::cache::CodeCache;
@@ -15,7 +16,8 @@ use crate::sandbox::imports::Imports;
 use crate::sandbox::interrupt::stop::Stop;
 use crate::sandbox::limits::INIT_FUEL_MAX;
 use crate::sandbox::targets::groups::Groups;
-use crate::sandbox::targets::instance_facts::InstanceFacts;
+use crate::sandbox::targets::instance_facts::{InstanceFacts, Preparation};
+use crate::sandbox::wasi::MODULE as WASI;
 use fuzzbox_instrument::{EdgeMap, Instrumented, StateExports};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -104,6 +106,11 @@ impl Target {
         self.restores
     }
 
+    /// The user's cache, if that may be used for this target.
+    pub(crate) fn cache(&self) -> Option<&Cache> {
+        self.cache.cache()
+    }
+
     /// Whether the machine code was found in the cache, and nothing had to be compiled.
     pub fn was_cached(&self) -> bool {
         self.code.cached
@@ -113,6 +120,14 @@ impl Target {
     /// execute is no part of any execution. Known once an executor was made.
     pub fn is_initialiser(&self, function: u32) -> bool {
         self.learned.initialised().is_some_and(|functions| functions.contains(&function))
+    }
+
+    /// The functions that were entered before the first input. `None` if that is not known: no executor was made, or
+    /// something that was tried then was in vain.
+    pub fn initialisers(&self) -> Option<&BTreeSet<u32>> {
+        let Candidate { entry, interface, settings, .. } = &self.candidate;
+        let expected = Preparation::expected(entry, interface, settings);
+        self.learned.initialised().filter(|_| self.learned.done() == Some(expected))
     }
 
     /// The functions that have these counters.
@@ -143,13 +158,9 @@ impl Target {
         self.rewritten.injected.annex.as_ref().is_some_and(|annex| annex.bounds)
     }
 
-    /// The address of the result of executing `input`: a hash over everything that its outcome depends on.
+    /// See [`Candidate::result_id`].
     pub fn result_id(&self, input: InputId) -> FindingId {
-        let Candidate { id, settings, .. } = &self.candidate;
-        let settings = serde_json::to_vec(settings).expect("settings are plain data");
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(b"fuzzbox result 1\n").update(&id.0).update(&input.0).update(&settings);
-        FindingId(*hasher.finalize().as_bytes())
+        self.candidate.result_id(input)
     }
 
     /// Whether inputs are choice streams.
@@ -160,6 +171,16 @@ impl Target {
     /// The export that checks the values which the entry gives away, if the entry is a property in two parts.
     pub fn check_of_values(&self) -> Option<String> {
         self.candidate.entry.way().check_of_values(&self.candidate.interface)
+    }
+
+    /// The export that is the memory which pointers mean that the guest gives the host: `memory`. Programs that are not
+    /// for WASI may call theirs otherwise.
+    pub(in crate::sandbox) fn memory_of_host(&self) -> Option<&str> {
+        let interface = &self.candidate.interface;
+        let first = self.rewritten.state.memories.first().map(String::as_str);
+        let is_named = interface.exports.iter().any(|export| export.name == "memory");
+        let is_for_wasi = interface.imports.iter().any(|import| import.module == WASI);
+        if is_named || is_for_wasi { Some("memory") } else { first }
     }
 
     /// How the module's state is restored after an execution, and why, for people.

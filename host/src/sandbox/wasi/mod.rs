@@ -32,6 +32,7 @@ mod fs;
 mod guest;
 mod ino;
 mod link;
+pub(super) mod objects;
 mod output;
 pub(super) mod p2;
 mod path_calls;
@@ -50,6 +51,7 @@ use clock::Clock;
 use descriptors::{Fd, Fds};
 use fs::Fs;
 use fuzzbox_instrument::HandleType;
+use objects::Objects;
 use output::Tail;
 use random::Random;
 use std::fmt;
@@ -102,12 +104,10 @@ impl Default for WasiConfig {
 /// All that a guest can see or change through WASI.
 ///
 /// Life of one: [`Wasi::new`], the guest's initialiser runs, [`Wasi::snapshot`]; then for each execution
-/// [`Wasi::reset`], perhaps [`Wasi::set_file`] and [`Wasi::set_variable`], and the run.
+/// [`Wasi::reset`], perhaps [`Wasi::set_file`], and the run.
 pub struct Wasi {
     args: Strings,
     env: Strings,
-    /// How many variables every execution has.
-    env_len: usize,
     stdin: Vec<u8>,
     stdin_position: usize,
     stdout: Vec<u8>,
@@ -131,6 +131,8 @@ struct Small {
     random: Random,
     /// Preview 2's.
     handles: p2::Handles,
+    /// JavaScript's.
+    objects: Objects,
     output_dropped: u64,
     /// What was written last, of that; standard output, then standard error.
     tails: [Tail; 2],
@@ -142,6 +144,7 @@ impl Small {
         self.clock = other.clock.clone();
         self.random = other.random.clone();
         self.handles.restore(&other.handles);
+        self.objects.restore(&other.objects);
         self.output_dropped = other.output_dropped;
         self.tails.iter_mut().zip(&other.tails).for_each(|(tail, other)| tail.restore(other));
     }
@@ -177,14 +180,6 @@ impl Strings {
         self.bytes.push(0);
     }
 
-    /// Leaves the first `len` strings.
-    fn truncate(&mut self, len: usize) {
-        if let Some(start) = self.starts.get(len) {
-            self.bytes.truncate(*start as usize);
-            self.starts.truncate(len);
-        }
-    }
-
     /// The strings without their ends.
     fn iter(&self) -> impl Iterator<Item = Vec<u8>> {
         let ends = self.starts.iter().skip(1).map(|end| *end as usize).chain([self.bytes.len()]);
@@ -211,11 +206,10 @@ impl Wasi {
         }
         fs.snapshot();
         let fds = Fds::new(Fs::ROOT, config.open_files_max);
-        let (random, handles) = (Random::new(), p2::Handles::default());
-        let small = Small { fds, clock, random, handles, output_dropped: 0, tails: Default::default() };
+        let (random, handles, objects) = (Random::new(), p2::Handles::default(), Objects::default());
+        let small = Small { fds, clock, random, handles, objects, output_dropped: 0, tails: Default::default() };
         Self {
             args: Strings::new(config.args),
-            env_len: config.env.len(),
             env: Strings::new(config.env.iter().map(|(name, value)| variable(name, value))),
             stdin: Vec::new(),
             stdin_position: 0,
@@ -256,7 +250,6 @@ impl Wasi {
         self.stdin.clear();
         self.stdin.extend_from_slice(stdin);
         self.stdin_position = 0;
-        self.env.truncate(self.env_len);
         self.stdout.truncate(self.base.stdout_len);
         self.stderr.truncate(self.base.stderr_len);
         self.exit_code = None;
@@ -284,12 +277,6 @@ impl Wasi {
         for orphan in self.fs.put(path, bytes, now) {
             self.reap(orphan);
         }
-    }
-
-    /// Adds an environment variable for this execution, of a name that [`WasiConfig::env`] does not have;
-    /// [`Wasi::reset`] undoes it.
-    pub fn set_variable(&mut self, name: &[u8], value: &[u8]) {
-        self.env.push(&variable(name, value));
     }
 
     /// What was written to descriptor 1 (wherever the guest renumbered it to), up to the limit.
@@ -351,6 +338,23 @@ impl Wasi {
     /// Counts a call of a function of the host's that is not WASI's.
     pub(super) fn called(&mut self) -> Result<(), Exhausted> {
         self.charge(0)
+    }
+
+    /// The values of JavaScript that the guest holds.
+    pub(super) fn objects(&mut self) -> &mut Objects {
+        &mut self.small.objects
+    }
+
+    /// Milliseconds, since the start of the execution or of 1970. Looking takes time, as any look does.
+    pub(super) fn milliseconds(&mut self, since_1970: bool) -> f64 {
+        let elapsed = self.small.clock.look();
+        let start = if since_1970 { Clock::REALTIME_START } else { 0 };
+        (start + elapsed) as f64 / 1e6
+    }
+
+    /// Fills bytes as `random_get` does.
+    pub(super) fn random(&mut self, bytes: &mut [u8]) {
+        self.small.random.fill(bytes);
     }
 
     /// Takes a handle that the guest gives away.

@@ -356,25 +356,6 @@ fn arguments_and_environment_arrive() {
 }
 
 #[test]
-fn a_variable_is_set_for_one_execution() {
-    let env = vec![(b"HOME".to_vec(), b"/".to_vec())];
-    let mut program = Program::new(WasiConfig { env, ..WasiConfig::default() });
-    let mut environment = |value: Option<&[u8]>| {
-        program.wasi.reset(&[]);
-        if let Some(value) = value {
-            program.wasi.set_variable(b"INPUT", value);
-        }
-        program.call().environ_sizes_get(RESULT, RESULT + 4).unwrap();
-        let bytes = usize::from(program.memory[RESULT as usize + 4]);
-        program.call().environ_get(LIST, DATA).unwrap();
-        (program.result(), program.memory[DATA as usize..][..bytes].to_vec())
-    };
-    assert_eq!(environment(Some(b"first, and long")), (2, b"HOME=/\0INPUT=first, and long\0".to_vec()));
-    assert_eq!(environment(Some(b"a\0b")), (2, b"HOME=/\0INPUT=a\0".to_vec()));
-    assert_eq!(environment(None), (1, b"HOME=/\0".to_vec()));
-}
-
-#[test]
 fn the_file_that_is_set_in_every_execution_keeps_its_buffer() {
     let large = vec![7; 1 << 20];
     let files = vec![("/input".to_owned(), Vec::new()), ("/other".to_owned(), Vec::new())];

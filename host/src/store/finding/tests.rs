@@ -11,7 +11,7 @@ fn store() -> (tempfile::TempDir, Store) {
     (dir, store)
 }
 
-fn record(signature: &str, input: &[u8]) -> FindingRecord {
+pub(in crate::store) fn record(signature: &str, input: &[u8]) -> FindingRecord {
     FindingRecord {
         v: FindingRecord::VERSION,
         id: FindingId::of(&[b"id", input].concat()),

@@ -1,6 +1,7 @@
 //! Draws of blobs.
 
 use super::{Drawn, Ended, Reference, Source, draw, slice};
+use crate::stream::alphabet::{read_pick, write_pick};
 use crate::stream::recorded::{blob_max, least_drawn};
 use crate::stream::{Choice, Draw, DrawKind};
 use fuzzbox_instrument::layout::stream as layout;
@@ -176,7 +177,7 @@ impl Reference {
         }
         self.blob_bytes += blob.len() as u32;
         let (lo, max) = (least_drawn(min.into(), blob.len()), blob_max(most.cast_unsigned(), size));
-        self.drew(Choice::Blob(blob), Draw { lo, hi: most.into(), ..draw(DrawKind::Str, max) });
+        self.drew(Choice::Blob(blob), Draw { lo, hi: most.into(), towards: size.into(), ..draw(DrawKind::Str, max) });
         Ok(written as i32)
     }
 
@@ -209,30 +210,5 @@ impl Reference {
         let r = self.random();
         let size = if r & 1 == 0 { size.min(95) } else { size };
         ((r >> 8) % u64::from(size)) as u32
-    }
-}
-
-/// Takes a number in LEB128 from the start of `bytes`, cut off after 32 bits and at their end.
-fn read_pick(bytes: &mut &[u8]) -> u32 {
-    let mut pick = 0;
-    for shift in (0..35).step_by(7) {
-        let Some((&byte, rest)) = bytes.split_first() else { break };
-        *bytes = rest;
-        pick |= u32::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            break;
-        }
-    }
-    pick
-}
-
-fn write_pick(bytes: &mut Vec<u8>, mut pick: u32) {
-    loop {
-        let more = if pick > 0x7f { 0x80 } else { 0 };
-        bytes.push(pick as u8 & 0x7f | more);
-        pick >>= 7;
-        if pick == 0 {
-            return;
-        }
     }
 }

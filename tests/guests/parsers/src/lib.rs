@@ -27,6 +27,8 @@ mod lines;
 mod modules;
 #[path = "../../../../host/src/outcome/mod.rs"]
 mod outcome;
+#[path = "../../../../host/src/packed.rs"]
+mod packed;
 #[path = "../../../../host/src/said.rs"]
 mod said;
 mod store;

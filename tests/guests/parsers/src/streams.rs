@@ -49,12 +49,21 @@ fn check_bytes(stream: &[u8]) {
     assert!(canonical.len() <= stream.len() + 1, "{} of {}", canonical.len(), stream.len());
     assert_eq!(decode(&canonical), choices);
     assert_eq!(items(stream).count(), choices.len());
+    if let Some(tree) = Node::unpack(&mut crate::packed::Packed::new(stream)) {
+        let mut bytes = Vec::new();
+        tree.pack(&mut bytes);
+        assert!(bytes.len() <= stream.len());
+    }
 }
 
 fn check_tree(trace: &Trace) {
     let tree = Node::of(trace);
     assert_eq!(tree.choices(), trace.choices);
     assert_eq!(tree.draws(), trace.draws.len());
+    let mut bytes = Vec::new();
+    tree.pack(&mut bytes);
+    let again = Node::unpack(&mut crate::packed::Packed::new(&bytes)).expect("what was packed");
+    assert_eq!(again.choices(), trace.choices);
     for number in 0..tree.draws().min(32) {
         let path = tree.path_to_draw(number);
         let (draw, choice) = tree.at(&path).as_draw().expect("the path leads to a draw");

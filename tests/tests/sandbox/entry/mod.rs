@@ -1,7 +1,9 @@
 //! Every way in which a target can be given its input, and what comes before the first one.
 
 mod found;
+mod personalities;
 mod prepared;
+mod recipes;
 mod refused;
 mod values;
 

@@ -2,6 +2,7 @@
 //!
 //! `tests/guests/compares` has the guests' sources. All begin with one input, a newline, and no dictionary.
 
+mod drawn;
 mod problems;
 
 use fuzzbox::engine::{Campaign, Dictionary, Mutator, Totals, Workers};

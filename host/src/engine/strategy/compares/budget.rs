@@ -18,6 +18,23 @@ const FREE_FUEL: u64 = 3 << 29;
 /// What mutants take for an edge is told by about so much fuel: some ten seconds.
 const WINDOW_FUEL: u64 = 1 << 34;
 
+/// Fuel that one execution in the traced variant takes beside its own: to restore, and to judge all of what it did.
+pub(super) const EXECUTION_FUEL: u64 = 16_000;
+/// Fuel that each thing takes that it recorded: to write it, read it, and look what it is good for.
+pub(super) const RECORD_FUEL: u64 = 64;
+/// Executions of a task, at most.
+pub(super) const TASK_EXECS_MAX: u64 = 8192;
+/// Testcases that a round looks at.
+pub(super) const TASKS_MAX: usize = 16;
+/// Less fuel than for so many executions is not worth a task; and less than so much, if that is enough for some
+/// hundreds: what an input's goals depend on takes as many.
+pub(super) const TASK_EXECS_MIN: u64 = 64;
+pub(super) const TASK_FUEL_MIN: u64 = 1 << 24;
+pub(super) const TASK_EXECS_ENOUGH: u64 = 512;
+/// The campaign has spent so much fuel for each byte of code when the traced variant is compiled, which takes about as
+/// long.
+pub(super) const COMPILE_FUEL: u64 = 2_000;
+
 /// What was spent and earned, in units of fuel of plain executions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Budget {

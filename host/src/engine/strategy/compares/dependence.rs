@@ -60,17 +60,14 @@ pub(super) fn dependence(probe: &mut Probe<'_, '_>, input: &[u8], goals: &[Obser
             blocks.extend([middle..range.end, range.start..middle]);
         }
     }
-    if input.len() < probe.len_max {
-        changed.copy_from_slice(input);
-        changed.push(input.last().copied().unwrap_or(LONGER));
-        let shown = probe.show(&changed)?;
-        found.lengthened(&observe(&shown.trace, |site| found.sites.contains(&site)));
+    for growth in 0..probe.form.growths() {
+        if let Some(longer) = probe.form.grown(input, growth, (1, true), probe.len_max) {
+            let shown = probe.execute(&longer)?;
+            found.lengthened(growth, &observe(&shown.trace, |site| found.sites.contains(&site)));
+        }
     }
     Ok(found.finish())
 }
-
-/// What makes an input longer: no text ends with it.
-pub(super) const LONGER: u8 = b'A';
 
 /// Another byte of the same class.
 fn alike(byte: u8, at: usize) -> u8 {
@@ -94,7 +91,7 @@ struct Effects<'g> {
     sites: BTreeSet<u32>,
     sides: Vec<[BTreeSet<usize>; 2]>,
     content: Vec<[Vec<BTreeSet<usize>>; 2]>,
-    by_length: Vec<[i64; 2]>,
+    by_length: Vec<Vec<[i64; 2]>>,
 }
 
 impl<'g> Effects<'g> {
@@ -108,7 +105,7 @@ impl<'g> Effects<'g> {
             sites: goals.iter().map(|goal| goal.place.site).collect(),
             sides: vec![Default::default(); goals.len()],
             content: goals.iter().map(content).collect(),
-            by_length: vec![[0; 2]; goals.len()],
+            by_length: vec![Vec::new(); goals.len()],
         }
     }
 
@@ -153,15 +150,17 @@ impl<'g> Effects<'g> {
         depends
     }
 
-    /// Takes how numbers are when the input is a byte longer.
-    fn lengthened(&mut self, observed: &[Observed]) {
+    /// Takes how numbers are when the input is longer by one, in one of the ways.
+    fn lengthened(&mut self, growth: usize, observed: &[Observed]) {
         for other in observed {
             let Some(&(index, goal)) = self.goals.get(&other.place) else { continue };
             if let (Operands::Numbers { sides, ty, .. }, Operands::Numbers { sides: others, .. }) =
                 (&goal.operands, &other.operands)
                 && !ty.is_float()
             {
-                self.by_length[index] = [0, 1].map(|side| ty.signed(others[side].wrapping_sub(sides[side])));
+                let slopes = &mut self.by_length[index];
+                slopes.resize(slopes.len().max(growth + 1), [0; 2]);
+                slopes[growth] = [0, 1].map(|side| ty.signed(others[side].wrapping_sub(sides[side])));
             }
         }
     }

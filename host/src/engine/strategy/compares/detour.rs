@@ -67,11 +67,12 @@ fn back(
     let Some(solution) = solve(probe, Problem { input: candidate, goal: check, dependence: &found })? else {
         return Ok(None);
     };
-    let mut rewritten = solution.input.clone();
-    for &at in written.iter().take_while(|&&at| at < solution.input.len()) {
+    let Some(solved) = solution.input else { return probe.attempt_grown(&solution.executed, &hard.goal) };
+    let mut rewritten = solved.clone();
+    for &at in written.iter().take_while(|&&at| at < solved.len()) {
         rewritten[at] = candidate[at];
     }
-    for input in [rewritten, solution.input] {
+    for input in [rewritten, solved] {
         match probe.attempt(&input, &hard.goal)? {
             Ok(solution) => return Ok(Some(solution)),
             // It is there again.

@@ -1,35 +1,10 @@
 //! What a campaign knows of comparisons: which outcomes were seen, and what was tried in vain.
 
+use super::effort::{Effort, FAILED_MAX, TRIES_MAX};
 use super::observed::{Observed, Operands, Place};
 use super::table::{Table, key};
 use std::cmp::Reverse;
 
-/// How hard something is tried: what is certain or cheap first, what enumerates bytes when that has failed, and at
-/// last what enumerates them place by place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Effort {
-    Little,
-    Some,
-    Much,
-}
-
-impl Effort {
-    const COUNT: usize = 3;
-
-    /// What comes when this has failed.
-    pub(super) fn next(self) -> Option<Self> {
-        match self {
-            Self::Little => Some(Self::Some),
-            Self::Some => Some(Self::Much),
-            Self::Much => None,
-        }
-    }
-}
-
-/// How often a comparison with the same operand is tried in vain, by effort.
-const TRIES_MAX: [u32; Effort::COUNT] = [3, 2, 2];
-/// How often a site is tried in vain, by effort; and how many times more for each success there.
-const FAILED_MAX: [u32; Effort::COUNT] = [48, 24, 12];
 /// Comparisons with different operands at a site that are told apart.
 const SITE_CELLS_MAX: u32 = 256;
 /// All of them together.

@@ -5,7 +5,9 @@
 //! is many times what mutants take.
 
 use super::Cost;
-use super::facts::{Effort, Facts};
+use super::effort::Effort;
+use super::facts::Facts;
+use super::form::Form;
 use super::observed::Observed;
 use super::places::Dependence;
 use super::probe::Problem;
@@ -24,6 +26,8 @@ const MORE_EXECS: u64 = 512;
 /// A goal of an input.
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct Hard {
+    /// What the bytes of the input are.
+    pub(super) form: Arc<Form>,
     pub(super) input: Arc<[u8]>,
     pub(super) goal: Observed,
     pub(super) dependence: Dependence,

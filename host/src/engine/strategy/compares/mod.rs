@@ -11,22 +11,28 @@
 //! another check keeps from it solve that in its turn ([`detour`]). What enumerates waits for fuel ([`hard`]). When all
 //! was tried, it begins again with other inputs.
 //!
+//! Of a guest that draws, what is changed are the values that were drawn ([`form`]), so all that is said of bytes is
+//! said of these.
+//!
 //! A checksum needs nothing of its own: both operands depend on the input, and the computed one is written where the
 //! other lies. What a candidate shows is judged as any execution, in the traced variant, which decides as `metered`
 //! does; if it reaches its goal the task goes on from it: so one round gets through many comparisons, and through loops
 //! that no feature leads through.
 //!
-//! The cost is bounded, by what it brings: see [`budget`]. Goals that were tried in vain retire. All of it is a
-//! function of the corpus, and of what is known when a round begins: tasks give back what they learned, which is merged
-//! in their order. From which round on depends on fuel alone: whoever gets there before the variant is compiled waits.
+//! The cost is bounded, by what it brings: see [`budget`]. Goals that were tried in vain retire: see [`effort`]. All of
+//! it is a function of the corpus, and of what is known when a round begins: tasks give back what they learned, which
+//! is merged in their order. From which round on depends on fuel alone: whoever gets there before the variant is
+//! compiled waits.
 
 mod budget;
 mod bytes;
 mod dependence;
 mod detour;
+mod effort;
 mod encodings;
 mod facts;
 mod float128;
+mod form;
 mod hard;
 mod numbers;
 mod observed;
@@ -38,13 +44,17 @@ mod search;
 mod sums;
 mod table;
 mod task;
+mod values;
 
 use super::Cost;
 use anyhow::Result;
-use budget::Budget;
+use budget::{
+    Budget, COMPILE_FUEL, EXECUTION_FUEL, TASK_EXECS_ENOUGH, TASK_EXECS_MAX, TASK_EXECS_MIN, TASK_FUEL_MIN, TASKS_MAX,
+};
 use dependence::dependence;
-use facts::Effort;
+use effort::Effort;
 use facts::Facts;
+use form::Form;
 use hard::{Hard, Waiting};
 use observed::{Observed, Operands, observe};
 use places::Dependence;
@@ -62,23 +72,6 @@ const TRIED_MAX: usize = 24;
 const CHAIN_MAX: usize = 64;
 /// Lengths of tokens, in bytes.
 const TOKEN_BYTES: std::ops::RangeInclusive<usize> = 3..=32;
-
-/// Fuel that one execution in the traced variant takes beside its own: to restore, and to judge all of what it did.
-const EXECUTION_FUEL: u64 = 16_000;
-/// Fuel that each thing takes that it recorded: to write it, read it, and look what it is good for.
-const RECORD_FUEL: u64 = 64;
-/// Executions of a task, at most.
-const TASK_EXECS_MAX: u64 = 8192;
-/// Testcases that a round looks at.
-const TASKS_MAX: usize = 16;
-/// Less fuel than for so many executions is not worth a task; and less than so much, if that is enough for some
-/// hundreds: what an input's goals depend on takes as many.
-const TASK_EXECS_MIN: u64 = 64;
-const TASK_FUEL_MIN: u64 = 1 << 24;
-const TASK_EXECS_ENOUGH: u64 = 512;
-/// The campaign has spent so much fuel for each byte of code when the traced variant is compiled, which takes about as
-/// long.
-const COMPILE_FUEL: u64 = 2_000;
 
 /// Goals that a task did not reach, and leaves for later.
 const LEFT_MAX: usize = 16;
@@ -143,9 +136,9 @@ impl Compares {
     }
 
     /// Whether the traced variant is worth being compiled, when the campaign has spent so much fuel: for a module with
-    /// so many bytes.
-    pub(in crate::engine) fn is_due(&self, module_bytes: usize, fuel: u64) -> bool {
-        self.enabled && !self.queue.is_empty() && fuel >= COMPILE_FUEL.saturating_mul(module_bytes as u64)
+    /// so many bytes of code.
+    pub(in crate::engine) fn is_due(&self, code_bytes: u32, fuel: u64) -> bool {
+        self.enabled && !self.queue.is_empty() && fuel >= COMPILE_FUEL.saturating_mul(code_bytes.into())
     }
 
     /// What the next round looks at.
@@ -213,7 +206,14 @@ fn inputs_due(subjects: impl ExactSizeIterator<Item = Subject>, execution: u64, 
 
 /// Looks at what `input` compares and tries to let that turn out otherwise.
 fn explore(run: &mut Run<'_>, (input, len_max): (&[u8], usize), task: &Comparing, facts: &Facts) -> Result<Learned> {
-    let probe = Probe { run, len_max: len_max.max(input.len()), guards: Vec::new(), lost: Vec::new(), fuel_left: 0 };
+    let probe = Probe {
+        run,
+        form: Arc::new(Form::plain(input)),
+        len_max: len_max.max(input.len()),
+        guards: Vec::new(),
+        lost: Vec::new(),
+        fuel_left: 0,
+    };
     let mut explorer = Explorer { probe, facts, learned: Learned::default() };
     let end = match &task.subject {
         Subject::Testcase(..) | Subject::Again(_) => explorer.chain(input),
@@ -266,22 +266,26 @@ impl Explorer<'_, '_, '_> {
     /// Enumerates for a goal, and goes on with what reached it.
     fn insist(&mut self, hard: &Hard) -> Step<()> {
         self.probe.guards = hard.guards.to_vec();
+        self.probe.form = hard.form.clone();
         let solution = match search::solve(&mut self.probe, hard.problem(), hard.effort)? {
             None if hard.effort == Effort::Some => detour::detour(&mut self.probe, hard, solve)?,
             solution => solution,
         };
         self.learned.facts.tried(&hard.goal, hard.effort, solution.is_some());
-        let Some(Solution { input, shown }) = solution else {
+        let Some(Solution { executed, shown, .. }) = solution else {
             self.learned.left.extend(hard.harder());
             return Ok(());
         };
         self.saw(&observe(&shown.trace, |site| site == hard.goal.place.site));
-        if shown.ended_well { self.chain(&input) } else { Ok(()) }
+        if shown.ended_well { self.chain(&executed) } else { Ok(()) }
     }
 
     /// Tries to reach the goals of an input, and adds what reached them to `open`.
     fn step(&mut self, input: &[u8], open: &mut Vec<Vec<u8>>) -> Step<()> {
-        let shown = self.probe.show(input)?;
+        let shown = self.probe.execute(input)?;
+        let form = Arc::new(shown.drawn.as_ref().map_or_else(|| Form::plain(input), Form::of));
+        let input = form.bytes();
+        self.probe.form = form.clone();
         let observed = observe(&shown.trace, |_| true);
         let goals = self.goals(&observed);
         let equal = repair::candidates(&observed);
@@ -314,7 +318,7 @@ impl Explorer<'_, '_, '_> {
             self.probe.lost.clear();
             let solution = solve(&mut self.probe, Problem { input: &current, goal: &goal, dependence })?;
             self.learned.facts.tried(&goal, Effort::Little, solution.is_some());
-            let Some(Solution { input: solved, shown }) = solution else {
+            let Some(Solution { input: solved, executed, shown }) = solution else {
                 self.leave(&current, goal, dependence);
                 continue;
             };
@@ -324,14 +328,14 @@ impl Explorer<'_, '_, '_> {
                 continue;
             }
             // What another length has has other places, and what is kept shows something else.
-            if shown.is_news || solved.len() != current.len() {
-                open.push(solved);
-            } else {
-                (current, is_other) = (solved, true);
+            let stays = |solved: &Vec<u8>| solved.len() == current.len() && form.fits(shown.drawn.as_ref());
+            match solved.filter(stays) {
+                Some(solved) if !shown.is_news => (current, is_other) = (solved, true),
+                _ => open.push(executed),
             }
         }
         if is_other {
-            open.push(current);
+            open.push(form.input(&current).into_owned());
         }
         Ok(())
     }
@@ -344,8 +348,8 @@ impl Explorer<'_, '_, '_> {
         }
         let left = &mut self.learned.left;
         let (guards, lost) = (self.probe.guards.clone().into(), lost.into());
-        let (input, dependence) = (input.into(), dependence.clone());
-        left.push(Hard { input, goal, dependence, guards, lost, effort: Effort::Some, fuel: 0 });
+        let (form, input, dependence) = (self.probe.form.clone(), input.into(), dependence.clone());
+        left.push(Hard { form, input, goal, dependence, guards, lost, effort: Effort::Some, fuel: 0 });
         if left.len() > LEFT_MAX {
             let least = left.iter().position(|hard| !hard.goal.operands.is_text()).unwrap_or(0);
             left.remove(least);

@@ -1,6 +1,5 @@
 //! Lets two numbers compare otherwise: candidates for the places that an operand depends on.
 
-use super::dependence::LONGER;
 use super::encodings::{fields, near, number, texts, write};
 use super::observed::{Number, Observed, Operands};
 use super::probe::{Probe, Problem, Solution, Step};
@@ -47,8 +46,10 @@ pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Opt
                 return Ok(Some(solution));
             }
         }
-        if let Some(solution) = by_length(probe, input, goal, (side, dependence.by_length[side]))? {
-            return Ok(Some(solution));
+        for (growth, slopes) in dependence.by_length.iter().enumerate() {
+            if let Some(solution) = by_length(probe, input, goal, (side, growth, slopes[side]))? {
+                return Ok(Some(solution));
+            }
         }
     }
     Ok(None)
@@ -262,12 +263,12 @@ fn inverse(odd: u64) -> u64 {
     (0..5).fold(odd, |inverse, _| inverse.wrapping_mul(2_u64.wrapping_sub(odd.wrapping_mul(inverse))))
 }
 
-/// Makes the input longer or shorter, if that changes the operand.
+/// Makes the input longer or shorter in one of the ways, if that changes the operand.
 fn by_length(
     probe: &mut Probe<'_, '_>,
     input: &[u8],
     goal: &Observed,
-    (side, slope): (usize, i64),
+    (side, growth, slope): (usize, usize, i64),
 ) -> Step<Option<Solution>> {
     let Operands::Numbers { ty, sides, .. } = goal.operands else { return Ok(None) };
     if slope == 0 {
@@ -275,11 +276,8 @@ fn by_length(
     }
     for wanted in near(ty, sides[1 - side]) {
         let by = ty.signed(wanted.wrapping_sub(sides[side])).checked_div(slope).unwrap_or(0);
-        let len = i64::try_from(input.len()).ok().and_then(|len| usize::try_from(len.checked_add(by)?).ok());
-        let Some(len) = len.filter(|&len| len <= probe.len_max) else { continue };
-        let mut candidate = input.to_vec();
-        candidate.resize(len, LONGER);
-        if let Ok(solution) = probe.attempt(&candidate, goal)? {
+        let Some(candidate) = probe.form.grown(input, growth, (by, false), probe.len_max) else { continue };
+        if let Some(solution) = probe.attempt_grown(&candidate, goal)? {
             return Ok(Some(solution));
         }
     }

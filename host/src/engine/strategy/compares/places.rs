@@ -9,14 +9,14 @@ pub(super) struct Dependence {
     pub(super) sides: [Vec<usize>; 2],
     /// By side and byte of its content, where bytes are compared: places in the input, ascending.
     pub(super) content: [Vec<Vec<usize>>; 2],
-    /// By side: how a number changes when the input is a byte longer.
-    pub(super) by_length: [i64; 2],
+    /// By way to make the input longer, and by side: how a number changes when it is longer by one.
+    pub(super) by_length: Vec<[i64; 2]>,
 }
 
 impl Dependence {
     /// Whether nothing in the input changes the operands.
     pub(super) fn is_none(&self) -> bool {
-        self.sides.iter().all(Vec::is_empty) && self.by_length == [0; 2]
+        self.sides.iter().all(Vec::is_empty) && self.by_length.iter().all(|slopes| *slopes == [0; 2])
     }
 
     /// A side's places that follow each other, as ranges.

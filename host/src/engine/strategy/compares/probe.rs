@@ -1,16 +1,21 @@
 //! Executes inputs for a task, and says how a comparison turns out.
 
+use super::form::Form;
 use super::observed::{Observed, Place, observe};
 use super::places::Dependence;
 use super::repair::Guard;
+use crate::stream;
 use anyhow::{Error, Result};
 use fuzzbox_instrument::trace::Trace;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// What an execution showed.
 #[derive(Debug)]
 pub(in crate::engine) struct TracedExecution {
     pub(in crate::engine) trace: Trace,
+    /// What the guest drew, if it draws.
+    pub(in crate::engine) drawn: Option<stream::Trace>,
     /// It is no failure, so that one may go on from it.
     pub(in crate::engine) ended_well: bool,
     /// It is kept as a testcase.
@@ -43,7 +48,9 @@ pub(in crate::engine) type Run<'a> = dyn FnMut(&[u8]) -> Result<Option<TracedExe
 /// Executes inputs with one goal.
 pub(super) struct Probe<'r, 'a> {
     pub(super) run: &'r mut Run<'a>,
-    /// The longest input, in bytes.
+    /// What the bytes are that solvers change.
+    pub(super) form: Arc<Form>,
+    /// The longest input, in bytes: those that are executed.
     pub(super) len_max: usize,
     /// What must stay as it is, in the order of executions.
     pub(super) guards: Vec<Guard>,
@@ -62,6 +69,7 @@ const REPAIRS_MAX: usize = 4;
 /// What solvers are given.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Problem<'a> {
+    /// In the form that the probe has.
     pub(super) input: &'a [u8],
     /// A comparison in its execution that is to turn out otherwise.
     pub(super) goal: &'a Observed,
@@ -72,12 +80,22 @@ pub(super) struct Problem<'a> {
 /// An input that reached a goal.
 #[derive(Debug)]
 pub(super) struct Solution {
-    pub(super) input: Vec<u8>,
+    /// In the form of the problem; `None` if it has got another one, with other places.
+    pub(super) input: Option<Vec<u8>>,
+    /// As it was executed.
+    pub(super) executed: Vec<u8>,
     pub(super) shown: TracedExecution,
 }
 
 impl Probe<'_, '_> {
+    /// Executes what `input` stands for.
     pub(super) fn show(&mut self, input: &[u8]) -> Step<TracedExecution> {
+        let form = self.form.clone();
+        self.execute(&form.input(input))
+    }
+
+    /// Executes an input as it is.
+    pub(super) fn execute(&mut self, input: &[u8]) -> Step<TracedExecution> {
         let shown = (self.run)(input)?.ok_or(End::Spent)?;
         self.fuel_left = shown.fuel_left;
         Ok(shown)
@@ -100,31 +118,53 @@ impl Probe<'_, '_> {
     /// Executes an input, and returns the comparison at a place, if there was one, and what was shown.
     pub(super) fn compared(&mut self, input: &[u8], place: Place) -> Step<(Option<Observed>, TracedExecution)> {
         let shown = self.show(input)?;
-        let observed = observe(&shown.trace, |site| site == place.site);
-        Ok((observed.into_iter().find(|observed| observed.place == place), shown))
+        Ok((at(&shown, place), shown))
     }
 
     /// Executes an input, repaired if it doesn't get there, to let a comparison turn out otherwise than it did: the
     /// solution if it does, else how it is then.
     pub(super) fn attempt(&mut self, input: &[u8], goal: &Observed) -> Step<Result<Solution, Option<Observed>>> {
-        if input.len() > self.len_max {
+        let form = self.form.clone();
+        self.attempt_executed(Some(input), form.input(input), goal)
+    }
+
+    /// As [`Probe::attempt`], for an input that is executed as it is, and has no form that is known.
+    pub(super) fn attempt_grown(&mut self, executed: &[u8], goal: &Observed) -> Step<Option<Solution>> {
+        let input = self.form.is_plain().then_some(executed);
+        Ok(self.attempt_executed(input, Cow::Borrowed(executed), goal)?.ok())
+    }
+
+    fn attempt_executed(
+        &mut self,
+        input: Option<&[u8]>,
+        mut executed: Cow<'_, [u8]>,
+        goal: &Observed,
+    ) -> Step<Result<Solution, Option<Observed>>> {
+        if executed.len() > self.len_max {
             return Ok(Err(None));
         }
-        let (mut observed, mut shown) = self.compared(input, goal.place)?;
-        let mut input = Cow::Borrowed(input);
+        let mut shown = self.execute(&executed)?;
+        let mut observed = at(&shown, goal.place);
+        let mut input = input.map(Cow::Borrowed);
         if observed.is_none()
-            && let Some((repaired, shown_then)) = self.repaired(&input, &shown.trace)?
+            && let Some(own) = &input
+            && let Some((repaired, shown_then)) = self.repaired(own, &shown.trace)?
         {
-            let then = observe(&shown_then.trace, |site| site == goal.place.site);
-            observed = then.into_iter().find(|observed| observed.place == goal.place);
-            (input, shown) = (Cow::Owned(repaired), shown_then);
+            observed = at(&shown_then, goal.place);
+            executed = Cow::Owned(self.form.input(&repaired).into_owned());
+            (input, shown) = (Some(Cow::Owned(repaired)), shown_then);
         }
-        if observed.is_none() && input.len() <= LOST_BYTES_MAX && self.lost.len() < LOST_MAX {
+        if observed.is_none()
+            && let Some(input) = &input
+            && input.len() <= LOST_BYTES_MAX
+            && self.lost.len() < LOST_MAX
+        {
             self.lost.push(input.to_vec());
         }
         let outcome = observed.as_ref().map(|observed| observed.operands.outcome());
         if outcome.is_some_and(|outcome| outcome != goal.operands.outcome()) {
-            return Ok(Ok(Solution { input: input.into_owned(), shown }));
+            let (input, executed) = (input.map(Cow::into_owned), executed.into_owned());
+            return Ok(Ok(Solution { input, executed, shown }));
         }
         Ok(Err(observed))
     }
@@ -142,4 +182,10 @@ impl Probe<'_, '_> {
         }
         Ok(None)
     }
+}
+
+/// The comparison at a place, if there was one.
+fn at(shown: &TracedExecution, place: Place) -> Option<Observed> {
+    let observed = observe(&shown.trace, |site| site == place.site);
+    observed.into_iter().find(|observed| observed.place == place)
 }

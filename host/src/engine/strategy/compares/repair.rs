@@ -66,7 +66,7 @@ impl Guard {
             let [field] = &dependence.runs(side)[..] else { return None };
             let others = &dependence.sides[1 - side];
             let is_apart = !others.iter().any(|at| field.contains(at));
-            let is_made = !others.is_empty() || dependence.by_length[1 - side] != 0;
+            let is_made = !others.is_empty() || dependence.by_length.iter().any(|slopes| slopes[1 - side] != 0);
             if !(is_apart && is_made) {
                 return None;
             }

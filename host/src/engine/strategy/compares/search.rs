@@ -8,7 +8,7 @@
 //!   differ, then as numbers. So what is put together from several places is solved place by place (base64, digits,
 //!   tables). Texts get digits first.
 
-use super::facts::Effort;
+use super::effort::Effort;
 use super::float128;
 use super::observed::{Number, Observed, Operands};
 use super::probe::{Probe, Problem, Solution, Step};

@@ -1,15 +1,16 @@
 //! Executes where it is recorded what is compared.
 
-use super::{Compares, Comparing, EXECUTION_FUEL, Facts, Learned, RECORD_FUEL, Subject, TracedExecution, explore};
+use super::budget::{EXECUTION_FUEL, RECORD_FUEL};
+use super::{Compares, Comparing, Facts, Learned, Subject, TracedExecution, explore};
 use crate::coverage::Judge;
 use crate::engine::corpus::Corpus;
 use crate::engine::strategy::{Cost, Gains, Spent, Strategy, View};
 use crate::engine::suspects::Origin;
 use crate::engine::workers::report::{Baseline, Report};
 use crate::engine::workers::variants::Variants;
-use crate::engine::workers::worker::{Worker, deciding};
+use crate::engine::workers::worker::{Life, Worker, deciding};
 use crate::outcome::Outcome;
-use crate::sandbox::Executor;
+use crate::sandbox::{Executor, Target};
 use crate::stream::Rule;
 use anyhow::{Context, Result};
 use std::sync::Arc;
@@ -31,7 +32,11 @@ impl Strategy for Compares {
             Subject::Testcase(index, _) | Subject::Again(index) => &view.corpus.testcases()[*index].bytes,
             Subject::Hard(hard) => &hard.input,
         };
-        worker.compare(view.variants, (view.known, self.facts()), (input, view.len_max), task, report)
+        // Large values make a stream longer, which is no other size of what is drawn.
+        let metered = &view.variants.metered;
+        let limit = metered.candidate.settings.input_bytes_max as usize;
+        let len_max = if metered.takes_choices() { limit } else { view.len_max };
+        worker.compare(view.variants, (view.known, self.facts()), (input, len_max), task, report)
     }
 
     fn learn(&mut self, task: Comparing, learned: Learned, spent: Spent, corpus: &mut Corpus) {
@@ -49,9 +54,22 @@ impl Strategy for Compares {
     }
 }
 
+/// The executor of a traced variant, with what it did: the last one, or a new one.
+fn executor_of<'s>(
+    traced: &Arc<Target>,
+    slot: &'s mut Option<(Executor, Judge)>,
+    life: &Life,
+) -> Result<&'s mut (Executor, Judge)> {
+    let kept = slot.take().filter(|(executor, _)| Arc::ptr_eq(executor.target(), traced));
+    Ok(match kept {
+        Some(kept) => slot.insert(kept),
+        None => slot.insert((life.executor(traced)?, Judge::new())),
+    })
+}
+
 impl Worker {
-    /// Looks at what `input` compares, and executes what may let that turn out otherwise. Mutants have `len_max` bytes
-    /// at most.
+    /// Looks at what `input` compares, and executes what may let that turn out otherwise. Candidates have `len_max`
+    /// bytes at most.
     fn compare(
         &mut self,
         variants: &Variants,
@@ -61,25 +79,24 @@ impl Worker {
         report: &mut Report,
     ) -> Result<Learned> {
         let traced = variants.traced.as_ref().context("nothing is compared before the traced variant is there")?;
-        let fits = |executor: &Executor| Arc::ptr_eq(executor.target(), traced);
         let Self { quick, metered, traced: slot, life, .. } = self;
-        let kept = slot.take().filter(|(executor, _)| fits(executor));
-        let (executor, judge) = match kept {
-            Some(kept) => slot.insert(kept),
-            None => slot.insert((life.executor(traced)?, Judge::new())),
-        };
+        let (executor, judge) = executor_of(traced, slot, life)?;
         executor.set_fuel_max(known.fuel_max);
+        // What a candidate leaves open is made up, and is to end.
+        executor.set_closing(known.closing);
+        let rule = Rule { close: true, ..Rule::default() };
         let (mut spent, mut execs) = (0_u64, 0);
         let run = &mut |input: &[u8]| {
             if spent >= task.cost.fuel || execs >= task.cost.execs {
                 return Ok(None);
             }
             execs += 1;
-            let outcome = life.run(executor, input, &Rule::default())?;
+            let outcome = life.run(executor, input, &rule)?;
             report.counts(input, &variants.metered);
             let observation = executor.observation();
             let trace = observation.trace();
             spent += observation.fuel() + EXECUTION_FUEL + RECORD_FUEL * trace.records.len() as u64;
+            let drawn = executor.target().takes_choices().then(|| observation.draws().canonical());
             let ended_well = matches!(outcome, Outcome::Ok | Outcome::Rejected);
             let testcases = report.testcases.len();
             // As for mutants: most show nothing new, which is seen at once.
@@ -91,7 +108,8 @@ impl Worker {
                 // Compilers put some instructions together in this variant alone, of which the place isn't told then.
                 let metered = deciding(quick, metered, variants, life)?;
                 metered.set_fuel_max(known.fuel_max);
-                let outcome = life.run(metered, input, &Rule::default())?;
+                metered.set_closing(known.closing);
+                let outcome = life.run(metered, input, &rule)?;
                 report.decided(metered, input, (outcome, None), known);
             } else if !is_dull {
                 report.decided(executor, input, (outcome, None), known);
@@ -99,6 +117,7 @@ impl Worker {
             report.suspect_is(|| Origin::Given(input.to_vec()));
             Ok(Some(TracedExecution {
                 trace,
+                drawn,
                 ended_well,
                 is_news: report.testcases.len() > testcases,
                 fuel_left: task.cost.fuel.saturating_sub(spent),
