@@ -41,7 +41,7 @@ enum Task {
     ///
     /// Wants --release, a quiet machine and two cores
     Scale {
-        /// Which; all that have seeds for it if none is named
+        /// Which; all that have seeds for it if none is named. Any other as MODULE=FOLDER, with inputs in that folder
         guests: Vec<String>,
         /// Print JSON
         #[arg(long)]

@@ -5,8 +5,8 @@
 //! none, a round takes as long as the last of them works, and what is between rounds as long as before. What caches and memory that cores share take
 //! is not in it.
 
-use crate::cost;
-use anyhow::{Result, ensure};
+use crate::cost::Program;
+use anyhow::{Context as _, Result, ensure};
 use cpu_time::ThreadTime;
 use fuzzbox::engine::{Campaign, Dictionary, Mutator, Workers};
 use fuzzbox::outcome::Outcome;
@@ -52,15 +52,16 @@ fn thread_time() -> Duration {
 }
 
 fn measured(guest: &str, time: Duration) -> Result<Modelled> {
+    let Program { name: guest, wasm, seeds } = Program::find(guest)?;
     eprintln!("fuzzing {guest}");
-    let wasm = std::fs::read(crate::guest(guest)?)?;
+    let wasm = std::fs::read(&wasm).with_context(|| format!("failed to read `{}`", wasm.display()))?;
     let target = Arc::new(Target::load(&wasm, Settings::default())?);
     let mutator = Mutator::new(Dictionary::default().with_constants_of(target.candidate.bytes()));
     let workers = Workers::new(1, Arc::default())?.with_meter(thread_time);
     let mut campaign = Campaign::new(target, 1, mutator);
     let signature = |outcome: &Outcome| format!("{outcome:?}");
     let start = Instant::now();
-    campaign.start(&workers, &cost::seeds(guest)?, u64::MAX, &signature)?;
+    campaign.start(&workers, &seeds, u64::MAX, &signature)?;
     while start.elapsed() < time / 2 {
         campaign.step(&workers, u64::MAX, &signature)?;
     }
@@ -72,7 +73,7 @@ fn measured(guest: &str, time: Duration) -> Result<Modelled> {
     let after = campaign.totals();
     ensure!(after.rounds > before.rounds, "`{guest}` had no round");
     Ok(Modelled {
-        guest: guest.to_owned(),
+        guest,
         execs: after.execs - before.execs,
         rounds: after.rounds - before.rounds,
         serial: own.elapsed(),

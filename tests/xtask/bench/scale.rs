@@ -8,7 +8,7 @@
 
 use super::copied;
 use super::fuzzbox::{self, Done};
-use crate::cost;
+use crate::cost::Program;
 use crate::guests::tool;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ use std::time::Duration;
 /// What to measure and for how long.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Which guests; of [`cost::GUESTS`].
+    /// Which guests; of [`cost::GUESTS`](crate::cost::GUESTS), or `MODULE=FOLDER`, with its inputs.
     pub guests: Vec<String>,
     /// Turns, of which the median counts.
     pub rounds: usize,
@@ -52,10 +52,11 @@ pub fn run(settings: &Settings) -> Result<Vec<Scaled>> {
 }
 
 fn scaled(guest: &str, settings: &Settings) -> Result<Scaled> {
+    let Program { name: guest, wasm, seeds } = Program::find(guest)?;
     let runner = Runner {
         binary: fuzzbox::binary()?,
-        wasm: crate::guest(guest)?,
-        inputs: copied(&cost::seeds(guest)?, guest)?,
+        wasm,
+        inputs: copied(&seeds, &guest)?,
         stores: tempfile::tempdir().context("failed to create a folder for stores")?,
     };
     // Compiling is not what is measured. It takes time from this campaign, which is why others may be shorter.
@@ -67,7 +68,7 @@ fn scaled(guest: &str, settings: &Settings) -> Result<Scaled> {
         ensure!(done.executions == execs, "a campaign ended after {} of {execs} executions", done.executions);
         Ok(u64::try_from(done.elapsed.as_millis())?.max(1))
     };
-    let mut scaled = Scaled { guest: guest.into(), execs, ..Scaled::default() };
+    let mut scaled = Scaled { guest: guest.clone(), execs, ..Scaled::default() };
     for round in 1..=settings.rounds {
         eprintln!("fuzzing {guest}: round {round} of {}", settings.rounds);
         scaled.one.push(end(start(format!("one-{round}"), 1)?)?);

@@ -26,6 +26,7 @@ pub use report::{json, table};
 use crate::workspace;
 use anyhow::{Context as _, Result, bail};
 use std::fs;
+use std::path::{Path, PathBuf};
 
 /// The guests that are measured when none is named.
 pub const GUESTS: &[&str] = &["cjson", "expat", "md4c", "sqlite3", "zlib"];
@@ -45,10 +46,34 @@ pub fn measure(guest: &str, settings: Settings) -> Result<Cost> {
     measure::measure(guest, &wasm, &seeds, settings).with_context(|| format!("failed to measure `{guest}`"))
 }
 
+/// A module, and inputs for it.
+pub(crate) struct Program {
+    pub(crate) name: String,
+    pub(crate) wasm: PathBuf,
+    /// Sorted by the names of their files.
+    pub(crate) seeds: Vec<Vec<u8>>,
+}
+
+impl Program {
+    /// What is called `name`: one of [`GUESTS`], which is built if it isn't there, or `MODULE=FOLDER` for any other.
+    pub(crate) fn find(name: &str) -> Result<Self> {
+        let Some((module, folder)) = name.split_once('=') else {
+            return Ok(Self { name: name.into(), seeds: seeds(name)?, wasm: crate::guest(name)? });
+        };
+        let stem = Path::new(module).file_stem().with_context(|| format!("`{module}` is no module"))?;
+        let name = stem.to_string_lossy().into_owned();
+        Ok(Self { name, wasm: module.into(), seeds: files(Path::new(folder))? })
+    }
+}
+
 /// A guest's seeds, sorted by name.
 pub(crate) fn seeds(guest: &str) -> Result<Vec<Vec<u8>>> {
-    let folder = workspace().join("tests/guests").join(guest).join("bench-seeds");
-    let list = || -> std::io::Result<Vec<_>> { fs::read_dir(&folder)?.map(|entry| Ok(entry?.path())).collect() };
+    files(&workspace().join("tests/guests").join(guest).join("bench-seeds"))
+}
+
+/// The contents of a folder's files, sorted by name.
+fn files(folder: &Path) -> Result<Vec<Vec<u8>>> {
+    let list = || -> std::io::Result<Vec<_>> { fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect() };
     let mut paths = list().with_context(|| format!("failed to read `{}`", folder.display()))?;
     paths.sort();
     paths.iter().map(|path| fs::read(path).with_context(|| format!("failed to read `{}`", path.display()))).collect()

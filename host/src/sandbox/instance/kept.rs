@@ -316,6 +316,7 @@ fn instantiate(target: &Target, store: &mut Store<Host>, gate: &Arc<Gate>) -> Re
         gate.expect(target.stop.clone(), target.variant.has_fuel());
         let (watching, bytes) = (gate.clone(), usize::try_from(target.rewritten.injected.pages << 16)?);
         let witness = move |region: &Arc<Region>| {
+            // A memory of the guest's may look like it, but the injected memory is made last.
             if region.size() == bytes {
                 watching.watch(region);
             }
@@ -328,9 +329,6 @@ fn instantiate(target: &Target, store: &mut Store<Host>, gate: &Arc<Gate>) -> Re
         made.map_err(|error| initialiser_failed(target, error, ("while it is instantiated", INIT_FUEL_MAX)))?;
     store.data_mut().memory = target.memory_of_host().and_then(|name| instance.get_memory(&mut *store, name));
     let exports = Exports::find(target, store, &instance)?;
-    if target.restores {
-        gate.watch(&exports.injected.region);
-    }
     Ok((instance, exports))
 }
 
