@@ -263,6 +263,7 @@ impl Wasi {
     /// What the initialiser wrote is then the beginning of every execution's output. Standard input and the exit code
     /// are not part of the state.
     pub fn snapshot(&mut self) {
+        self.small.objects.keep();
         self.base = Base { small: self.small.clone(), stdout_len: self.stdout.len(), stderr_len: self.stderr.len() };
         self.fs.snapshot();
         // What was done until now is no execution's.

@@ -34,6 +34,8 @@ pub(in super::super) struct Objects {
     values: Vec<Option<Value>>,
     free: Vec<u32>,
     bytes: usize,
+    /// Whether something was given, changed or taken back since the state was restored.
+    changed: bool,
 }
 
 /// The guest holds too much.
@@ -49,6 +51,7 @@ impl Objects {
             Value::List(list) => 4 * list.len(),
             _ => 0,
         };
+        self.changed = true;
         if self.bytes > BYTES_MAX || self.values.len() - self.free.len() >= VALUES_MAX {
             return Err(TooMany);
         }
@@ -77,6 +80,7 @@ impl Objects {
 
     /// A list that was given, to be changed.
     pub(in super::super) fn list(&mut self, number: u32) -> Option<&mut Vec<u32>> {
+        self.changed = true;
         match self.slot(number).and_then(|slot| self.values[slot].as_mut()) {
             Some(Value::List(list)) if list.len() < VALUES_MAX => Some(Arc::make_mut(list)),
             _ => None,
@@ -85,6 +89,7 @@ impl Objects {
 
     /// Takes a number back.
     pub(in super::super) fn drop(&mut self, number: u32) {
+        self.changed = true;
         if let Some(slot) = self.slot(number)
             && self.values[slot].take().is_some()
         {
@@ -96,11 +101,18 @@ impl Objects {
         number.checked_sub(FIRST).map(|slot| slot as usize).filter(|&slot| slot < self.values.len())
     }
 
-    /// Makes this what the other is. Costs what was given since.
+    /// Makes this what the other is, which is what it was when it was last restored, or [kept](Objects::keep). Costs
+    /// what is there if anything changed since, and else next to nothing: to compare them would cost more than most
+    /// executions' other state.
     pub(super) fn restore(&mut self, other: &Self) {
-        if self != other {
+        if std::mem::take(&mut self.changed) {
             self.clone_from(other);
         }
+    }
+
+    /// From now on this is what is restored.
+    pub(super) fn keep(&mut self) {
+        self.changed = false;
     }
 }
 
