@@ -6,7 +6,7 @@ mod rounds;
 mod seeds;
 
 use super::corpus::{Admission, Corpus};
-use super::mutate::Mutator;
+use super::mutate::{Mutator, custom};
 use super::results::Results;
 use super::retirement::Progress;
 use super::round::{Discovery, Failure, Round, Totals};
@@ -19,7 +19,7 @@ use super::workers::pool::Workers;
 use super::workers::report::{Baseline, KnownFailures, NewFailure, Report, Witness};
 use super::workers::variants::Variants;
 use crate::outcome::Outcome;
-use crate::sandbox::Target;
+use crate::sandbox::{CustomTargets, Target};
 use anyhow::Result;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -95,6 +95,17 @@ impl Campaign {
             tracing: comparing::Tracing::default(),
             results: Results::default(),
         }
+    }
+
+    /// The same, whose mutants are made by the guest's own functions, if it is a libFuzzer harness that has some.
+    ///
+    /// # Errors
+    ///
+    /// If they can't be made ready.
+    pub fn with_custom_mutators(mut self) -> Result<Self> {
+        let custom = CustomTargets::of(self.target(), &custom::mutate_bytes(&self.mutator, self.seed))?;
+        self.variants.custom = custom.map(Arc::new);
+        Ok(self)
     }
 
     /// Runs one round of at most `execs_max` executions.

@@ -105,6 +105,12 @@ impl Candidate {
             let ends = if unknown.is_empty() { "" } else { ", without " };
             text.push_str(&format!("; for the host of {personality}{ends}{}", list(&unknown)));
         }
+        if self.entry.way().harness().is_some() {
+            let (mutator, cross_over) = Entry::custom_mutators(&self.interface);
+            for own in [mutator, cross_over].into_iter().flatten() {
+                text.push_str(&format!("; mutants by its own {}", own.export()));
+            }
+        }
         let what = match self.settings.stub_imports {
             Some(Stub::Zero) => "return zeros",
             Some(Stub::Reject) => "reject the input",

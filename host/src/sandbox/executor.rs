@@ -201,6 +201,11 @@ impl Executor {
         Growths { execs: 1, grown: grown.into(), fuel: self.observation().fuel() }
     }
 
+    /// What the last execution wrote for the host, if that is what the entry does.
+    pub(super) fn written(&self) -> Option<Vec<u8>> {
+        self.instance.written()
+    }
+
     /// What the last execution showed.
     pub fn observation(&self) -> Observation<'_> {
         self.instance.observation(&self.target)

@@ -10,6 +10,7 @@
 //! | --- | --- |
 //! | `summary`, `plain` | what `inspect` shows; a module as it is, to be compared with |
 //! | `quick` | what fails in quick code, executed in optimised code |
+//! | `custom_mutator` | the guest's own functions that make inputs |
 //! | `load` | from a candidate to a target that was executed once |
 //! | `executor` | running an input |
 //! | `instance/` | one instance: made ready, executed, looked at, taken back |
@@ -71,6 +72,7 @@
 mod candidate;
 mod code;
 mod conventions;
+mod custom_mutator;
 mod entry;
 mod executor;
 mod faults;
@@ -98,8 +100,10 @@ pub use code::compiler::{Code, compiler_settings};
 pub use code::history::{Growths, History};
 pub use code::variant::Variant;
 pub use conventions::{Proposal, with_long_names};
+pub use custom_mutator::{CustomMutator, CustomTargets};
 pub use entry::Entry;
 pub use executor::Executor;
+pub use imports::host::MutateBytes;
 pub use imports::reference::link_reference;
 pub use instance::observation::{Executed, Group, Observation};
 pub use interrupt::interrupter::Interrupter;

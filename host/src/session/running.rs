@@ -36,7 +36,7 @@ impl<'a> Running<'a> {
         let past = Past::of(session)?;
         let seeds = past.first(seeds);
         let campaign = Campaign::new(session.target.clone(), session.seed, Mutator::new(session.dictionary.clone()));
-        let campaign = campaign.with_results(results::load(&session.target));
+        let campaign = campaign.with_custom_mutators()?.with_results(results::load(&session.target));
         let campaign = if session.compares { campaign } else { campaign.without_compares() };
         let view = View::new(session, past)?;
         Ok(Self { session, campaign, seeds: Some(seeds), seeds_kept: false, view, stopped: None })

@@ -4,6 +4,7 @@ mod challenges_in_wasm;
 mod cheap_hangs;
 mod compares;
 mod crashes_shrunk;
+mod custom_mutators;
 mod edited_generators;
 mod hangs;
 mod same_search;

@@ -167,7 +167,8 @@ fn link_arguments(c: &C) -> Vec<String> {
     }
     if c.entry == Entry::LibFuzzer {
         arguments.extend(["LLVMFuzzerTestOneInput", "malloc", "free"].map(|f| format!("-Wl,--export={f}")));
-        arguments.push("-Wl,--export-if-defined=LLVMFuzzerInitialize".into());
+        let optional = ["LLVMFuzzerInitialize", "LLVMFuzzerCustomMutator", "LLVMFuzzerCustomCrossOver"];
+        arguments.extend(optional.map(|f| format!("-Wl,--export-if-defined={f}")));
     }
     arguments
 }

@@ -182,6 +182,34 @@ pub(super) const ZLIB: Package = Package {
     patch: None,
 };
 
+/// A harness over zlib, both ways.
+const fn compressed(flags: &'static [&'static str]) -> Recipe {
+    let files = &[
+        "adler32.c",
+        "compress.c",
+        "crc32.c",
+        "deflate.c",
+        "inffast.c",
+        "inflate.c",
+        "inftrees.c",
+        "trees.c",
+        "uncompr.c",
+        "zutil.c",
+    ];
+    Recipe {
+        name: if flags.len() > 2 { "compressed-unaided" } else { "compressed" },
+        source: Source::C(C {
+            home: "tests/guests/compressed",
+            package: Some(Package { files, ..ZLIB }),
+            entry: Entry::LibFuzzer,
+            flags,
+            libraries: &[],
+            stack_bytes: MIB / 16,
+            slim: false,
+        }),
+    }
+}
+
 static RECIPES: &[Recipe] = &[
     Recipe {
         name: "first-bug",
@@ -306,6 +334,8 @@ static RECIPES: &[Recipe] = &[
             slim: false,
         }),
     },
+    compressed(&["-O2", "-g"]),
+    compressed(&["-O2", "-g", "-DWITHOUT_MUTATOR"]),
     Recipe { name: "btree-map", source: Source::Rust("btree-map") },
     Recipe { name: "challenges", source: Source::Rust("challenges") },
     Recipe { name: "draws", source: Source::C(properties_in_c("tests/guests/draws")) },

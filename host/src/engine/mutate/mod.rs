@@ -3,6 +3,7 @@
 mod blocks;
 mod bytes;
 pub(super) mod choices;
+pub(super) mod custom;
 
 use super::corpus::Corpus;
 use super::dictionary::Dictionary;

@@ -1,6 +1,7 @@
 //! Mutants of testcases that the scheduler picks.
 
 use super::{Cost, Strategy, View};
+use crate::engine::mutate::custom;
 use crate::engine::rng::Rng;
 use crate::engine::scheduler::Scheduler;
 use crate::engine::suspects::Origin;
@@ -75,20 +76,20 @@ impl Strategy for Havoc {
             let mut before = Vec::with_capacity(PICK_EXECS);
             for number in 0..left.min(PICK_EXECS) {
                 before.push(rng.clone());
-                give(view, parent, &mut rng, worker);
+                give(view, parent, &mut rng, worker)?;
                 if std::mem::take(&mut is_sample) {
                     worker.execute_sample(view.variants, view.known, report)?;
                 } else {
                     worker.execute_and_note(view.variants, view.known, report, number)?;
                 }
-                report.suspect_is(|| Origin::Mutant(parent, before[number].clone()));
+                report.suspect_is(|| origin(view, parent, &before[number], worker));
             }
             left -= before.len();
             // What some of them showed is found out for all of them together.
             for (number, key) in worker.noted(view.known, report) {
-                give(view, parent, &mut before[number].clone(), worker);
+                give(view, parent, &mut before[number].clone(), worker)?;
                 worker.execute_noted(view.variants, key, view.known, report)?;
-                report.suspect_is(|| Origin::Mutant(parent, before[number].clone()));
+                report.suspect_is(|| origin(view, parent, &before[number], worker));
             }
         }
         Ok(())
@@ -96,10 +97,26 @@ impl Strategy for Havoc {
 }
 
 /// Gives a worker a mutant of a testcase.
-fn give(view: &View<'_>, parent: usize, rng: &mut Rng, worker: &mut Worker) {
+fn give(view: &View<'_>, parent: usize, rng: &mut Rng, worker: &mut Worker) -> Result<()> {
+    if let Some(targets) = &view.variants.custom
+        && let Some(made) = custom::make(worker.custom(targets)?, (view.corpus, parent), view.len_max, rng)?
+    {
+        worker.input = made;
+        return Ok(());
+    }
     mutate(view, &view.corpus.testcases()[parent], &mut worker.input, rng);
     if view.variants.metered.takes_choices() {
         worker.rule = rule(rng);
+    }
+    Ok(())
+}
+
+/// How the mutant that a worker has is made again.
+fn origin(view: &View<'_>, parent: usize, rng: &Rng, worker: &Worker) -> Origin {
+    match view.variants.custom {
+        // By an instance, which costs more than to keep it.
+        Some(_) => Origin::Given(worker.input.clone()),
+        None => Origin::Mutant(parent, rng.clone()),
     }
 }
 

@@ -9,7 +9,7 @@
 //! speed, and neither does the clock. A failure whose stack has been reported is known by a hash of its frames and not
 //! executed again.
 
-use crate::sandbox::{Target, Watchdog};
+use crate::sandbox::{CustomTargets, Target, Watchdog};
 use std::sync::Arc;
 
 /// The variants of one target that executions go through.
@@ -27,11 +27,13 @@ pub(in crate::engine) struct Variants {
     pub(in crate::engine) watchdog: Option<Arc<Watchdog>>,
     /// Says what is compared, once somebody wants to know.
     pub(in crate::engine) traced: Option<Arc<Target>>,
+    /// The guest's own functions that make mutants, if it has some.
+    pub(in crate::engine) custom: Option<Arc<CustomTargets>>,
 }
 
 impl Variants {
     /// One variant for all.
     pub(in crate::engine) fn of(metered: Arc<Target>) -> Self {
-        Self { quick: metered.clone(), metered, watchdog: None, traced: None }
+        Self { quick: metered.clone(), metered, watchdog: None, traced: None, custom: None }
     }
 }

@@ -6,7 +6,7 @@ use super::variants::Variants;
 use crate::coverage::Judge;
 use crate::engine::results::ExecutionResult;
 use crate::outcome::{Outcome, Verdict};
-use crate::sandbox::{Executor, Target, Variant};
+use crate::sandbox::{CustomMutator, CustomTargets, Executor, Target, Variant};
 use crate::stream::Rule;
 use anyhow::{Result, ensure};
 use fuzzbox_instrument::CountsBuffer;
@@ -24,6 +24,8 @@ pub(in crate::engine) struct Worker {
     /// Made when it is first needed, with what it did.
     pub(in crate::engine) traced: Option<(Executor, Judge)>,
     pub(in crate::engine) judge: Judge,
+    /// Made when it is first needed.
+    custom: Option<CustomMutator>,
     /// Numbers of executions that are worth a look, with the keys of those that failed.
     noted: Vec<(usize, Option<NonZeroU64>)>,
     /// Room to compute counts in.
@@ -77,8 +79,9 @@ impl Worker {
     /// Takes what is still of use from `old`, and drops the rest before it takes more: a store keeps all code that it
     /// ever ran.
     pub(in crate::engine) fn new(variants: &Variants, old: Option<Self>, life: Life) -> Result<Self> {
-        let (mut metered, mut traced) = (None, None);
+        let (mut metered, mut traced, mut custom) = (None, None, None);
         if let Some(old) = old {
+            custom = old.custom;
             let mut executors = [Some(old.quick), old.metered].into_iter().flatten();
             metered = executors.find(|executor| Arc::ptr_eq(executor.target(), &variants.metered));
             traced = old
@@ -93,7 +96,14 @@ impl Worker {
             watchdog.watch(quick.interrupter());
         }
         let (judge, noted, counts) = (Judge::new(), Vec::new(), CountsBuffer::default());
-        Ok(Self { life, quick, metered, traced, judge, noted, counts, input: Vec::new(), rule: Rule::default() })
+        let (input, rule) = (Vec::new(), Rule::default());
+        Ok(Self { life, quick, metered, traced, judge, custom, noted, counts, input, rule })
+    }
+
+    /// The guest's own mutators.
+    pub(in crate::engine) fn custom(&mut self, targets: &CustomTargets) -> Result<&mut CustomMutator> {
+        let custom = self.custom.take().map_or_else(|| CustomMutator::new(targets), Ok)?;
+        Ok(self.custom.insert(custom))
     }
 
     /// Forgets what a task that was aborted noted. Executions may take all of the fuel again.

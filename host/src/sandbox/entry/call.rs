@@ -3,6 +3,7 @@
 use crate::sandbox::imports::host::Host;
 use crate::sandbox::memory::{Memories, Region};
 use anyhow::{Context, Result};
+use std::ops::Range;
 use std::sync::Arc;
 use wasmtime::{Func, Instance, Store, ValRaw};
 
@@ -10,6 +11,11 @@ use wasmtime::{Func, Instance, Store, ValRaw};
 pub(crate) trait Call: Send + Sync {
     /// Gives the entry an input and calls it, `enter` right before. The result is -1 if the input is not to be kept.
     fn run(&mut self, store: &mut Store<Host>, input: &[u8], enter: &dyn Fn()) -> wasmtime::Result<i32>;
+
+    /// What the last call wrote for the host, if that is what the entry does.
+    fn written(&self) -> Option<Vec<u8>> {
+        None
+    }
 }
 
 /// What an entry is bound by, beside an instance.
@@ -50,9 +56,20 @@ impl Place {
     /// Writes an input, and returns where it starts.
     pub(super) fn put(&self, input: &[u8]) -> usize {
         let start = self.start(input.len());
-        // SAFETY: no guest runs.
-        unsafe { self.region.write(start, input) };
+        self.put_at(start, input);
         start
+    }
+
+    /// Writes bytes that end no later than inputs do.
+    pub(super) fn put_at(&self, start: usize, bytes: &[u8]) {
+        // SAFETY: no guest runs.
+        unsafe { self.region.write(start, bytes) };
+    }
+
+    /// Bytes that end no later than inputs do.
+    pub(super) fn bytes(&self, part: Range<usize>) -> &[u8] {
+        // SAFETY: no guest runs.
+        unsafe { self.region.annex_part(part) }
     }
 }
 

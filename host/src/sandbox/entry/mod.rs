@@ -10,6 +10,7 @@ mod command;
 mod component;
 mod component_parameter;
 pub(super) mod component_result;
+pub(super) mod custom_mutator;
 pub(super) mod file_args;
 pub(super) mod function;
 mod heap;

@@ -5,6 +5,7 @@ use crate::sandbox::memory::Region;
 use crate::sandbox::messages::ImportCall;
 use crate::sandbox::wasi::{Wasi, WasiConfig};
 use fuzzbox_instrument::{LeftFrame, layout};
+use std::fmt;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use wasmtime::{Memory, ResourceLimiter};
@@ -34,6 +35,9 @@ pub(crate) struct Host {
     pub(crate) nested: u32,
     /// The injected memory, if there is fuel in it.
     pub(crate) fuel: Option<Arc<Region>>,
+    /// What `LLVMFuzzerMutate` does, and how often it was called in an execution, with what that began with.
+    pub(crate) mutate: Option<MutateBytes>,
+    pub(crate) mutations: u64,
 }
 
 impl Host {
@@ -56,6 +60,8 @@ impl Host {
             has_input: false,
             nested: 0,
             fuel: None,
+            mutate: None,
+            mutations: 0,
         }
     }
 
@@ -70,6 +76,29 @@ impl Host {
             let calls = i64::from(fuel.load_inside(layout::CALLS as usize));
             fuel.take_inside(layout::FUEL as usize, (calls + FRAMES_BESIDE) * FRAME_WORK);
         }
+    }
+}
+
+/// Changes bytes in place, as fuzzers do: given are what may be changed, its length at most, and a seed.
+#[derive(Clone)]
+pub struct MutateBytes(Arc<Change>);
+
+type Change = dyn Fn(&mut Vec<u8>, usize, u64) + Send + Sync;
+
+impl MutateBytes {
+    /// By this function, whose result is to depend on nothing else.
+    pub fn new(change: impl Fn(&mut Vec<u8>, usize, u64) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(change))
+    }
+
+    pub(crate) fn change(&self, bytes: &mut Vec<u8>, len_max: usize, seed: u64) {
+        (self.0)(bytes, len_max, seed);
+    }
+}
+
+impl fmt::Debug for MutateBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MutateBytes")
     }
 }
 

@@ -1,7 +1,7 @@
 //! Everything that we provide, linked to a module.
 
 use crate::sandbox::imports::host::Host;
-use crate::sandbox::imports::{Imports, Missing, assemblyscript, frames, personality};
+use crate::sandbox::imports::{Imports, Missing, assemblyscript, frames, libfuzzer, personality};
 use crate::sandbox::source::interface::Interface;
 use crate::sandbox::wasi;
 use crate::settings::Stub;
@@ -63,6 +63,7 @@ pub(super) fn provided<'a>(
             Ok(caller.data_mut().wasi.called()?)
         })
         .map_err(anyhow::Error::from)?;
+    libfuzzer::define(&mut linker).map_err(anyhow::Error::from)?;
     for (import, ty) in lowered {
         wasi::p2::define(&mut linker, import, &ty, |host| &mut host.wasi, leaving)
             .map_err(anyhow::Error::from)

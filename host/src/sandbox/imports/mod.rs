@@ -6,6 +6,7 @@
 pub(super) mod assemblyscript;
 pub(super) mod frames;
 pub(super) mod host;
+pub(super) mod libfuzzer;
 pub(super) mod link;
 pub(super) mod missing;
 pub(super) mod personality;

@@ -64,7 +64,8 @@ impl std::fmt::Debug for KeptInstance {
 impl KeptInstance {
     pub(crate) fn new(target: &Target, gate: &Arc<Gate>) -> Result<Self> {
         let mut plan = target.learned.plan();
-        let host = Host::new(Wasi::new(target.candidate.wasi.clone()), limits(target)?);
+        let mut host = Host::new(Wasi::new(target.candidate.wasi.clone()), limits(target)?);
+        host.mutate.clone_from(&target.mutate);
         let mut store = Store::new(target.code.module.engine(), host);
         store.limiter(|host| host);
         let (instance, exports) = instantiate(target, &mut store, gate)?;
@@ -121,6 +122,11 @@ impl KeptInstance {
             self.closing = closing.clone();
             self.injected.give_closing(closing);
         }
+    }
+
+    /// What the last execution wrote for the host, if that is what the entry does.
+    pub(crate) fn written(&self) -> Option<Vec<u8>> {
+        self.call.written()
     }
 
     /// Gives the guest its stream, if it draws.

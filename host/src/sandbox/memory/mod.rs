@@ -192,6 +192,22 @@ impl Region {
         Some(unsafe { std::slice::from_raw_parts(self.base().add(start), end - start) })
     }
 
+    /// Bytes of the annex, none of them on its last page, which may be closed.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Region::bytes`].
+    ///
+    /// # Panics
+    ///
+    /// If they are not in the annex, or on its last page.
+    pub(crate) unsafe fn annex_part(&self, part: Range<usize>) -> &[u8] {
+        let annex = self.annex.get().expect("there is an annex");
+        assert!(annex.start <= part.start && part.start <= part.end && part.end <= annex.end - *PAGE_BYTES);
+        // SAFETY: they are mapped and readable; the caller keeps writers out.
+        unsafe { std::slice::from_raw_parts(self.base().add(part.start), part.len()) }
+    }
+
     /// The memory's bytes, without the annex. If it grew or a page of it is forbidden, [`Region::visit`] is for you.
     ///
     /// # Safety

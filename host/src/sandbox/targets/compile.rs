@@ -56,6 +56,7 @@ impl Target {
             code,
             stop,
             imports,
+            mutate: None,
             restores: HANDLED,
             cache: cache.clone(),
             learned: InstanceFacts::default(),

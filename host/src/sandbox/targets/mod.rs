@@ -13,6 +13,7 @@ use crate::sandbox::code::compiled::CompiledModule;
 use crate::sandbox::code::compiler::Code;
 use crate::sandbox::code::variant::Variant;
 use crate::sandbox::imports::Imports;
+use crate::sandbox::imports::host::MutateBytes;
 use crate::sandbox::interrupt::stop::Stop;
 use crate::sandbox::limits::INIT_FUEL_MAX;
 use crate::sandbox::targets::groups::Groups;
@@ -42,6 +43,8 @@ pub struct Target {
     /// Where the module's code can be interrupted; `None` if it can't be.
     pub(in crate::sandbox) stop: Option<Stop>,
     pub(in crate::sandbox) imports: Imports,
+    /// What `LLVMFuzzerMutate` does, where inputs are made.
+    pub(in crate::sandbox) mutate: Option<MutateBytes>,
     /// Instances are restored, by handling faults.
     pub(in crate::sandbox) restores: bool,
     /// Where the code of other variants is looked for.

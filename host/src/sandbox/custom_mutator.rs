@@ -1,0 +1,112 @@
+//! Making inputs by the guest's own functions, `LLVMFuzzerCustomMutator` and `LLVMFuzzerCustomCrossOver`, as libFuzzer
+//! knows them: for harnesses whose inputs are compressed, signed or encoded otherwise.
+//!
+//! They are called in an instance of their own, which begins each call in the same state. So what they make depends on
+//! what they are given alone, a seed among it. It is the code that decides (with fuel), and what fails in it has made
+//! nothing.
+
+use crate::outcome::Verdict;
+use crate::sandbox::candidate::Candidate;
+use crate::sandbox::code::history::History;
+use crate::sandbox::code::variant::Variant;
+use crate::sandbox::entry::Entry;
+use crate::sandbox::entry::custom_mutator::{Change, request, request_bytes_max};
+use crate::sandbox::executor::Executor;
+use crate::sandbox::imports::host::MutateBytes;
+use crate::sandbox::targets::Target;
+use crate::settings::Settings;
+use anyhow::Result;
+use std::sync::Arc;
+
+/// The functions of a guest that make inputs, ready to be called.
+#[derive(Debug)]
+pub struct CustomTargets {
+    mutator: Option<Arc<Target>>,
+    cross_over: Option<Arc<Target>>,
+}
+
+impl CustomTargets {
+    /// Those of a target that is a libFuzzer harness; `None` if it has none. `mutate` is what `LLVMFuzzerMutate` does.
+    ///
+    /// # Errors
+    ///
+    /// If the module can't be made ready once more.
+    pub fn of(target: &Target, mutate: &MutateBytes) -> Result<Option<Self>> {
+        if target.candidate.entry.way().harness().is_none() {
+            return Ok(None);
+        }
+        let (mutator, cross_over) = Entry::custom_mutators(&target.candidate.interface);
+        if mutator.is_none() && cross_over.is_none() {
+            return Ok(None);
+        }
+        let settings = &target.candidate.settings;
+        let input_bytes_max = request_bytes_max(settings.input_bytes_max);
+        let settings = Settings { input_bytes_max, warm_up: false, ..settings.clone() };
+        let made = |entry: Entry| {
+            let candidate = Candidate { settings: settings.clone(), entry, ..target.candidate.clone() };
+            let code = (&target.cache, candidate.code_to_begin_with());
+            let target = Target::compile(candidate, (Variant::Metered, &History::default()), code, None)?;
+            anyhow::Ok(Arc::new(Target { mutate: Some(mutate.clone()), ..target }))
+        };
+        let (mutator, cross_over) = (mutator.map(made).transpose()?, cross_over.map(made).transpose()?);
+        Ok(Some(Self { mutator, cross_over }))
+    }
+
+    /// Which of them there are, for people.
+    pub fn names(&self) -> Vec<&str> {
+        [&self.mutator, &self.cross_over].into_iter().flatten().map(|target| target.candidate.entry.export()).collect()
+    }
+}
+
+/// Instances of these functions.
+#[derive(Debug)]
+pub struct CustomMutator {
+    mutator: Option<Executor>,
+    cross_over: Option<Executor>,
+}
+
+impl CustomMutator {
+    /// Makes instances.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Executor::new`].
+    pub fn new(targets: &CustomTargets) -> Result<Self> {
+        let instance = |target: &Option<Arc<Target>>| target.as_ref().map(Executor::new).transpose();
+        Ok(Self { mutator: instance(&targets.mutator)?, cross_over: instance(&targets.cross_over)? })
+    }
+
+    /// Whether there is a function that changes one input.
+    pub fn mutates(&self) -> bool {
+        self.mutator.is_some()
+    }
+
+    /// Whether there is a function that makes an input of two.
+    pub fn crosses_over(&self) -> bool {
+        self.cross_over.is_some()
+    }
+
+    /// What the guest makes of an input, in at most `len_max` bytes or as many as that has; `None` if it fails.
+    ///
+    /// # Errors
+    ///
+    /// If the host fails.
+    pub fn mutate(&mut self, input: &[u8], len_max: usize, seed: u32) -> Result<Option<Vec<u8>>> {
+        make(self.mutator.as_mut(), Change::Mutate(input), len_max.max(input.len()), seed)
+    }
+
+    /// What the guest makes of two inputs, in at most `len_max` bytes; `None` if it fails.
+    ///
+    /// # Errors
+    ///
+    /// If the host fails.
+    pub fn cross_over(&mut self, a: &[u8], b: &[u8], len_max: usize, seed: u32) -> Result<Option<Vec<u8>>> {
+        make(self.cross_over.as_mut(), Change::CrossOver(a, b), len_max, seed)
+    }
+}
+
+fn make(by: Option<&mut Executor>, change: Change<'_>, len_max: usize, seed: u32) -> Result<Option<Vec<u8>>> {
+    let Some(executor) = by else { return Ok(None) };
+    let outcome = executor.run(&request(change, u32::try_from(len_max)?, seed))?;
+    Ok(executor.written().filter(|_| outcome.verdict() == Verdict::Passed))
+}
