@@ -49,7 +49,7 @@ fn the_heap_is_grown_before_the_first_execution() {
 #[test]
 fn growth_of_the_heap_never_fails_a_target() {
     let nothing: [String; 0] = [];
-    let is_large = "(i32.ge_u (local.get $len) (i32.const 1048576))";
+    let is_large = "(i32.ge_u (local.get $len) (i32.const 262144))";
     for (malloc, maximum, what) in [
         (format!("(if {is_large} (then (return (i32.const 0))))"), "", "refuses"),
         (format!("(if {is_large} (then unreachable))"), "", "traps"),
