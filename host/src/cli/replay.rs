@@ -44,7 +44,7 @@ struct Line {
     name: String,
     /// blake3 of the input.
     input: crate::id::InputId,
-    /// `ok`, `rejected`, `overrun`, `crash`, `hang`, `oom`.
+    /// Its name: [`Outcome::name`](crate::outcome::Outcome::name).
     outcome: String,
     /// Trap kind and normalised frames of a failure.
     signature: Option<String>,

@@ -56,7 +56,7 @@ struct Report {
     id: FindingId,
     target: String,
     input: InputId,
-    /// `ok`, `rejected`, `overrun`, `crash`, `hang`, `oom`.
+    /// Its name: [`Outcome::name`](crate::outcome::Outcome::name).
     outcome: String,
     /// The signature now; absent if nothing failed.
     signature: Option<String>,

@@ -71,7 +71,8 @@ pub struct Frame {
 }
 
 impl Outcome {
-    /// The outcome's stable name, as in JSON: `ok`, `rejected`, `crash`, `hang`, `oom`, `overrun`, `interrupted`.
+    /// The outcome's stable name, as in JSON: `ok`, `rejected`, `overrun`, `interrupted`, or that of the kind of
+    /// failure ([`FailureKind::name`]).
     pub fn name(&self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -80,6 +81,11 @@ impl Outcome {
             Self::Overrun => "overrun",
             Self::Interrupted => "interrupted",
         }
+    }
+
+    /// The outcome of this name, if it is no failure.
+    pub(crate) fn of_name(name: &str) -> Option<Self> {
+        [Self::Ok, Self::Rejected, Self::Overrun, Self::Interrupted].into_iter().find(|outcome| outcome.name() == name)
     }
 
     /// What it says of the input.

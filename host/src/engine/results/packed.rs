@@ -4,18 +4,13 @@
 //! outcome, fuel, features, 1 and what was drawn or 0, scores
 //! ```
 //!
-//! Places of failures are counted from the beginning of the module's code.
+//! An outcome begins with its name. Places of failures are counted from the beginning of the module's code.
 
 use super::{ExecutionResult, profile, put_profile};
 use crate::engine::testcase::Scores;
-use crate::outcome::{FailureKind, Frame, Outcome, Trap, TrapKind};
+use crate::outcome::{FailureKind, Frame, Outcome, Trap, TrapKind, Verdict};
 use crate::packed::{Packed, put_bytes, put_number};
 use crate::stream::Node;
-
-const OK: u64 = 0;
-const REJECTED: u64 = 1;
-const OVERRUN: u64 = 2;
-const FAILED: u64 = 3;
 
 impl ExecutionResult {
     /// Its bytes; `None` if it can't be kept.
@@ -55,16 +50,11 @@ impl ExecutionResult {
 }
 
 fn put_outcome(bytes: &mut Vec<u8>, outcome: &Outcome, code_start: u32) -> Option<()> {
-    let number = match outcome {
-        Outcome::Ok => OK,
-        Outcome::Rejected => REJECTED,
-        Outcome::Overrun => OVERRUN,
-        Outcome::Interrupted => return None,
-        Outcome::Failed(..) => FAILED,
-    };
-    put_number(bytes, number);
-    let Outcome::Failed(kind, trap) = outcome else { return Some(()) };
-    put_bytes(bytes, kind.name().as_bytes());
+    if outcome.verdict() == Verdict::Unknown {
+        return None;
+    }
+    put_bytes(bytes, outcome.name().as_bytes());
+    let Some(trap) = outcome.trap() else { return Some(()) };
     put_bytes(bytes, trap.kind.name().as_bytes());
     // Nothing is one less than something.
     put_number(bytes, u64::from(trap.class.is_some()));
@@ -78,14 +68,8 @@ fn put_outcome(bytes: &mut Vec<u8>, outcome: &Outcome, code_start: u32) -> Optio
 }
 
 fn outcome(packed: &mut Packed<'_>, code_start: u32) -> Option<Outcome> {
-    match packed.number()? {
-        OK => return Some(Outcome::Ok),
-        REJECTED => return Some(Outcome::Rejected),
-        OVERRUN => return Some(Outcome::Overrun),
-        FAILED => {}
-        _ => return None,
-    }
-    let kind = FailureKind::of_name(text(packed)?)?;
+    let name = text(packed)?;
+    let Some(kind) = FailureKind::of_name(name) else { return Outcome::of_name(name) };
     let trap = TrapKind::of_name(text(packed)?)?;
     let has_class = packed.number::<u64>()? != 0;
     let class = Some(text(packed)?.into()).filter(|_| has_class);

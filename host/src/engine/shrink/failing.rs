@@ -5,7 +5,7 @@ use super::plain::{PlainSubject, ShrunkInput, shrink_input};
 use super::report::Shrunk;
 use super::subject::{self, Attempt, Order, Subject, Verdict};
 use crate::engine::Workers;
-use crate::outcome::Outcome;
+use crate::outcome::{self, Outcome};
 use crate::sandbox::Target;
 use crate::stream::{Choice, Rule, Tail, decode, encode};
 use anyhow::Result;
@@ -60,11 +60,11 @@ impl Failing<'_> {
     }
 
     fn verdict(&self, outcome: &Outcome) -> Verdict {
-        match outcome {
-            Outcome::Ok | Outcome::Interrupted => Verdict::Valid,
-            Outcome::Rejected => Verdict::Invalid,
-            Outcome::Overrun => Verdict::Overrun,
-            Outcome::Failed(..) => {
+        match outcome.verdict() {
+            outcome::Verdict::NoCase if *outcome == Outcome::Overrun => Verdict::Overrun,
+            outcome::Verdict::NoCase => Verdict::Invalid,
+            outcome::Verdict::Passed | outcome::Verdict::Unknown => Verdict::Valid,
+            outcome::Verdict::Failed(..) => {
                 let signature = (self.signature_of)(outcome);
                 if signature == self.signature { Verdict::Same } else { Verdict::Slip(signature) }
             }
