@@ -104,7 +104,6 @@ pub use custom_mutator::{CustomMutator, CustomTargets};
 pub use entry::Entry;
 pub use executor::Executor;
 pub use imports::host::MutateBytes;
-pub use imports::reference::link_reference;
 pub use instance::observation::{Executed, Group, Observation};
 pub use interrupt::interrupter::Interrupter;
 pub use interrupt::is_ignored;

@@ -10,7 +10,6 @@ pub(super) mod libfuzzer;
 pub(super) mod link;
 pub(super) mod missing;
 pub(super) mod personality;
-pub(super) mod reference;
 pub(super) mod stubs;
 
 use crate::sandbox::imports::host::Host;

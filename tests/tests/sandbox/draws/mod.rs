@@ -5,6 +5,7 @@ mod closing;
 mod entry;
 mod generate;
 mod hostile;
+mod linked;
 mod oracle;
 mod signals;
 mod spans;

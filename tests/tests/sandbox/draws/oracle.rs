@@ -1,7 +1,7 @@
 //! The functions that are put into modules do what the host's functions do.
 
-use super::{GuestReport, Trace, executors, generate, kind, run};
-use fuzzbox::sandbox::{compiler_settings, link_reference};
+use super::{GuestReport, Trace, executors, generate, kind, linked, run};
+use fuzzbox::sandbox::compiler_settings;
 use fuzzbox::stream::reference::Ended;
 use fuzzbox::stream::{Closing, Reference, Rule, Tail};
 use fuzzbox_instrument::{Options, instrument};
@@ -25,7 +25,7 @@ impl Plain {
         let engine = Engine::new(compiler_settings().cranelift_nan_canonicalization(true)).unwrap();
         let module = Module::new(&engine, wasm).unwrap();
         let mut linker = Linker::new(&engine);
-        link_reference(&mut linker, |reference: &mut Reference| reference).unwrap();
+        linked::link(&mut linker).unwrap();
         let sites = instrument(wasm, &Options::traced()).unwrap().sites.iter().map(|site| site.offset).collect();
         Self { engine, module, linker, sites }
     }
