@@ -3,8 +3,9 @@
 //! The input is the value, in the encoding in which the guest gave it away. It lies where the guest's own
 //! `fbx_alloc(len)` says, because the check takes it over as a block of its allocator.
 
+use crate::sandbox::entry::Entry;
 use crate::sandbox::entry::call::{Binding, Call, copy_in};
-use crate::sandbox::entry::way::Way;
+use crate::sandbox::entry::way::{Export, Way};
 use crate::sandbox::imports::host::Host;
 use crate::sandbox::memory::Region;
 use crate::sandbox::source::interface::Interface;
@@ -29,10 +30,16 @@ pub(super) fn is_check(interface: &Interface, name: &str, ty: &FuncType) -> bool
     name.starts_with(PROPERTY_CHECK) && is(ty, 2, 0) && alloc.is_some_and(|alloc| is(alloc, 1, 1))
 }
 
+/// An export that checks values.
+pub(super) fn entry(export: &Export<'_>) -> Result<Option<Entry>> {
+    let is_check = is_check(export.interface, export.name, export.ty);
+    Ok(is_check.then(|| Entry::new(Check { export: export.name.to_owned() })))
+}
+
 /// The check of a property in two parts: the input is the value that is checked.
 #[derive(Debug)]
-pub(super) struct Check {
-    pub(super) export: String,
+struct Check {
+    export: String,
 }
 
 impl Way for Check {

@@ -1,12 +1,12 @@
 //! Which export is the entry, and in which way it takes its input.
 
-use crate::sandbox::entry::Entry;
-use crate::sandbox::entry::check::{self, Check};
-use crate::sandbox::entry::command::{COMMAND, Command};
-use crate::sandbox::entry::function::{Function, LIBFUZZER};
+use crate::sandbox::entry::command::COMMAND;
+use crate::sandbox::entry::function::LIBFUZZER;
 use crate::sandbox::entry::misspelled::{exports, not_exported};
 use crate::sandbox::entry::property::{self, Property};
 use crate::sandbox::entry::recipe::RecipeEntry;
+use crate::sandbox::entry::way::Export;
+use crate::sandbox::entry::{Entry, WAYS};
 use crate::sandbox::source::interface::Interface;
 use crate::sandbox::source::words::signature;
 use crate::sandbox::source::{Component, Recipe};
@@ -76,14 +76,8 @@ impl Entry {
 
     /// An export by its name and type.
     fn of_type(name: &str, ty: &FuncType, interface: &Interface, settings: &Settings) -> Result<Self> {
-        Ok(if check::is_check(interface, name, ty) {
-            Self::new(Check { export: name.to_owned() })
-        } else if !ty.params().is_empty() {
-            Self::new(Function::new(name, ty, interface, settings)?)
-        } else if property::draws(interface) || property::is_property(name) {
-            Self::new(Property { export: name.to_owned() })
-        } else {
-            Self::new(Command::new(name, settings))
-        })
+        let export = Export { name, ty, interface, settings };
+        let entry = WAYS.iter().find_map(|way| way(&export).transpose());
+        entry.expect("the last way takes all exports")
     }
 }

@@ -1,8 +1,9 @@
 //! Commands, and other functions without parameters: the input is standard input, or a file.
 
+use crate::sandbox::entry::Entry;
 use crate::sandbox::entry::call::{Binding, Call, Raw};
 use crate::sandbox::entry::file_args::FileArgs;
-use crate::sandbox::entry::way::Way;
+use crate::sandbox::entry::way::{Export, Way};
 use crate::sandbox::imports::host::Host;
 use crate::settings::Settings;
 use anyhow::{Result, ensure};
@@ -11,17 +12,22 @@ use wasmtime::{Instance, Store};
 /// The entry of a WASI command.
 pub(super) const COMMAND: &str = "_start";
 
+/// An export without parameters that no other way has taken.
+pub(super) fn entry(export: &Export<'_>) -> Result<Option<Entry>> {
+    Ok(Some(Entry::new(Command::new(export.name, export.settings))))
+}
+
 /// A WASI command, or another function without parameters: the input is its standard input, or a file that it is told
 /// by `@@` in its arguments.
 #[derive(Debug)]
-pub(super) struct Command {
+struct Command {
     export: String,
     /// Absolute paths of the files that hold the input; none if it is standard input.
     files: Vec<String>,
 }
 
 impl Command {
-    pub(super) fn new(name: &str, settings: &Settings) -> Self {
+    fn new(name: &str, settings: &Settings) -> Self {
         Self { export: name.to_owned(), files: FileArgs::of(&settings.args).paths }
     }
 }

@@ -1,9 +1,10 @@
 //! Functions with parameters: bytes of the input in linear memory, numbers from its first bytes, or both.
 
+use crate::sandbox::entry::Entry;
 use crate::sandbox::entry::call::{Binding, Call, Place, Raw};
 use crate::sandbox::entry::file_args::FileArgs;
 use crate::sandbox::entry::parameter::Parameter;
-use crate::sandbox::entry::way::{Form, Way, shown};
+use crate::sandbox::entry::way::{Export, Form, Way, shown};
 use crate::sandbox::imports::host::Host;
 use crate::sandbox::source::interface::Interface;
 use crate::sandbox::source::words::{Shortened, list, signature};
@@ -14,6 +15,12 @@ use wasmtime::{Func, Instance, Store, TypedFunc};
 
 /// libFuzzer's entry point.
 pub(super) const LIBFUZZER: &str = "LLVMFuzzerTestOneInput";
+
+/// An export with parameters.
+pub(super) fn entry(&Export { name, ty, interface, settings }: &Export<'_>) -> Result<Option<Entry>> {
+    let function = || Function::new(name, ty, interface, settings).map(Entry::new);
+    (!ty.params().is_empty()).then(function).transpose()
+}
 
 /// A function with parameters.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Which export of a module is fuzzed, and how it takes its input: a file for each way.
 //!
 //! A way is a [`Way`]: it says for people what it is, what of the settings it has no use for, and binds the export to
-//! an instance, which makes a [`Call`]. Another one is a file here, and a line in [`choose`].
+//! an instance, which makes a [`Call`](call::Call). Another one is a file here, and a line of [`WAYS`].
 
 pub(super) mod call;
 mod check;
@@ -21,9 +21,15 @@ mod recipe;
 mod text;
 pub(super) mod way;
 
-use crate::sandbox::entry::way::{Form, Way, shown};
+use crate::sandbox::entry::way::{Export, Form, Way, shown};
+use anyhow::Result;
 use std::fmt;
 use std::sync::Arc;
+
+/// The ways in which exports of modules take their inputs, in the order in which they are asked. Each takes the exports
+/// that are its own; the last one takes all.
+const WAYS: &[fn(&Export<'_>) -> Result<Option<Entry>>] =
+    &[check::entry, function::entry, property::entry, command::entry];
 
 /// The export of a target that is called, and how it takes its input.
 #[derive(Clone, Debug)]

@@ -1,9 +1,10 @@
 //! Properties: functions without parameters, which draw their input from a choice stream.
 
+use crate::sandbox::entry::Entry;
 use crate::sandbox::entry::call::{Binding, Call, Raw};
 use crate::sandbox::entry::check::{PROPERTY_ALLOC, PROPERTY_CHECK, is_check};
 use crate::sandbox::entry::command::{COMMAND, check_warm_up};
-use crate::sandbox::entry::way::{Form, Way};
+use crate::sandbox::entry::way::{Export, Form, Way};
 use crate::sandbox::imports::host::Host;
 use crate::sandbox::source::interface::Interface;
 use crate::sandbox::source::words::{Shortened, list};
@@ -17,6 +18,13 @@ const PROPERTY: &str = "fbx_";
 
 /// How names begin, and what they are, that belong to properties but are none.
 const PROPERTY_PARTS: [&str; 3] = ["fbx_gen_", PROPERTY_CHECK, PROPERTY_ALLOC];
+
+/// An export without parameters in a module that draws, or that is called as properties are.
+pub(super) fn entry(export: &Export<'_>) -> Result<Option<Entry>> {
+    let is_drawn = draws(export.interface) || is_property(export.name);
+    let is_one = is_drawn && export.ty.params().is_empty();
+    Ok(is_one.then(|| Entry::new(Property { export: export.name.to_owned() })))
+}
 
 /// A function without parameters in a module that draws: the input is the choice stream.
 #[derive(Debug)]
@@ -76,12 +84,12 @@ impl Call for PropertyCall {
 }
 
 /// Whether the module speaks the protocol.
-pub(super) fn draws(interface: &Interface) -> bool {
+fn draws(interface: &Interface) -> bool {
     interface.imports.iter().any(|import| protocol::is_function(&import.module, &import.name))
 }
 
 /// Whether an export with this name is a property.
-pub(super) fn is_property(name: &str) -> bool {
+fn is_property(name: &str) -> bool {
     name.starts_with(PROPERTY) && !PROPERTY_PARTS.iter().any(|part| name.starts_with(part))
 }
 

@@ -8,6 +8,7 @@ use crate::sandbox::source::words::Shortened;
 use crate::settings::Settings;
 use anyhow::Result;
 use std::fmt;
+use wasmparser::FuncType;
 use wasmtime::{Instance, Store};
 
 /// A way to give an input.
@@ -72,6 +73,16 @@ pub(crate) trait Way: fmt::Debug + Send + Sync {
 
     /// Binds it to an instance.
     fn bind(&self, binding: Binding<'_>, store: &mut Store<Host>, instance: &Instance) -> Result<Box<dyn Call>>;
+}
+
+/// An export that is asked for, as ways see it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Export<'a> {
+    pub(super) name: &'a str,
+    pub(super) ty: &'a FuncType,
+    /// That of the module.
+    pub(super) interface: &'a Interface,
+    pub(super) settings: &'a Settings,
 }
 
 /// What inputs are.
