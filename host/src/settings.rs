@@ -1,5 +1,6 @@
 //! What can change the outcome of an execution, apart from module and input.
 
+use fuzzbox_instrument::layout::{Flag, Flags};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -37,6 +38,9 @@ pub struct Settings {
     /// alone. That is also what stored settings without it mean.
     #[serde(default, skip_serializing_if = "is_default")]
     pub grow_heap_bytes: u32,
+    /// What is looked for besides what traps by itself.
+    #[serde(skip_serializing_if = "is_default")]
+    pub checks: Checks,
     /// The entry is called with the empty input once, and every execution begins with what that left.
     #[serde(skip_serializing_if = "is_default")]
     pub warm_up: bool,
@@ -112,6 +116,65 @@ impl From<EntryArgs> for String {
     }
 }
 
+/// Checks that the rewriter's code makes, of those that [`Flag::checks`] lists; as text their names with commas
+/// between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Checks(pub Flags);
+
+impl Checks {
+    /// No checks, as text.
+    const NONE: &str = "none";
+
+    /// What people are told of them.
+    pub fn help() -> String {
+        let checks: Vec<_> = Flag::checks().map(|(check, finds)| format!("`{}` ({finds})", check.name())).collect();
+        format!("What is looked for besides what traps: {}, with commas between, or `none`", checks.join(", "))
+    }
+}
+
+impl Default for Checks {
+    fn default() -> Self {
+        Self(Flags::usual_checks())
+    }
+}
+
+impl FromStr for Checks {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let check = |name: &str| {
+            let check = Flag::checks().find(|(check, _)| check.name() == name);
+            check.map(|(check, _)| check).ok_or_else(|| format!("there is no check `{}`", name.escape_debug()))
+        };
+        match text {
+            Self::NONE => Ok(Self(Flags::default())),
+            _ => text.split(',').map(check).collect::<Result<_, _>>().map(Self),
+        }
+    }
+}
+
+impl fmt::Display for Checks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = Flag::all().filter(|&flag| self.0.has(flag)).map(Flag::name).collect();
+        f.write_str(&if names.is_empty() { Self::NONE.to_owned() } else { names.join(",") })
+    }
+}
+
+impl TryFrom<String> for Checks {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<Checks> for String {
+    fn from(checks: Checks) -> Self {
+        checks.to_string()
+    }
+}
+
 /// What a stubbed import does when it is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -168,7 +231,29 @@ impl Default for Settings {
             stub_imports: None,
             crash_on_exit: false,
             grow_heap_bytes: 1 << 20,
+            checks: Checks::default(),
             warm_up: false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checks_are_stored_by_name_unless_they_are_the_usual_ones() {
+        assert_eq!(Checks::default().to_string(), "null-write");
+        for text in ["null-write", "none"] {
+            let settings = Settings { checks: text.parse().unwrap(), ..Settings::default() };
+            assert_eq!(settings.checks.to_string(), text);
+            let stored = serde_json::to_string(&settings).unwrap();
+            assert_eq!(stored.contains("\"checks\""), text == "none");
+            assert_eq!(serde_json::from_str::<Settings>(&stored).unwrap(), settings);
+        }
+        for bad in ["", "none,null-write", "out-of-fuel", "null-write, none"] {
+            assert!(bad.parse::<Checks>().unwrap_err().contains("no check"), "{bad}");
+        }
+        assert!(Flag::checks().all(|(check, _)| Checks::help().contains(check.name())));
     }
 }

@@ -160,7 +160,7 @@ impl Options {
             selects: on(&[Plain, Metered, Traced, Full, Fast]),
             fuel: on(&[Plain, Metered, Traced]).then_some(Options::START_FUEL),
             calls: on(&[Metered, Traced]).then_some(Options::CALLS),
-            checks: if on(&[Metered, Traced]) { Flags::checks() } else { Flags::default() },
+            checks: if on(&[Metered, Traced]) { Flags::usual_checks() } else { Flags::default() },
             interrupts: on(&[Full, Fast]),
             traps: on(&[Full]),
             compares: on(&[Traced]),

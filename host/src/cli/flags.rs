@@ -34,6 +34,7 @@ fn value(arg: &Arg) -> String {
         "SIZE" => "64KiB",
         "N" | "UNITS" => "7",
         "HOW" => "bytes:1",
+        "CHECKS" => "none",
         "RECIPE" => "f(input, len)",
         "WASM" | "HASH | WASM" | "FILE" | "DIR" | "INPUT" | "HASH" | "ARG" | "EXPORT" | "FUNCTION" | "NAME" => "abcd",
         other => panic!("what can be given for {other} of {arg}? Add it to the test"),

@@ -135,7 +135,11 @@ fn print(summary: &Summary, debug_info: &ModuleDebugInfo, path: &str) -> std::io
     }
     if let Some(restore) = &summary.restore {
         say!("restored  {restore}");
-        let low = if summary.finds_low_stores { "found" } else { "not looked for: data or the stack may lie there" };
+        let low = if summary.finds_low_stores {
+            "found"
+        } else {
+            "not looked for: --checks leaves them out, or data or the stack may lie there"
+        };
         say!("null      writes below address 1024 are {low}");
     }
     match (&debug_info.kind, &debug_info.missing) {

@@ -8,7 +8,7 @@ use super::naming::default_name;
 use super::write::shown;
 use crate::report::Reporter;
 use crate::sandbox::{Candidate, Code, CodeCache, Target, fuel_per_second, recipe_subject};
-use crate::settings::{EntryArgs, Settings, Stub};
+use crate::settings::{Checks, EntryArgs, Settings, Stub};
 use crate::store::OBJECT_BYTES_MAX;
 use crate::text::size;
 use anyhow::{Context, Result, ensure};
@@ -54,6 +54,8 @@ pub(super) struct TargetArgs {
     /// Exiting with a code other than 0 is a crash
     #[arg(long, help_heading = "Target")]
     crash_on_exit: bool,
+    #[arg(long, value_name = "CHECKS", help = Checks::help(), default_value_t, help_heading = "Target")]
+    checks: Checks,
     /// Longest input
     #[arg(long, value_name = "SIZE", default_value = "1MiB", value_parser = bytes, help_heading = "Limits")]
     input_bytes_max: u64,
@@ -127,6 +129,7 @@ impl TargetArgs {
             stub_imports: self.stub_imports,
             crash_on_exit: self.crash_on_exit,
             grow_heap_bytes: u32::try_from(self.grow_heap).expect("checked above"),
+            checks: self.checks,
             warm_up: self.warm_up,
         })
     }

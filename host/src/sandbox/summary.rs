@@ -93,7 +93,10 @@ impl Summary {
         };
         let interface = interface(&source)?;
         let mut summary = Self::of_interface(module, &source, &interface, settings.stub_imports)?;
-        match fuzzbox_instrument::instrument(&source.module, &Variant::Metered.options(&History::default())) {
+        match fuzzbox_instrument::instrument(
+            &source.module,
+            &Variant::Metered.options(&History::default(), settings.checks),
+        ) {
             Ok(rewritten) => {
                 let functions: BTreeSet<u32> = rewritten.edges.edges.iter().map(|edge| edge.function).collect();
                 summary.edges = Some(rewritten.edges.edges.len() as u64);

@@ -7,7 +7,7 @@
 //!
 //! This is the one table of them: the rewriter's code sets a byte to 1 when the event happens, the host reads all
 //! together as [`Flags`], and clears them. So a check that the rewriter makes is a line here, a probe that ends with
-//! it, and the host's word for the failure.
+//! it, and the host's word for the failure; who chooses checks is shown those that are here.
 
 /// The first of the flags' bytes.
 pub const FLAGS: u32 = 8;
@@ -44,8 +44,9 @@ enum Meaning {
     Change,
     /// A limit was reached, and code trapped.
     Limit,
-    /// A check that [`Options::checks`](crate::Options::checks) asked for failed, and code trapped.
-    Check,
+    /// A check that [`Options::checks`](crate::Options::checks) asked for failed, and code trapped. What it finds, for
+    /// who chooses; and whether it is made if nobody does.
+    Check { finds: &'static str, usual: bool },
 }
 
 impl Flag {
@@ -57,12 +58,25 @@ impl Flag {
         (Flag::SegmentDrop, "segment-drop", Meaning::Change),
         (Flag::MemoryGrow, "memory-grow", Meaning::Change),
         (Flag::StackOverflow, "stack-overflow", Meaning::Limit),
-        (Flag::LowStore, "null-write", Meaning::Check),
+        (
+            Flag::LowStore,
+            "null-write",
+            Meaning::Check { finds: "writes below address 1024, in C programs", usual: true },
+        ),
     ];
 
     /// All of them, in the order of their bytes.
     pub fn all() -> impl Iterator<Item = Flag> {
         Flag::TABLE.into_iter().map(|(flag, ..)| flag)
+    }
+
+    /// Those of checks, each with what it finds, in words.
+    pub fn checks() -> impl Iterator<Item = (Flag, &'static str)> {
+        let finds = |(flag, _, meaning)| match meaning {
+            Meaning::Check { finds, .. } => Some((flag, finds)),
+            Meaning::Change | Meaning::Limit => None,
+        };
+        Flag::TABLE.into_iter().filter_map(finds)
     }
 
     /// Where its byte is.
@@ -86,9 +100,9 @@ impl Flag {
 pub struct Flags([u8; Flag::TABLE.len()]);
 
 impl Flags {
-    /// Those of all checks that there are.
-    pub fn checks() -> Flags {
-        Flags(Flag::TABLE.map(|(.., meaning)| u8::from(meaning == Meaning::Check)))
+    /// Those of checks that are made if nobody chooses.
+    pub fn usual_checks() -> Flags {
+        Flags(Flag::TABLE.map(|(.., meaning)| u8::from(matches!(meaning, Meaning::Check { usual: true, .. }))))
     }
 
     /// Reads them from the content of the injected memory.
@@ -104,6 +118,14 @@ impl Flags {
     /// The failure that code found, if it found one: it finds one at most.
     pub fn failure(self) -> Option<Flag> {
         Flag::all().find(|&flag| flag.is_failure() && self.has(flag))
+    }
+}
+
+impl FromIterator<Flag> for Flags {
+    fn from_iter<T: IntoIterator<Item = Flag>>(set: T) -> Flags {
+        let mut flags = Flags::default();
+        set.into_iter().for_each(|flag| flags.0[flag as usize] = 1);
+        flags
     }
 }
 
@@ -123,7 +145,9 @@ mod tests {
             memory[set.offset() as usize] = 1;
             let flags = Flags::read(&memory);
             assert!(Flag::all().all(|flag| flags.has(flag) == (flag == set)));
-            assert!(!Flags::checks().has(set) || set.is_failure());
+            assert!(!Flag::checks().any(|(check, _)| check == set) || set.is_failure());
+            assert!(!Flags::usual_checks().has(set) || Flag::checks().any(|(check, _)| check == set));
+            assert_eq!(flags, Flags::from_iter([set]));
             assert_eq!(flags.failure(), Some(set).filter(|set| set.is_failure()));
         }
     }

@@ -4,6 +4,7 @@ use crate::outcome::Trap;
 use crate::sandbox::code::history::History;
 use crate::sandbox::limits::{INIT_FUEL_MAX, METERED_STACK_BYTES, STACK_BYTES};
 use crate::sandbox::messages;
+use crate::settings::Checks;
 use fuzzbox_instrument::{EdgeSet, Options};
 use std::num::NonZeroUsize;
 
@@ -12,8 +13,7 @@ use std::num::NonZeroUsize;
 pub enum Variant {
     /// Each edge has a counter, fuel ends what takes too long, and more than 65,536 live calls that can be part of a
     /// recursion are a stack overflow: the only variant in which nothing is endless, and in which it depends on no
-    /// machine how deep recursion may go. Writes to addresses below 1024 are found, in modules as C compilers make
-    /// them.
+    /// machine how deep recursion may go. What [`Settings::checks`](crate::settings::Settings::checks) name is found.
     #[default]
     Metered,
     /// Enough counters for the counts of all edges. Ends what is endless only if somebody
@@ -27,11 +27,12 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// How modules are rewritten, after executions of the past.
-    pub(crate) fn options(&self, past: &History) -> Options {
+    /// How modules are rewritten, after executions of the past, with these checks where what fails is decided.
+    pub(crate) fn options(&self, past: &History, checks: Checks) -> Options {
         let mut options = match self {
             Self::Metered | Self::Traced => {
                 let mut options = if *self == Self::Traced { Options::traced() } else { Options::metered() };
+                options.checks = checks.0;
                 options.fuel = Some(INIT_FUEL_MAX.cast_signed());
                 options.arguments = Some(messages::takes_message);
                 options.callable = Some(messages::formats);

@@ -25,7 +25,7 @@ impl Target {
         functions: Option<BTreeSet<u32>>,
     ) -> Result<Self> {
         let Candidate { source, settings, entry, interface, missing, .. } = &candidate;
-        let mut options = variant.options(past);
+        let mut options = variant.options(past, settings.checks);
         options.annex = interface.memory.filter(|_| entry.takes_bytes());
         let mut rewritten = fuzzbox_instrument::instrument(&source.module, &options)?;
         let mut wasm = std::mem::take(&mut rewritten.wasm);
