@@ -52,7 +52,7 @@ impl Reader<'_> {
     }
 
     fn draw(&mut self, kind: u8, site: u32, [index, lo, hi, more]: [i64; 4]) {
-        let Some(kind) = kind_of(kind) else { return };
+        let Some(kind) = DrawKind::of_number(kind) else { return };
         let max = match kind {
             DrawKind::Int | DrawKind::Uint => hi.wrapping_sub(lo).cast_unsigned(),
             DrawKind::Bool | DrawKind::Choice | DrawKind::Payload | DrawKind::Bytes => hi.cast_unsigned(),
@@ -102,21 +102,6 @@ pub(super) fn least_drawn(asked: i64, bytes: usize) -> i64 {
 pub(super) fn blob_max(scalars: u32, alphabet: u32) -> u64 {
     let bits = u32::BITS - alphabet.saturating_sub(1).leading_zeros();
     u64::from(scalars) * u64::from(bits.div_ceil(7).max(1))
-}
-
-fn kind_of(kind: u8) -> Option<DrawKind> {
-    Some(match kind {
-        layout::KIND_INT => DrawKind::Int,
-        layout::KIND_UINT => DrawKind::Uint,
-        layout::KIND_BOOL => DrawKind::Bool,
-        layout::KIND_CHOICE => DrawKind::Choice,
-        layout::KIND_F64 => DrawKind::F64,
-        layout::KIND_BYTES => DrawKind::Bytes,
-        layout::KIND_STR => DrawKind::Str,
-        layout::KIND_MORE => DrawKind::More,
-        layout::KIND_PAYLOAD => DrawKind::Payload,
-        _ => return None,
-    })
 }
 
 /// Makes spans of where they begin and end.

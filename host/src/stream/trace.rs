@@ -2,6 +2,7 @@
 
 use super::choice::Choice;
 use super::float::{index_of, zigzag};
+use fuzzbox_instrument::layout::stream as layout;
 
 /// Functions inside one another that draw what no stream gave, from which on there is no end. A stack of C with 64 KiB
 /// has room for so many.
@@ -124,30 +125,45 @@ impl Draw {
     }
 }
 
-/// What a draw asks for.
+/// What a draw asks for, by its number in records and in what is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
 pub enum DrawKind {
     /// A signed integer; the index is the zigzag distance from `towards`.
-    Int,
+    Int = layout::KIND_INT,
     /// An unsigned integer, likewise.
-    Uint,
+    Uint = layout::KIND_UINT,
     /// A boolean; index 0 is false.
-    Bool,
+    Bool = layout::KIND_BOOL,
     /// One of n alternatives; the index is which.
-    Choice,
+    Choice = layout::KIND_CHOICE,
     /// A floating-point number; simple ones have small indices.
-    F64,
+    F64 = layout::KIND_F64,
     /// Bytes (a blob).
-    Bytes,
+    Bytes = layout::KIND_BYTES,
     /// A string (a blob of indices in its alphabet).
-    Str,
+    Str = layout::KIND_STR,
     /// Whether a collection goes on; index 0 ends it.
-    More,
+    More = layout::KIND_MORE,
     /// A value that must not influence control flow.
-    Payload,
+    Payload = layout::KIND_PAYLOAD,
 }
 
 impl DrawKind {
+    /// All of them.
+    pub(super) const ALL: [Self; 9] =
+        [Self::Int, Self::Uint, Self::Bool, Self::Choice, Self::F64, Self::Bytes, Self::Str, Self::More, Self::Payload];
+
+    /// Its number.
+    pub(super) fn number(self) -> u8 {
+        self as u8
+    }
+
+    /// The kind with this number.
+    pub(super) fn of_number(number: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.number() == number)
+    }
+
     /// Takes a blob, not an index.
     pub fn is_blob(self) -> bool {
         matches!(self, Self::Bytes | Self::Str)

@@ -10,19 +10,6 @@ use crate::packed::{Packed, put_bytes, put_number, put_signed};
 use crate::stream::choice::Choice;
 use crate::stream::trace::{Draw, DrawKind};
 
-/// By number.
-const KINDS: [DrawKind; 9] = [
-    DrawKind::Int,
-    DrawKind::Uint,
-    DrawKind::Bool,
-    DrawKind::Choice,
-    DrawKind::F64,
-    DrawKind::Bytes,
-    DrawKind::Str,
-    DrawKind::More,
-    DrawKind::Payload,
-];
-
 /// Flags of a draw.
 const FORCED: u64 = 1;
 /// See [`FORCED`].
@@ -51,7 +38,7 @@ impl Node {
     fn unpack_at(packed: &mut Packed<'_>, depth: usize) -> Option<Self> {
         let head: u64 = packed.number()?;
         if head & 1 == 0 {
-            return unpack_draw(*KINDS.get(usize::try_from(head >> 1).ok()?)?, packed);
+            return unpack_draw(DrawKind::of_number(u8::try_from(head >> 1).ok()?)?, packed);
         }
         if depth > DEPTH_MAX {
             return None;
@@ -64,8 +51,7 @@ impl Node {
 
 fn pack_draw(draw: &Draw, choice: &Choice, bytes: &mut Vec<u8>) {
     let Draw { kind, site, max, forced, payload, lo, hi, towards } = *draw;
-    let number = KINDS.iter().position(|other| *other == kind).expect("all kinds are there") as u64;
-    put_number(bytes, number << 1);
+    put_number(bytes, u64::from(kind.number()) << 1);
     let flag = |is: bool, flag| if is { flag } else { 0 };
     put_number(bytes, flag(forced, FORCED) | flag(payload, PAYLOAD) | flag(choice.blob().is_some(), BLOB));
     put_number(bytes, site.into());
@@ -105,7 +91,7 @@ mod tests {
 
     #[test]
     fn trees_come_back_and_no_damage_makes_one_that_is_too_deep() {
-        let draws = (0..).zip(KINDS).map(|(site, kind)| match kind.is_blob() {
+        let draws = (0..).zip(DrawKind::ALL).map(|(site, kind)| match kind.is_blob() {
             true => draw(kind, site, Choice::Blob(vec![site as u8; 5])),
             false => draw(kind, site, Choice::Index(u64::MAX - u64::from(site))),
         });
