@@ -27,6 +27,7 @@
 //! - [`property!`] defines properties, `fuzz_target!` (feature `arbitrary`) takes what was written for other fuzzers.
 //! - [`Source`] is what properties draw from; [`Generate`] are types that say how they are drawn, [`generator`] has generators
 //!   as values, to be combined.
+//! - [`Domain`] is for finite sets whose values have numbers: one draw is any of them, each alike.
 //! - [`Value`] is for properties in two parts, whose values survive a change of the generator.
 //! - [`index`], [`float`] and [`text`] say what the numbers in a stream mean.
 //!
@@ -46,6 +47,7 @@ extern crate std;
 
 #[cfg(feature = "arbitrary")]
 mod bridge;
+mod domain;
 pub mod float;
 mod generate;
 pub mod generator;
@@ -64,6 +66,7 @@ mod source;
 pub mod text;
 pub mod value;
 
+pub use domain::Domain;
 #[cfg(feature = "derive")]
 pub use fuzzbox_guest_derive::{Generate, Value};
 pub use generate::Generate;

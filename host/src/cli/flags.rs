@@ -36,6 +36,7 @@ fn value(arg: &Arg) -> String {
         "HOW" => "bytes:1",
         "CHECKS" => "none",
         "RECIPE" => "f(input, len)",
+        "STRATEGY" => "quickcheck",
         "WASM" | "HASH | WASM" | "FILE" | "DIR" | "INPUT" | "HASH" | "ARG" | "EXPORT" | "FUNCTION" | "NAME" => "abcd",
         other => panic!("what can be given for {other} of {arg}? Add it to the test"),
     }

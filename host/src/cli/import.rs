@@ -9,7 +9,7 @@ use super::output::Output;
 use super::store_args::StoreArgs;
 use super::target_args::{TargetArgs, compile};
 use super::write::{shown, warn};
-use crate::engine::{Dictionary, Workers};
+use crate::engine::{Dictionary, Search, Workers};
 use crate::id::InputId;
 use crate::outcome::Outcome;
 use crate::report::{self, Event, Files, Flags};
@@ -74,6 +74,7 @@ impl Args {
             limits: Limits { seeds_only: true, ..Limits::default() },
             given: Flags::default(),
             // Importing is to be quick.
+            search: Search::default(),
             compares: false,
             shrink: false,
             warn: &warn,

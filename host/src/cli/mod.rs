@@ -20,6 +20,7 @@ mod import;
 mod input;
 mod inspect;
 mod instrument;
+mod leaves;
 mod libfuzzer;
 mod life;
 mod ls;
@@ -79,6 +80,8 @@ enum Verb {
     Show(show::Args),
     /// Show what fuzzbox sees in a module
     Inspect(inspect::Args),
+    /// List what a target can draw, the small ones first
+    Leaves(leaves::Args),
     /// Measure
     Bench(bench::Args),
     /// Only rewrite a module, and write it out
@@ -131,6 +134,7 @@ fn run(verb: Verb) -> Verdict {
         Verb::Ls(args) => args.run(),
         Verb::Show(args) => args.run(),
         Verb::Inspect(args) => args.run(),
+        Verb::Leaves(args) => args.run(),
         Verb::Bench(args) => args.run(),
         Verb::Instrument(args) => args.run(),
         Verb::Import(args) => args.run(),

@@ -9,7 +9,7 @@ use super::output::Output;
 use super::store_args::StoreArgs;
 use super::target_args::{TargetArgs, compile, duration};
 use super::write::{shown, warn, warning};
-use crate::engine::{Dictionary, Workers};
+use crate::engine::{Dictionary, Search, Workers};
 use crate::report::{Done, Flags, Reporter};
 use crate::sandbox::{Candidate, CodeCache, Target};
 use crate::session::ending::Ending;
@@ -45,9 +45,9 @@ pub(super) struct Args {
     /// Seed of all random choices [default: random, and printed]
     #[arg(short, long, value_name = "N")]
     seed: Option<u64>,
-    /// How to search
-    #[arg(long, value_enum, default_value_t = Strategy::Auto)]
-    strategy: Strategy,
+    /// How to search: a strategy's name, as `quickcheck`
+    #[arg(long, value_name = "STRATEGY", default_value = "fuzz", hide_default_value = true, long_help = strategies())]
+    strategy: Search,
     /// More inputs to begin with, read only
     #[arg(long, value_name = "DIR")]
     corpus: Vec<PathBuf>,
@@ -76,13 +76,6 @@ pub(super) struct Args {
     store: StoreArgs,
     #[command(flatten)]
     output: Output,
-}
-
-/// Search strategies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Strategy {
-    /// Coverage-guided mutation
-    Auto,
 }
 
 /// What ends a campaign early.
@@ -131,7 +124,6 @@ const JOBS_MAX: usize = 1024;
 
 impl Args {
     pub(super) fn run(self) -> Verdict {
-        let Strategy::Auto = self.strategy;
         let jobs = jobs(self.jobs)?;
         let dictionary = self.dictionary()?;
         // Everything that can be refused is refused before anything is written.
@@ -142,6 +134,9 @@ impl Args {
         let debug_infos = self.debug_infos(&candidates)?;
         let seeds = self.seeds()?;
         let mut reporter = self.output.reporter()?;
+        for candidate in &candidates {
+            self.strategy.check(candidate.entry.takes_choices()).blame_user()?;
+        }
         let targets = self.compile(candidates, &mut *reporter)?;
         let symbols: Vec<_> =
             targets.iter().zip(debug_infos).map(|(target, debug_info)| symbols(target, debug_info)).collect();
@@ -164,6 +159,7 @@ impl Args {
             seed,
             limits,
             given: self.given(),
+            search: self.strategy.clone(),
             compares: !self.no_compares,
             shrink: !self.no_shrink,
             warn: &warn,
@@ -256,6 +252,11 @@ impl Args {
         let read = || Dictionary::parse(&String::from_utf8(read_at_most(path, DICTIONARY_BYTES_MAX, "")?)?);
         read().with_context(|| format!("failed to read dictionary `{}`", shown(path))).blame_user()
     }
+}
+
+/// What `--strategy` can be.
+fn strategies() -> String {
+    format!("How to search:\n{}", Search::help().trim_end())
 }
 
 /// The number of threads that `--jobs` means.

@@ -113,6 +113,11 @@ impl Seen {
         self.buckets.get(edge as usize).is_some_and(|buckets| buckets & bucket != 0)
     }
 
+    /// How many edges the module has.
+    pub fn edges_total(&self) -> usize {
+        self.edges_total
+    }
+
     /// Whether the number is that of an edge, not of an event.
     pub fn is_edge(&self, edge: u32) -> bool {
         (edge as usize) < self.edges_total

@@ -3,6 +3,7 @@
 mod after_round;
 mod comparing;
 mod rounds;
+mod searching;
 mod seeds;
 
 use super::corpus::{Admission, Corpus};
@@ -59,6 +60,8 @@ pub struct Campaign {
     tracing: comparing::Tracing,
     /// What inputs show, as far as that is known.
     results: Results,
+    /// How often each input was executed, if that is counted.
+    tally: Option<BTreeMap<Vec<u8>, u64>>,
 }
 
 /// All reports.
@@ -94,6 +97,7 @@ impl Campaign {
             strategies,
             tracing: comparing::Tracing::default(),
             results: Results::default(),
+            tally: None,
         }
     }
 
@@ -130,8 +134,8 @@ impl Campaign {
         let execs = self.round_execs().min(execs_max);
         self.grow_inputs();
         let tasks = Tasks::new(&self.strategies, self.view())
-            .plan(Strategies::of(Phase::Beside), execs_max - execs)
-            .plan(Strategies::of(Phase::Mutants), execs);
+            .plan(self.strategies.of(Phase::Beside), execs_max - execs)
+            .plan(self.strategies.of(Phase::Mutants), execs);
         let results = workers.run(&self.variants, tasks.count(), |task, worker| tasks.run(task, worker))?;
         let Some(results) = results.filter(|_| !workers.aborted()) else { return Ok(None) };
         let view = *tasks.view();
@@ -191,6 +195,7 @@ impl Campaign {
         // Fewer bytes are no simpler in choice streams, nor in records of numbers, whose missing bytes are 0 and hard
         // to put back.
         let is_text = !self.target().takes_choices() && !self.target().candidate.entry.takes_numbers();
+        let is_text = is_text && self.strategies.is_trimming();
         is_text && !admitted.new_edges.is_empty() && !self.corpus.targets().is_best(admitted.index)
     }
 
@@ -227,6 +232,9 @@ impl Campaign {
             // Of inputs that are numbers, bytes that aren't there are 0, but what is not there can't be changed.
             len_min: target.candidate.entry.numbers_bytes().min(target.candidate.settings.input_bytes_max as usize),
             len_max: self.len_max,
+            steps: None,
+            is_apart: false,
+            tally: self.tally.is_some(),
         }
     }
 
@@ -331,6 +339,7 @@ impl Campaign {
             self.totals.sampled_fuel += report.sample.growths.fuel;
             self.totals.sampled_hangs += report.sample.hangs;
             self.progress.sampled(&report.sample.growths);
+            self.count(report.tally);
             report.picks.into_iter().for_each(|index| self.corpus.picked(index));
             for testcase in report.testcases {
                 self.progress.shown(&testcase.unseen, self.corpus.seen(), self.totals.execs);

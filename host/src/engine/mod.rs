@@ -7,13 +7,14 @@
 //!
 //! # Files
 //!
-//! `campaign` (rounds), `strategy/` (what executions are spent on, a file or folder each: `havoc`, `trim`,
-//! `compares/`, `climb/`, `closing/`; its module doc says how to write one; `tasks` is what a round executes at
-//! once), `workers/` (threads: `pool`, `worker`, `report`, `ender`, `variants`), `retirement` (which variant
-//! executes inputs, which edges retire), `scheduler`, `rarity` (what testcases weigh by it), `mutate/` (bytes;
-//! `choices/` by spans), `corpus`, `scores` (who has the best), `testcase`, `suspects` (what may hang), `span_pool`,
-//! `dictionary/` (and in it the constants that code compares with), `results/` (what need not be executed again),
-//! `rng`; `shrink/` (a file per pass, `passes/blob/` for bytes; its module doc says how to write one).
+//! `campaign` (rounds), `strategy/` (what executions are spent on, a file or folder each: `havoc`, `trim`, `compares/`,
+//! `climb/`, `closing/`, and those that have a name, of which `named` has the table; its module doc says how to write
+//! one; `tasks` is what a round executes at once), `workers/` (threads: `pool`, `worker`, `report`, `ender`,
+//! `variants`), `retirement` (which variant executes inputs, which edges retire), `scheduler`, `rarity` (what testcases
+//! weigh by it), `mutate/` (bytes; `choices/` by spans), `corpus`, `scores` (who has the best), `testcase`, `suspects`
+//! (what may hang), `span_pool`, `dictionary/` (and in it the constants that code compares with), `results/` (what need
+//! not be executed again), `rng`; `shrink/` (a file per pass, `passes/blob/` for bytes; its module doc says how to
+//! write one).
 
 mod campaign;
 mod corpus;
@@ -40,5 +41,6 @@ pub use mutate::Mutator;
 pub use results::{Carry, Inherited, Results};
 pub use rng::Rng;
 pub use round::{Discovery, Failure, Round, Totals};
+pub use strategy::named::Search;
 pub use testcase::{Scores, Testcase};
 pub use workers::pool::Workers;

@@ -31,7 +31,7 @@ pub struct Testcase {
 }
 
 /// An input that shows something which was not known when the round began.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct NewTestcase {
     pub(super) input: Vec<u8>,
     pub(super) profile: Profile,

@@ -80,8 +80,21 @@ pub(crate) struct Start {
     pub seeds: u64,
     /// The campaign's seed.
     pub seed: u64,
+    /// What makes its inputs, as `--strategy` calls it.
+    pub strategy: String,
+    /// Whether that is so if nobody says anything.
+    #[serde(skip_serializing)]
+    pub is_default: bool,
     /// Worker threads.
     pub jobs: u64,
+}
+
+impl Start {
+    /// What the campaign can be repeated with: `seed 1`, or `seed 1, strategy tree`.
+    pub(super) fn repeatable(&self) -> String {
+        let strategy = if self.is_default { String::new() } else { format!(", strategy {}", self.strategy) };
+        format!("seed {}{strategy}", self.seed)
+    }
 }
 
 /// Edges were reached for the first time.
@@ -339,6 +352,8 @@ pub(crate) struct Done {
     pub findings: Vec<Finding>,
     /// The campaign's seed.
     pub seed: u64,
+    /// What made its inputs, as `--strategy` calls it.
+    pub strategy: String,
     /// Rounds finished.
     pub rounds: u64,
     /// blake3 over the sorted input ids of the corpus, hex.

@@ -43,11 +43,11 @@ impl<W: Write> Lines<W> {
 
     fn start(&mut self, start: &Start) -> io::Result<()> {
         let text = format!(
-            "start: {}, {}, {}, seed {}, {}",
+            "start: {}, {}, {}, {}, {}",
             printable(&start.entry),
             counted(start.edges_total, "edge"),
             counted(start.seeds, "first input"),
-            start.seed,
+            start.repeatable(),
             counted(start.jobs, "job"),
         );
         self.line(&start.target, &text)

@@ -136,10 +136,10 @@ impl<W: Write> Terminal<W> {
     fn start(&self, start: &Start) -> String {
         let what = format!("{} by {}", printable(&start.target), printable(&start.entry));
         let how = format!(
-            "{}, {}, seed {}, {}",
+            "{}, {}, {}, {}",
             counted(start.edges_total, "edge"),
             counted(start.seeds, "first input"),
-            start.seed,
+            start.repeatable(),
             counted(start.jobs, "job"),
         );
         self.labelled(GOOD, "Fuzzing", &cut(&what, self.room())) + &Self::indented(&cut(&how, self.room()))

@@ -108,7 +108,7 @@ impl<'a> View<'a> {
     }
 
     pub(super) fn start(&mut self, out: &mut Outlet<'_>, seeds: usize) -> Result<()> {
-        let Session { name, target, seed, jobs, .. } = self.session;
+        let Session { name, target, seed, search, jobs, .. } = self.session;
         let start = report::Start {
             target: name.clone(),
             module: target.candidate.id,
@@ -116,6 +116,8 @@ impl<'a> View<'a> {
             edges_total: target.edges.edges.len() as u64,
             seeds: seeds as u64,
             seed: *seed,
+            strategy: search.to_string(),
+            is_default: search.is_default(),
             jobs: *jobs as u64,
         };
         self.tell(out.reporter, &[Event::Start(start)])
@@ -184,13 +186,14 @@ impl<'a> View<'a> {
         if self.is_known_elsewhere(failure)? {
             return Ok(());
         }
-        let Session { name, store, seed, workers, shrink, limits, .. } = self.session;
+        let Session { name, store, seed, search, workers, shrink, limits, .. } = self.session;
         let shrinking = Shrinking { target, symbols: &self.session.symbols, workers };
         let execution = shrinking.execute(&failure.input)?;
         let execution = execution.unwrap_or_else(|| Execution::unseen(failure.outcome.clone()));
         let record = FindingRecord {
             found_at_execs: failure.execs,
             seed: *seed,
+            strategy: search.to_string(),
             ..new_record(store, name, target, &self.session.symbols, &execution, &failure.input)?
                 .renamed(signature_of(&failure.outcome, &self.session.symbols))
         };
@@ -355,6 +358,7 @@ impl<'a> View<'a> {
             corpus: status.corpus,
             findings: self.findings.values().cloned().collect(),
             seed: self.session.seed,
+            strategy: self.session.search.to_string(),
             rounds: status.rounds,
             corpus_hash: campaign.corpus().hash().to_hex().to_string(),
             not_reached,

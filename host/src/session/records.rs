@@ -62,6 +62,7 @@ pub(crate) fn new_record(
         settings: serde_json::to_value(&target.candidate.settings)?,
         found_at_execs: 0,
         seed: 0,
+        strategy: String::new(),
         engine: concat!("fuzzbox ", env!("CARGO_PKG_VERSION")).to_owned(),
         former: Vec::new(),
         drawn: execution.stored(store, target)?,

@@ -36,7 +36,8 @@ impl<'a> Running<'a> {
         let past = Past::of(session)?;
         let seeds = past.first(seeds);
         let campaign = Campaign::new(session.target.clone(), session.seed, Mutator::new(session.dictionary.clone()));
-        let campaign = campaign.with_custom_mutators()?.with_results(results::load(&session.target));
+        let campaign = campaign.with_search(&session.search).with_custom_mutators()?;
+        let campaign = campaign.with_results(results::load(&session.target));
         let campaign = if session.compares { campaign } else { campaign.without_compares() };
         let view = View::new(session, past)?;
         Ok(Self { session, campaign, seeds: Some(seeds), seeds_kept: false, view, stopped: None })
@@ -117,6 +118,7 @@ impl Running<'_> {
             _ if self.session.ending.is_signalled() => Some("interrupted".to_owned()),
             Some(execs) if self.campaign.totals().execs >= execs => Some(format!("--execs {execs} reached")),
             _ if time.is_some_and(|time| self.view.elapsed(out) >= time) => Some("--time reached".to_owned()),
+            _ if self.campaign.is_exhausted() => Some("every input executed that the strategy has".to_owned()),
             _ if seeds_only && !self.campaign.has_seeds() => Some("all inputs executed".to_owned()),
             _ if stop_on_first && self.campaign.failures().len() > self.view.no_news() => {
                 Some("first finding".to_owned())

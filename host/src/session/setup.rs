@@ -1,7 +1,7 @@
 //! What a campaign needs, and everything around it.
 
 use super::ending::Ending;
-use crate::engine::{Dictionary, Workers};
+use crate::engine::{Dictionary, Search, Workers};
 use crate::report::Flags;
 use crate::sandbox::Target;
 use crate::store::Store;
@@ -33,6 +33,8 @@ pub(crate) struct Session<'a> {
     pub(crate) limits: Limits,
     /// What need not be advised.
     pub(crate) given: Flags,
+    /// What makes inputs.
+    pub(crate) search: Search,
     /// Look at what executions compare.
     pub(crate) compares: bool,
     /// Look for a smaller input of each finding.

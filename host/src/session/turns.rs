@@ -79,7 +79,7 @@ mod tests {
     use super::super::ending::Ending;
     use super::super::setup::Limits;
     use super::*;
-    use crate::engine::{Dictionary, Workers};
+    use crate::engine::{Dictionary, Search, Workers};
     use crate::report::Flags;
     use crate::sandbox::Target;
     use crate::settings::Settings;
@@ -141,6 +141,7 @@ mod tests {
                 dictionary: Dictionary::default(),
                 limits: Limits { execs: Some(20_000), ..Limits::default() },
                 given: Flags::default(),
+                search: Search::default(),
                 compares: false,
                 shrink: true,
                 warn: &|text| panic!("{text}"),

@@ -11,4 +11,5 @@ mod new_guest;
 mod output;
 mod run;
 mod shrink;
+mod strategies;
 mod told_ids;

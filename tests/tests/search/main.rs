@@ -8,3 +8,4 @@ mod custom_mutators;
 mod edited_generators;
 mod hangs;
 mod same_search;
+mod strategies;

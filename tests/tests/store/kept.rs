@@ -28,6 +28,7 @@ fn record(signature: &str, input: &[u8]) -> FindingRecord {
         settings: serde_json::json!({"fuel_max": 1}),
         found_at_execs: 1,
         seed: 1,
+        strategy: String::new(),
         engine: "0.1.0".into(),
         former: Vec::new(),
         drawn: None,

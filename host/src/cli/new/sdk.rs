@@ -16,6 +16,7 @@ const FILES: &[(&str, &str)] = files![
     "derive/src/options.rs"
     "derive/src/value.rs"
     "src/bridge.rs"
+    "src/domain.rs"
     "src/float.rs"
     "src/generate/collections.rs"
     "src/generate/leaves.rs"

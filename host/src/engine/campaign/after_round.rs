@@ -2,8 +2,8 @@
 
 use super::Campaign;
 use crate::engine::round::Round;
+use crate::engine::strategy::Phase;
 use crate::engine::strategy::tasks::Tasks;
-use crate::engine::strategy::{Phase, Strategies};
 use crate::engine::workers::pool::Workers;
 use crate::outcome::Outcome;
 use anyhow::Result;
@@ -19,7 +19,7 @@ impl Campaign {
         signature: &dyn Fn(&Outcome) -> String,
         round: &mut Round,
     ) -> Result<()> {
-        for place in Strategies::of(phase) {
+        for place in self.strategies.of(phase) {
             let left = execs_max.saturating_sub(self.totals.execs);
             let tasks = Tasks::new(&self.strategies, self.view()).plan([place], left);
             if tasks.count() == 0 {

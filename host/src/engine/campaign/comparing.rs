@@ -24,7 +24,10 @@ impl Campaign {
     /// if the campaign is to end.
     pub(super) fn trace(&mut self, workers: &Workers) -> Result<bool> {
         let (bytes, fuel) = (self.target().candidate.code_bytes(), self.fuel());
-        if self.variants.traced.is_some() || !self.strategies.compares.is_due(bytes, fuel.saturating_mul(2)) {
+        if self.variants.traced.is_some()
+            || self.strategies.mutants.is_alone()
+            || !self.strategies.compares.is_due(bytes, fuel.saturating_mul(2))
+        {
             return Ok(true);
         }
         if self.tracing.0.is_none() {

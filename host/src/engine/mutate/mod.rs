@@ -20,6 +20,30 @@ pub struct Mutator {
     changes: [[Box<[Change]>; 2]; BYTES_MAX + 1],
 }
 
+/// How many changes a mutant has.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) enum Steps {
+    /// Mostly few: one in half of all mutants.
+    #[default]
+    Usual,
+    /// So many on average, each further one as likely as the one before.
+    Mean(f64),
+}
+
+/// More changes no mutant has whose steps are not the usual ones.
+const STEPS_MAX: usize = 64;
+
+impl Steps {
+    /// Whether a change was the last one.
+    fn end(self, rng: &mut Rng) -> bool {
+        const UNIT: usize = 1 << 24;
+        match self {
+            Self::Usual => rng.one_in(2),
+            Self::Mean(mean) => rng.below(UNIT) as f64 * mean < UNIT as f64,
+        }
+    }
+}
+
 /// One change in place. Returns `false` if it can't be made on this input, which is then left as it was.
 type Change = fn(&mut Context<'_>) -> bool;
 
@@ -92,9 +116,17 @@ impl Mutator {
     /// Changes `input` in place, to at most `len_max` bytes. The result is a function of `input`, `corpus` and `rng`;
     /// it may be equal to `input`.
     pub fn mutate(&self, input: &mut Vec<u8>, len_max: usize, corpus: &Corpus, rng: &mut Rng) {
+        self.mutate_in(Steps::Usual, input, len_max, corpus, rng);
+    }
+
+    /// As [`Mutator::mutate`], in so many steps.
+    pub(super) fn mutate_in(&self, steps: Steps, input: &mut Vec<u8>, len_max: usize, corpus: &Corpus, rng: &mut Rng) {
         // Half of all mutants have one change, a quarter has 2, then 4, 8 and 16: small steps reach the next check,
         // large ones leave local optima, but rarely get as far as their parent.
-        let changes = 1_usize << rng.word().trailing_zeros().min(4);
+        let changes = match steps {
+            Steps::Usual => 1_usize << rng.word().trailing_zeros().min(4),
+            Steps::Mean(_) => (1..STEPS_MAX).find(|_| steps.end(rng)).unwrap_or(STEPS_MAX),
+        };
         let compared = usize::from(!corpus.tokens().is_empty());
         let mut context = Context { input, rng, corpus, dictionary: &self.dictionary, len_max };
         for _ in 0..changes {
@@ -113,6 +145,7 @@ impl Mutator {
     /// [`Mutator::mutate`], it is a function of the sample, the corpus and `rng`.
     pub(super) fn mutate_sample(
         &self,
+        steps: Steps,
         sample: &Node,
         input: &mut Vec<u8>,
         len_max: usize,
@@ -123,7 +156,7 @@ impl Mutator {
         let change_bytes =
             &mut |bytes: &mut Vec<u8>, len_max: usize, rng: &mut Rng| self.mutate(bytes, len_max, corpus, rng);
         let numbers = self.dictionary.numbers();
-        let mut context = choices::Context { rng, pool: corpus.pool(), other, numbers, change_bytes };
+        let mut context = choices::Context { steps, rng, pool: corpus.pool(), other, numbers, change_bytes };
         let mutant = choices::mutate(sample, &mut context);
         encode_into(input, &mutant.choices());
         // What is cut off is a stream too, and what it lacks is made up.

@@ -1,14 +1,14 @@
 //! Mutants of testcases that the scheduler picks.
 
-use super::{Cost, Strategy, View};
-use crate::engine::mutate::custom;
+use super::{Cost, Strategy, View, shown};
+use crate::engine::mutate::{Steps, custom};
 use crate::engine::rng::Rng;
 use crate::engine::scheduler::Scheduler;
 use crate::engine::suspects::Origin;
 use crate::engine::testcase::Testcase;
 use crate::engine::workers::report::Report;
 use crate::engine::workers::worker::Worker;
-use crate::stream::{Rule, Tail};
+use crate::stream::{Node, Rule, Tail};
 use anyhow::Result;
 
 /// Tasks that a round's mutants are shared out to, or more if they are many. Many more than workers, so that they end
@@ -17,7 +17,7 @@ pub(in crate::engine) const TASKS: u64 = 128;
 /// Mutants of a task at most: at its end a round waits for what the last one still executes.
 pub(in crate::engine) const TASK_EXECS_MAX: u64 = 64;
 /// Of so many tasks one says what executions take, by its first mutant.
-const TASKS_PER_SAMPLE: u64 = 4;
+pub(super) const TASKS_PER_SAMPLE: u64 = 4;
 /// Mutants of a testcase before another is chosen.
 pub(in crate::engine) const PICK_EXECS: usize = 16;
 
@@ -51,16 +51,13 @@ impl Strategy for Havoc {
     /// The tasks for `execs` mutants in a round.
     fn plan(&self, view: &View<'_>, execs: u64) -> Vec<Mutating> {
         let scheduler = Scheduler::new(view.corpus);
-        let count = execs.div_ceil(TASK_EXECS_MAX).max(TASKS).min(execs);
-        let plan = |number| {
+        let plan = |(number, execs): (u64, u64)| {
             let mut rng = Rng::of_task(view.seed, view.round, number);
-            // Mutant `i` of the round belongs to task `i` modulo the number of tasks.
-            let execs = (execs - number).div_ceil(count);
             let picks: Vec<_> = (0..execs.div_ceil(PICK_EXECS as u64)).map(|_| scheduler.pick(&mut rng)).collect();
             let fuel = picks.iter().map(|&pick| view.corpus.testcases()[pick].fuel).fold(0, u64::saturating_add);
             Mutating { number, execs, picks, fuel, rng }
         };
-        (0..count).map(plan).collect()
+        shares(execs).map(plan).collect()
     }
 
     fn cost(&self, task: &Mutating, _: &View<'_>) -> Cost {
@@ -77,7 +74,9 @@ impl Strategy for Havoc {
             for number in 0..left.min(PICK_EXECS) {
                 before.push(rng.clone());
                 give(view, parent, &mut rng, worker)?;
-                if std::mem::take(&mut is_sample) {
+                if view.tally || view.is_apart {
+                    shown::execute(view, worker, report)?;
+                } else if std::mem::take(&mut is_sample) {
                     worker.execute_sample(view.variants, view.known, report)?;
                 } else {
                     worker.execute_and_note(view.variants, view.known, report, number)?;
@@ -96,6 +95,22 @@ impl Strategy for Havoc {
     }
 }
 
+/// How the input that a worker was given is made again.
+fn origin(view: &View<'_>, parent: usize, rng: &Rng, worker: &Worker) -> Origin {
+    // Who asks has the campaign's corpus, the usual steps, and no instance of the guest's own mutators.
+    if view.is_apart || view.steps.is_some() || view.variants.custom.is_some() {
+        return Origin::Given(worker.input.clone());
+    }
+    Origin::Mutant(parent, rng.clone())
+}
+
+/// The numbers of the tasks that so many executions are shared out to, and how many each has.
+pub(super) fn shares(execs: u64) -> impl Iterator<Item = (u64, u64)> {
+    let count = execs.div_ceil(TASK_EXECS_MAX).max(TASKS).min(execs);
+    // Execution `i` of the round belongs to task `i` modulo the number of tasks.
+    (0..count).map(move |number| (number, (execs - number).div_ceil(count)))
+}
+
 /// Gives a worker a mutant of a testcase.
 fn give(view: &View<'_>, parent: usize, rng: &mut Rng, worker: &mut Worker) -> Result<()> {
     if let Some(targets) = &view.variants.custom
@@ -104,19 +119,22 @@ fn give(view: &View<'_>, parent: usize, rng: &mut Rng, worker: &mut Worker) -> R
         worker.input = made;
         return Ok(());
     }
-    mutate(view, &view.corpus.testcases()[parent], &mut worker.input, rng);
-    if view.variants.metered.takes_choices() {
-        worker.rule = rule(rng);
-    }
+    let Testcase { bytes, sample, .. } = &view.corpus.testcases()[parent];
+    give_mutant(view, view.steps.unwrap_or_default(), (bytes, sample.as_ref()), rng, worker);
     Ok(())
 }
 
-/// How the mutant that a worker has is made again.
-fn origin(view: &View<'_>, parent: usize, rng: &Rng, worker: &Worker) -> Origin {
-    match view.variants.custom {
-        // By an instance, which costs more than to keep it.
-        Some(_) => Origin::Given(worker.input.clone()),
-        None => Origin::Mutant(parent, rng.clone()),
+/// Gives a worker a mutant, in so many steps, of an input with what it drew.
+pub(super) fn give_mutant(
+    view: &View<'_>,
+    steps: Steps,
+    parent: (&[u8], Option<&Node>),
+    rng: &mut Rng,
+    worker: &mut Worker,
+) {
+    mutate(view, steps, parent, &mut worker.input, rng);
+    if view.variants.metered.takes_choices() {
+        worker.rule = rule(rng);
     }
 }
 
@@ -126,23 +144,24 @@ pub(in crate::engine) fn again(view: &View<'_>, origin: &Origin) -> Vec<u8> {
         Origin::Given(input) => input.clone(),
         Origin::Mutant(parent, rng) => {
             let mut input = Vec::new();
-            mutate(view, &view.corpus.testcases()[*parent], &mut input, &mut rng.clone());
+            let Testcase { bytes, sample, .. } = &view.corpus.testcases()[*parent];
+            mutate(view, Steps::Usual, (bytes, sample.as_ref()), &mut input, &mut rng.clone());
             input
         }
     }
 }
 
-/// Puts a mutant of a testcase into `input`.
-fn mutate(view: &View<'_>, Testcase { bytes, sample, .. }: &Testcase, input: &mut Vec<u8>, rng: &mut Rng) {
+/// Puts a mutant into `input`.
+fn mutate(view: &View<'_>, steps: Steps, (bytes, sample): (&[u8], Option<&Node>), input: &mut Vec<u8>, rng: &mut Rng) {
     input.clear();
     match sample {
         // Now and then as plain bytes: what the tree doesn't show can be changed too.
         Some(sample) if !rng.one_in(16) => {
-            view.mutator.mutate_sample(sample, input, view.len_max.max(bytes.len()), view.corpus, rng);
+            view.mutator.mutate_sample(steps, sample, input, view.len_max.max(bytes.len()), view.corpus, rng);
         }
         _ => {
             input.extend_from_slice(bytes);
-            view.mutator.mutate(input, view.len_max, view.corpus, rng);
+            view.mutator.mutate_in(steps, input, view.len_max, view.corpus, rng);
             input.resize(input.len().max(view.len_min), 0);
         }
     }
@@ -152,7 +171,12 @@ fn mutate(view: &View<'_>, Testcase { bytes, sample, .. }: &Testcase, input: &mu
 fn rule(rng: &mut Rng) -> Rule {
     let tail = match rng.below(2) {
         0 => Tail::Zero,
-        _ => Tail::Random { seed: rng.word(), choices: RANDOM_CHOICES_MIN << rng.below(RANDOM_CHOICES_STEPS) },
+        _ => random_tail(rng),
     };
     Rule { tail, wrap: true, close: true }
+}
+
+/// Random choices up to 8 in all, or twice as many, and so on, each as likely.
+pub(super) fn random_tail(rng: &mut Rng) -> Tail {
+    Tail::Random { seed: rng.word(), choices: RANDOM_CHOICES_MIN << rng.below(RANDOM_CHOICES_STEPS) }
 }

@@ -14,7 +14,7 @@ pub(super) type AnyTask = Box<dyn Any + Send + Sync>;
 pub(in crate::engine) type AnyLearned = Box<dyn Any + Send>;
 
 /// A [`Strategy`] that is given back the tasks that it planned and what they learned, and no others.
-pub(super) trait Member: Debug + Sync {
+pub(super) trait Member: Debug + Send + Sync {
     /// As [`Strategy::plan`], with what each task may take.
     fn plan(&self, view: &View<'_>, execs: u64) -> Vec<(AnyTask, Cost)>;
 
@@ -38,6 +38,12 @@ pub(super) trait Member: Debug + Sync {
 
     /// As [`Strategy::shortens`].
     fn shortens(&self) -> bool;
+
+    /// As [`Strategy::is_exhausted`].
+    fn is_exhausted(&self) -> bool;
+
+    /// As [`Strategy::states`].
+    fn states(&self) -> Vec<Vec<u8>>;
 }
 
 /// Why no downcast fails.
@@ -74,5 +80,13 @@ impl<S: Strategy> Member for S {
 
     fn shortens(&self) -> bool {
         Strategy::shortens(self)
+    }
+
+    fn is_exhausted(&self) -> bool {
+        Strategy::is_exhausted(self)
+    }
+
+    fn states(&self) -> Vec<Vec<u8>> {
+        Strategy::states(self)
     }
 }

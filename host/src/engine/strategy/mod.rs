@@ -11,7 +11,7 @@
 //! - **Say what a task costs, as an upper bound.** The executions are taken from what is left for strategies behind it
 //!   in the table; those that take the most fuel begin first, so that workers end together.
 //! - **Have random numbers of your own**: `Rng::of_task` with the view's seed and round, and numbers that no other
-//!   strategy has (`1 << 33` and on are free).
+//!   strategy has (`8 << 33` and on are free).
 //! - **Let the worker judge.** Put an input into `worker.input` (and `worker.rule` if guests draw), and call
 //!   `Worker::execute`: it decides in the right variant, and what is new, fails or may hang goes into the report.
 //!   Follow it by `Report::suspect_is`, which says how the input is made again. Only what looks at executions itself
@@ -26,20 +26,41 @@
 //! | --- | --- | --- |
 //! | [`trim`] | new testcases without some of their bytes | in the round |
 //! | [`compares`] | inputs that let a comparison turn out otherwise | in the round |
-//! | [`havoc`] | mutants of testcases, as many as a round has | in the round |
+//! | [`named`] | mutants of testcases, or what `--strategy` says, as many as a round has | in the round |
 //! | [`climb`] | streams near one with a score, to make that larger | after it |
 //! | [`closing`] | streams that overran, to learn how they end | after it |
+//!
+//! # Strategies with names
+//!
+//! What makes a round's mutants has a name, by which `--strategy` asks for it: [`named`] has the table, a line for
+//! each. [`havoc`] is called `fuzz`, and is what executes if nobody asks. All others execute alone: nobody trims, looks
+//! at comparisons or climbs beside them, so that what they find is theirs. They are shown more than that: what
+//! executions drew and which features they showed ([`shown`]). So they execute where draws are recorded, which is
+//! slower, and may plan less than a round could have, so that they learn sooner.
 
+mod anneal;
+mod cases;
 pub(super) mod climb;
 pub(super) mod closing;
 pub(super) mod compares;
+mod enumerate;
+mod exemplar;
+mod generations;
 pub(super) mod havoc;
+mod mcmc;
 mod member;
+pub(super) mod named;
+mod pqcorpus;
+mod qcorpus;
+mod quickcheck;
+mod restarts;
+mod shown;
 pub(super) mod tasks;
+mod tree;
 pub(super) mod trim;
 
 use super::corpus::Corpus;
-use super::mutate::Mutator;
+use super::mutate::{Mutator, Steps};
 use super::workers::report::{Baseline, Report};
 use super::workers::variants::Variants;
 use super::workers::worker::Worker;
@@ -73,7 +94,7 @@ macro_rules! strategies {
 strategies! {
     trim: trim::Trimming, Beside;
     compares: compares::Compares, Beside;
-    havoc: havoc::Havoc, Mutants;
+    mutants: named::Method, Mutants;
     climb: climb::Climbing, AfterRound;
     closing: closing::Lessons, AfterAll;
 }
@@ -110,6 +131,12 @@ pub(super) struct View<'a> {
     /// The shortest mutant of bytes, and the longest mutant, in bytes.
     pub(super) len_min: usize,
     pub(super) len_max: usize,
+    /// How many changes mutants have, if that is not for the strategy to say.
+    pub(super) steps: Option<Steps>,
+    /// What is known is less than what executors remember, so that nothing may depend on that.
+    pub(super) is_apart: bool,
+    /// Count what is executed.
+    pub(super) tally: bool,
 }
 
 /// What a task may take, at most.
@@ -139,7 +166,7 @@ pub(super) struct Gains {
 }
 
 /// A way to spend executions.
-pub(super) trait Strategy: Debug + Sync {
+pub(super) trait Strategy: Debug + Send + Sync {
     /// One piece of work, for one worker.
     type Task: Send + Sync + 'static;
     /// What a task learns beside what it reports.
@@ -178,6 +205,16 @@ pub(super) trait Strategy: Debug + Sync {
     fn shortens(&self) -> bool {
         false
     }
+
+    /// Whether everything was executed that it could ever plan.
+    fn is_exhausted(&self) -> bool {
+        false
+    }
+
+    /// Streams that stand for states of the guest, if it tells these apart.
+    fn states(&self) -> Vec<Vec<u8>> {
+        Vec::new()
+    }
 }
 
 impl Strategies {
@@ -187,8 +224,25 @@ impl Strategies {
     }
 
     /// The places in the table of those that have their turn in a phase.
-    pub(super) fn of(phase: Phase) -> impl Iterator<Item = usize> {
-        (0..).zip(Self::PHASES).filter(move |(_, its)| **its == phase).map(|(place, _)| place)
+    pub(super) fn of(&self, phase: Phase) -> Vec<usize> {
+        let has_turn =
+            |its| its == phase && (!self.mutants.is_alone() || matches!(its, Phase::Mutants | Phase::AfterAll));
+        (0..).zip(Self::PHASES).filter(|(_, its)| has_turn(**its)).map(|(place, _)| place).collect()
+    }
+
+    /// Whether new testcases are made shorter.
+    pub(super) fn is_trimming(&self) -> bool {
+        !self.mutants.is_alone()
+    }
+
+    /// See [`Strategy::states`].
+    pub(super) fn states(&self) -> Vec<Vec<u8>> {
+        self.mutants.states()
+    }
+
+    /// Whether everything was executed that makes mutants.
+    pub(super) fn are_exhausted(&self) -> bool {
+        self.mutants.is_exhausted()
     }
 
     /// A testcase counts from now on. It may have reached new edges.

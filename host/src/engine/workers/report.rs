@@ -9,7 +9,7 @@ use crate::outcome::{FailureKind, Outcome, Verdict};
 use crate::sandbox::{Executor, Growths, Target};
 use crate::stream::{Closing, Node, Rule, encode};
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
@@ -65,6 +65,8 @@ pub(in crate::engine) struct Report {
     /// What the task showed that was not known, and its scores that were better.
     pub(in crate::engine) added: Added,
     pub(in crate::engine) scores: Scores,
+    /// How often each input was executed that was no error, if that is counted.
+    pub(in crate::engine) tally: BTreeMap<Vec<u8>, u64>,
 }
 
 /// An execution that overran: its stream, and how that was read.

@@ -6,7 +6,7 @@ use super::variants::Variants;
 use crate::coverage::Judge;
 use crate::engine::results::ExecutionResult;
 use crate::outcome::{Outcome, Verdict};
-use crate::sandbox::{CustomMutator, CustomTargets, Executor, Target, Variant};
+use crate::sandbox::{CustomMutator, CustomTargets, Executor, Observation, Target, Variant};
 use crate::stream::Rule;
 use anyhow::{Result, ensure};
 use fuzzbox_instrument::CountsBuffer;
@@ -128,6 +128,16 @@ impl Worker {
         known: Baseline<'_>,
         report: &mut Report,
     ) -> Result<()> {
+        self.execute_shown(variants, known, report).map(|_| ())
+    }
+
+    /// As [`Worker::execute_sample`], and tells how it ended and what it showed.
+    pub(in crate::engine) fn execute_shown(
+        &mut self,
+        variants: &Variants,
+        known: Baseline<'_>,
+        report: &mut Report,
+    ) -> Result<(Outcome, Observation<'_>)> {
         let executor = deciding(&mut self.quick, &mut self.metered, variants, &self.life)?;
         executor.set_closing(known.closing);
         executor.set_fuel_max(known.fuel_max);
@@ -136,8 +146,8 @@ impl Worker {
         report.sample.growths.add(&executor.growth());
         report.sample.hangs += u64::from(outcome.is_hang());
         report.witness(&outcome, &self.input, self.rule);
-        report.decided(executor, &self.input, (outcome, None), known);
-        Ok(())
+        report.decided(executor, &self.input, (outcome.clone(), None), known);
+        Ok((outcome, executor.observation()))
     }
 
     /// Executes an input where that decides, with all of the fuel, and returns what it showed.

@@ -123,6 +123,8 @@ fn campaign() -> Vec<Event> {
             edges_total: 2401,
             seeds: 1,
             seed: 42,
+            strategy: "fuzz".to_owned(),
+            is_default: true,
             jobs: 2,
         }),
         Event::Retraced(Retraced {
@@ -196,6 +198,7 @@ fn done() -> Done {
         corpus: 340,
         findings: vec![crash(), hang()],
         seed: 42,
+        strategy: "fuzz".to_owned(),
         rounds: 279,
         corpus_hash: InputId::of(b"corpus").to_string(),
         not_reached: [
@@ -455,6 +458,7 @@ fn done_has_the_keys_that_are_promised() {
         "corpus",
         "findings",
         "seed",
+        "strategy",
         "rounds",
         "corpus_hash",
     ];

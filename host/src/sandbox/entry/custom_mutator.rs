@@ -102,8 +102,10 @@ enum Function {
     /// `(data, size, max_size, seed) -> size`.
     Mutator(TypedFunc<(u32, u32, u32, u32), u32>),
     /// `(data1, size1, data2, size2, out, max_out_size, seed) -> size`.
-    CrossOver(TypedFunc<(u32, u32, u32, u32, u32, u32, u32), u32>),
+    CrossOver(TypedFunc<CrossOverParams, u32>),
 }
+
+type CrossOverParams = (u32, u32, u32, u32, u32, u32, u32);
 
 struct CustomCall {
     function: Function,

@@ -26,10 +26,12 @@ use anyhow::Result;
 use std::fmt;
 use std::sync::Arc;
 
+/// Takes an export as an entry, if it takes its input in one of the ways.
+type EntryOf = fn(&Export<'_>) -> Result<Option<Entry>>;
+
 /// The ways in which exports of modules take their inputs, in the order in which they are asked. Each takes the exports
 /// that are its own; the last one takes all.
-const WAYS: &[fn(&Export<'_>) -> Result<Option<Entry>>] =
-    &[check::entry, function::entry, property::entry, command::entry];
+const WAYS: &[EntryOf] = &[check::entry, function::entry, property::entry, command::entry];
 
 /// The export of a target that is called, and how it takes its input.
 #[derive(Clone, Debug)]

@@ -40,6 +40,9 @@ pub struct FindingRecord {
     pub found_at_execs: u64,
     /// The campaign's seed.
     pub seed: u64,
+    /// What made the campaign's inputs, as `--strategy` calls it; empty in records of before that was kept.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub strategy: String,
     /// Version of the fuzzbox that found it.
     pub engine: String,
     /// Findings whose place this one took: those that it was shrunk from, the first one first, and others of the same

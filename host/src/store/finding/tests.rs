@@ -34,6 +34,7 @@ pub(in crate::store) fn record(signature: &str, input: &[u8]) -> FindingRecord {
         settings: serde_json::json!({"fuel_max": u64::MAX, "ratio": 0.1}),
         found_at_execs: 9,
         seed: u64::MAX,
+        strategy: "quickcheck".to_owned(),
         engine: "0.1.0".into(),
         former: Vec::new(),
         drawn: None,

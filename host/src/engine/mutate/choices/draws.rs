@@ -92,7 +92,7 @@ fn draw_that(sample: &Node, rng: &mut Rng, fits: impl Fn(&Draw) -> bool) -> Opti
 
 /// A value for a draw: any of few; of many mostly small ones, of any width, and now and then a constant, `numbers`
 /// among them.
-pub(super) fn fresh(draw: &Draw, numbers: &[i64], rng: &mut Rng) -> Choice {
+pub(in crate::engine) fn fresh(draw: &Draw, numbers: &[i64], rng: &mut Rng) -> Choice {
     if draw.kind.is_blob() {
         let least = usize::try_from(draw.lo.max(0)).unwrap_or(0).min(FRESH_BLOB_MAX);
         let most = usize::try_from(draw.max).unwrap_or(usize::MAX).clamp(least, FRESH_BLOB_MAX.max(least));

@@ -19,23 +19,26 @@
 //! The stream that comes out need not fit: the guest may draw more, or less, or with other bounds behind the change.
 //! Executing takes what fits and makes up the rest.
 
-mod draws;
+pub(in crate::engine) mod draws;
 mod spans;
 mod splice;
 #[cfg(test)]
 mod tests;
 
 use super::super::rng::Rng;
+use super::{STEPS_MAX, Steps};
 use crate::engine::span_pool::Pool;
 use crate::stream::Node;
 
 /// Changes to one sample: mostly one, each further one half as likely.
-const CHANGES_MAX: u32 = 8;
+const CHANGES_MAX: usize = 8;
 /// A sample has no more draws than this after a change.
 const DRAWS_MAX: usize = 8192;
 
 /// What a change works with.
 pub(super) struct Context<'a> {
+    /// How many changes are made.
+    pub(super) steps: Steps,
     pub(super) rng: &'a mut Rng,
     /// Fragments of other testcases.
     pub(super) pool: &'a Pool,
@@ -69,7 +72,7 @@ const CHANGES: &[(usize, Change)] = &[
 pub(super) fn mutate(sample: &Node, context: &mut Context<'_>) -> Node {
     let total = CHANGES.iter().map(|(weight, _)| weight).sum();
     let mut mutant = sample.clone();
-    for _ in 0..CHANGES_MAX {
+    for _ in 0..if context.steps == Steps::Usual { CHANGES_MAX } else { STEPS_MAX } {
         // Some change nearly always applies; a few tries find one.
         for _ in 0..8 {
             let mut point = context.rng.below(total);
@@ -86,7 +89,7 @@ pub(super) fn mutate(sample: &Node, context: &mut Context<'_>) -> Node {
                 break;
             }
         }
-        if context.rng.one_in(2) {
+        if context.steps.end(context.rng) {
             break;
         }
     }

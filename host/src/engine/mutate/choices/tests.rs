@@ -1,6 +1,7 @@
 //! What structured mutation promises: changes are small, most of the tree is shared, and types are preserved.
 
 use super::*;
+use crate::engine::mutate::Steps;
 use crate::stream::sample::tests::alternative;
 use crate::stream::{Choice, Draw, DrawKind, Span, Trace, decode, encode};
 use std::collections::BTreeSet;
@@ -94,7 +95,7 @@ fn context<'a>(
     other: Option<&'a Node>,
     change_bytes: &'a mut dyn FnMut(&mut Vec<u8>, usize, &mut Rng),
 ) -> Context<'a> {
-    Context { rng, pool, other, numbers: &[], change_bytes }
+    Context { steps: Steps::Usual, rng, pool, other, numbers: &[], change_bytes }
 }
 
 fn no_blobs(_: &mut Vec<u8>, _: usize, _: &mut Rng) {

@@ -1,0 +1,52 @@
+//! By which strategy a campaign searches, and how often it executed what.
+
+use super::Campaign;
+use crate::engine::strategy::named::Search;
+use std::collections::BTreeMap;
+
+/// Inputs that are counted at most; what comes later is not.
+const TALLY_MAX: usize = 1 << 16;
+
+impl Campaign {
+    /// Searches by a strategy that was asked for by its name. To be called before anything is executed.
+    #[must_use]
+    pub fn with_search(mut self, search: &Search) -> Self {
+        self.strategies.mutants = search.method();
+        self
+    }
+
+    /// Counts from now on how often each input is executed, of those that the guest takes and that are no seeds. That
+    /// takes time.
+    #[must_use]
+    pub fn with_tally(mut self) -> Self {
+        self.tally = Some(BTreeMap::new());
+        self
+    }
+
+    /// How often each input was executed, by its canonical form, for the first 65,536 different ones; empty unless that
+    /// is [counted](Campaign::with_tally).
+    pub fn tally(&self) -> impl ExactSizeIterator<Item = (&[u8], u64)> {
+        static NOTHING: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
+        self.tally.as_ref().unwrap_or(&NOTHING).iter().map(|(input, &count)| (&input[..], count))
+    }
+
+    /// Whether there is nothing left that its strategy could execute.
+    pub fn is_exhausted(&self) -> bool {
+        !self.has_seeds() && self.strategies.are_exhausted()
+    }
+
+    /// Streams that stand for states of the guest, if its strategy tells these apart: no two are in the same.
+    pub fn states(&self) -> Vec<Vec<u8>> {
+        self.strategies.states()
+    }
+
+    /// Counts what a task executed.
+    pub(super) fn count(&mut self, executed: BTreeMap<Vec<u8>, u64>) {
+        let Some(tally) = &mut self.tally else { return };
+        for (input, count) in executed {
+            if tally.len() < TALLY_MAX || tally.contains_key(&input) {
+                *tally.entry(input).or_default() += count;
+            }
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! The strategies that have a name, by which `--strategy` asks for them.
+//!
+//! ```text
+//! mcmc:hastings+anneal+restarts
+//! |    |        |      another overlay
+//! |    |        an overlay: it changes what the strategy does, whichever that is
+//! |    an option of the strategy
+//! the strategy
+//! ```
+
+use super::anneal::Anneal;
+use super::enumerate::Enumerate;
+use super::exemplar::Exemplar;
+use super::generations::Generations;
+use super::havoc::Havoc;
+use super::mcmc::Mcmc;
+use super::member::{AnyLearned, AnyTask, Member};
+use super::pqcorpus::Pqcorpus;
+use super::qcorpus::Qcorpus;
+use super::quickcheck::Quickcheck;
+use super::restarts::{Make, Restarts};
+use super::tree::Tree;
+use super::tree::counted::Mode;
+use super::{Cost, Gains, Spent, View};
+use crate::engine::corpus::Corpus;
+use crate::engine::workers::report::Report;
+use crate::engine::workers::worker::Worker;
+use anyhow::{Result, bail, ensure};
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// A strategy that has a name.
+struct Entry {
+    name: &'static str,
+    /// What it does, in a line.
+    help: &'static str,
+    /// Words that may follow its name, each behind a colon.
+    options: &'static [&'static str],
+    /// Whether it knows only choices that guests draw, no bytes.
+    draws: bool,
+    /// Makes it, with the options that were given.
+    make: fn(&[String]) -> Box<dyn Member>,
+}
+
+/// All of them.
+const METHODS: &[Entry] = &[
+    Entry {
+        name: "fuzz",
+        help: "mutants of testcases, and all that helps: comparisons, scores, shorter testcases [default]",
+        options: &[],
+        draws: false,
+        make: |_| Box::new(Havoc),
+    },
+    Entry {
+        name: "quickcheck",
+        help: "random inputs, each made afresh (Claessen and Hughes)",
+        options: &[],
+        draws: false,
+        make: |_| Box::new(Quickcheck),
+    },
+    Entry {
+        name: "enumerate",
+        help: "all inputs, the small ones first (SmallCheck)",
+        options: &[],
+        draws: false,
+        make: |_| Box::new(Enumerate::default()),
+    },
+    Entry {
+        name: "tree",
+        help: "each input that a guest can draw is as likely; with `explore` none twice",
+        options: &["explore"],
+        draws: true,
+        make: |options| Box::new(Tree::new(if options.is_empty() { Mode::Sample } else { Mode::Explore })),
+    },
+    Entry {
+        name: "novelty",
+        help: "random draws, but none twice (Hypothesis)",
+        options: &[],
+        draws: true,
+        make: |_| Box::new(Tree::new(Mode::Novelty)),
+    },
+    Entry {
+        name: "mcmc",
+        help: "a random walk that stays where things are rare (Crowbar; Metropolis and Hastings)",
+        options: Mcmc::OPTIONS,
+        draws: false,
+        make: |options| Box::new(Mcmc::new(options)),
+    },
+    Entry {
+        name: "corpus",
+        help: "generations of a thousand, of which rare inputs have more children (Crowbar)",
+        options: &[],
+        draws: false,
+        make: |_| Box::new(Generations::default()),
+    },
+    Entry {
+        name: "qcorpus",
+        help: "a queue in which rare inputs have more children and come again (Crowbar)",
+        options: &[],
+        draws: false,
+        make: |_| Box::new(Qcorpus::default()),
+    },
+    Entry {
+        name: "pqcorpus",
+        help: "inputs by their rarest features, the rarest first (Crowbar)",
+        options: &[],
+        draws: false,
+        make: |_| Box::new(Pqcorpus::default()),
+    },
+    Entry {
+        name: "exemplar",
+        help: "one input for each state of the guest, and random ways on (MacIver)",
+        options: Exemplar::OPTIONS,
+        draws: true,
+        make: |options| Box::new(Exemplar::new(options)),
+    },
+];
+
+/// What can be put on any of them.
+struct Overlay {
+    name: &'static str,
+    help: &'static str,
+    options: &'static [&'static str],
+    /// Puts it on the strategy that `Make` makes.
+    put: fn(&[String], Make) -> Box<dyn Member>,
+}
+
+/// All of these, in the order in which they are put on.
+const OVERLAYS: &[Overlay] = &[
+    Overlay {
+        name: "anneal",
+        help: "mutants take large steps at first, and ever smaller ones while nothing new is reached",
+        options: &[],
+        put: |_, make| Box::new(Anneal::new(make())),
+    },
+    Overlay {
+        name: "restarts",
+        help: "half of all executions are another search that begins again now and then (Luby)",
+        options: &[],
+        put: |_, make| Box::new(Restarts::new(make)),
+    },
+];
+
+/// What else `fuzz` is called.
+const DEFAULT_NAMES: [&str; 2] = ["auto", "fuzz"];
+
+/// A name with its options.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Part {
+    name: &'static str,
+    options: Vec<String>,
+}
+
+/// What makes a campaign's inputs: a strategy's name, and its options.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Search {
+    method: Part,
+    /// In the order of the table.
+    overlays: Vec<Part>,
+}
+
+impl Default for Search {
+    fn default() -> Self {
+        Self { method: Part { name: METHODS[0].name, options: Vec::new() }, overlays: Vec::new() }
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)?;
+        self.options.iter().try_for_each(|option| write!(f, ":{option}"))
+    }
+}
+
+impl fmt::Display for Search {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.method)?;
+        self.overlays.iter().try_for_each(|overlay| write!(f, "+{overlay}"))
+    }
+}
+
+impl FromStr for Search {
+    type Err = anyhow::Error;
+
+    /// # Errors
+    ///
+    /// If there is no such strategy or option; the error has those that there are.
+    fn from_str(text: &str) -> Result<Self> {
+        let mut parts = text.split('+');
+        let mut words = parts.next().expect("there is a first part").split(':');
+        let name = words.next().expect("there is a first part");
+        let name = if DEFAULT_NAMES.contains(&name) { METHODS[0].name } else { name };
+        let Some(entry) = METHODS.iter().find(|entry| entry.name == name) else {
+            let names: Vec<_> = METHODS.iter().map(|entry| entry.name).collect();
+            bail!("there is no strategy `{name}`, but {}", names.join(", "));
+        };
+        let method = part(entry.name, entry.options, words)?;
+        let mut overlays = BTreeMap::new();
+        for text in parts {
+            let mut words = text.split(':');
+            let name = words.next().expect("there is a first part");
+            let Some(place) = OVERLAYS.iter().position(|overlay| overlay.name == name) else {
+                let names: Vec<_> = OVERLAYS.iter().map(|overlay| overlay.name).collect();
+                bail!("nothing that can be put on a strategy is called `{name}`, but {}", names.join(", "));
+            };
+            let overlay = part(OVERLAYS[place].name, OVERLAYS[place].options, words)?;
+            ensure!(overlays.insert(place, overlay).is_none(), "`{name}` is there twice");
+        }
+        Ok(Self { method, overlays: overlays.into_values().collect() })
+    }
+}
+
+/// A name with the options that follow it, of those that it may have.
+fn part<'a>(name: &'static str, known: &[&str], words: impl Iterator<Item = &'a str>) -> Result<Part> {
+    let mut options: Vec<String> = Vec::new();
+    for word in words {
+        ensure!(!known.is_empty(), "`{name}` has no options, but was given `{word}`");
+        ensure!(known.contains(&word), "`{name}` has no option `{word}`, but {}", known.join(", "));
+        ensure!(!options.iter().any(|option| option == word), "`{name}` was given `{word}` twice");
+        options.push(word.to_owned());
+    }
+    // One name for each of them.
+    options.sort();
+    Ok(Part { name, options })
+}
+
+impl Search {
+    /// What `--strategy` can be, a line for each.
+    pub fn help() -> String {
+        let line = |prefix, name, options: &[&str], help| {
+            let options = options.iter().map(|option| format!("[:{option}]"));
+            format!("  {prefix}{name}{}: {help}\n", options.collect::<String>())
+        };
+        let methods = METHODS.iter().map(|entry| line("", entry.name, entry.options, entry.help));
+        let overlays = OVERLAYS.iter().map(|overlay| line("+", overlay.name, overlay.options, overlay.help));
+        methods.chain(overlays).collect()
+    }
+
+    /// Whether it is what executes if nobody asks for anything.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Fails if a guest can't be searched by it.
+    ///
+    /// # Errors
+    ///
+    /// If it knows only choices, and the guest takes bytes (`takes_choices` is false).
+    pub fn check(&self, takes_choices: bool) -> Result<()> {
+        let needs_draws = self.entry().draws && !takes_choices;
+        ensure!(
+            !needs_draws,
+            "strategy `{}` is for targets that draw (`fuzzbox_v1`), this one takes bytes",
+            self.method
+        );
+        Ok(())
+    }
+
+    fn entry(&self) -> &'static Entry {
+        METHODS.iter().find(|entry| entry.name == self.method.name).expect("its name is in the table")
+    }
+
+    /// The strategy itself, which knows nothing yet.
+    pub(in crate::engine) fn method(&self) -> Method {
+        let (entry, options) = (self.entry(), self.method.options.clone());
+        let mut make: Make = Arc::new(move || (entry.make)(&options));
+        for Part { name, options } in self.overlays.clone() {
+            let overlay = OVERLAYS.iter().find(|overlay| overlay.name == name).expect("its name is in the table");
+            make = Arc::new(move || (overlay.put)(&options, make.clone()));
+        }
+        let member = make();
+        Method { member, alone: self.method.name != METHODS[0].name }
+    }
+}
+
+/// The strategy that a campaign was asked for.
+#[derive(Debug)]
+pub(in crate::engine) struct Method {
+    member: Box<dyn Member>,
+    alone: bool,
+}
+
+impl Default for Method {
+    fn default() -> Self {
+        Search::default().method()
+    }
+}
+
+impl Method {
+    /// Whether no other strategy executes anything beside it.
+    pub(in crate::engine) fn is_alone(&self) -> bool {
+        self.alone
+    }
+}
+
+impl Member for Method {
+    fn plan(&self, view: &View<'_>, execs: u64) -> Vec<(AnyTask, Cost)> {
+        self.member.plan(view, execs)
+    }
+
+    fn run(
+        &self,
+        task: &(dyn Any + Send + Sync),
+        view: &View<'_>,
+        worker: &mut Worker,
+        report: &mut Report,
+    ) -> Result<AnyLearned> {
+        self.member.run(task, view, worker, report)
+    }
+
+    fn learn(&mut self, task: AnyTask, learned: AnyLearned, spent: Spent, corpus: &mut Corpus) {
+        self.member.learn(task, learned, spent, corpus);
+    }
+
+    fn gained(&mut self, own: Gains, mutants: Gains) {
+        self.member.gained(own, mutants);
+    }
+
+    fn settled(&mut self, testcase: usize, has_edges: bool) {
+        self.member.settled(testcase, has_edges);
+    }
+
+    fn shortens(&self) -> bool {
+        self.member.shortens()
+    }
+
+    fn is_exhausted(&self) -> bool {
+        self.member.is_exhausted()
+    }
+
+    fn states(&self) -> Vec<Vec<u8>> {
+        self.member.states()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_and_written_and_unknown_ones_told_with_those_that_there_are() {
+        for name in ["fuzz", "quickcheck", "tree:explore", "mcmc:bayes:hype+restarts", "fuzz+anneal+restarts"] {
+            assert_eq!(name.parse::<Search>().unwrap().to_string(), name);
+        }
+        assert_eq!(
+            "mcmc:hype:bayes+restarts+anneal".parse::<Search>().unwrap().to_string(),
+            "mcmc:bayes:hype+anneal+restarts"
+        );
+        assert!("auto".parse::<Search>().unwrap().is_default());
+        let error = |text: &str| text.parse::<Search>().unwrap_err().to_string();
+        assert!(error("magic").starts_with("there is no strategy `magic`, but fuzz, quickcheck"), "{}", error("magic"));
+        assert_eq!(error("fuzz:fast"), "`fuzz` has no options, but was given `fast`");
+        assert!(error("fuzz+magic").contains("but anneal, restarts"));
+        assert_eq!(error("fuzz+anneal+anneal"), "`anneal` is there twice");
+        assert!(METHODS.iter().all(|entry| !entry.help.contains('\n')));
+    }
+}
