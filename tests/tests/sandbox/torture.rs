@@ -8,7 +8,8 @@ use fuzzbox_instrument::EdgeSet;
 use fuzzbox_tests::command::Fuzzbox;
 use fuzzbox_tests::show;
 use std::fmt::Write as _;
-use std::sync::{Arc, Mutex};
+use std::process::Command;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// What is resident may be so much more after all executions of a guest than after some, in bytes.
@@ -17,8 +18,8 @@ const GROWTH_MAX: u64 = 64 << 20;
 /// After this, guests without fuel are interrupted.
 const TIME: Duration = Duration::from_millis(10);
 
-/// Tests that look at the process take turns.
-static TURN: Mutex<()> = Mutex::new(());
+/// Set in a process that runs one test alone.
+const ALONE: &str = "FUZZBOX_TEST_ALONE";
 
 /// A guest that is harmless if the input is empty.
 struct Torture {
@@ -202,18 +203,25 @@ fn variants(metered: &Target) -> [Variant; 4] {
     [Variant::Metered, Variant::Full, Variant::Fast(some), Variant::Traced]
 }
 
-/// Runs a test on a thread where executions start none.
-fn in_turn(test: impl FnOnce() + Send + 'static) {
-    let turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let thread = std::thread::Builder::new().stack_size(THREAD_STACK_BYTES).spawn(test).unwrap();
-    let result = thread.join();
-    drop(turn);
-    result.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+/// Runs a test that looks at its process in one of its own: what others need at the same time is not what it leaves
+/// behind. There it runs on a thread where executions start none.
+fn in_process_of_its_own(test: impl FnOnce() + Send + 'static) {
+    let name = std::thread::current().name().unwrap_or_default().to_owned();
+    // On the main thread tests run one after the other.
+    if std::env::var_os(ALONE).is_some() || name == "main" {
+        let thread = std::thread::Builder::new().stack_size(THREAD_STACK_BYTES).spawn(test).unwrap();
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        return;
+    }
+    let mut alone = Command::new(std::env::current_exe().unwrap());
+    let ran = alone.args([&name, "--exact", "--nocapture"]).env(ALONE, "1").output().unwrap();
+    let (stdout, stderr) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    assert!(ran.status.success() && stdout.contains("1 passed"), "{stdout}{stderr}");
 }
 
 #[test]
 fn every_torture_ends_as_it_should_and_leaves_nothing_behind() {
-    in_turn(|| all().iter().for_each(run));
+    in_process_of_its_own(|| all().iter().for_each(run));
 }
 
 fn run(torture: &Torture) {
@@ -322,7 +330,7 @@ fn module_with(locals: u32, body: &[u8]) -> Vec<u8> {
 
 #[test]
 fn what_is_larger_than_engines_accept_is_refused_with_the_reason() {
-    in_turn(|| {
+    in_process_of_its_own(|| {
         let locals = refusal(&module_with(100_000, &[0x0b]));
         assert!(locals.contains("locals"), "{locals}");
         let mut body = vec![0x01; 50_000_000];
@@ -337,7 +345,7 @@ fn what_is_larger_than_engines_accept_is_refused_with_the_reason() {
 
 #[test]
 fn as_many_locals_as_engines_accept_are_executed() {
-    in_turn(|| {
+    in_process_of_its_own(|| {
         let begun = Instant::now();
         run(&Torture::with_locals("49,999 locals", 49_999, 500, 4));
         println!("49,999 locals took {:?}", begun.elapsed());
@@ -346,7 +354,7 @@ fn as_many_locals_as_engines_accept_are_executed() {
 
 #[test]
 fn what_never_gets_ready_is_refused() {
-    in_turn(|| {
+    in_process_of_its_own(|| {
         // An operator that takes much fuel in little time.
         let endless = "(loop (memory.fill (i32.const 0) (i32.const 1) (i32.const 32768)) (br 0))";
         let deep = "(call $deeper)";
