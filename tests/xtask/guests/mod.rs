@@ -30,7 +30,7 @@ pub(crate) use crashes::is_crash_in_rust;
 pub use crashes::{CRASHES, crashing_input};
 pub use languages::{Toolchain, toolchain};
 pub use module::code_sections;
-pub use recipe::{BINDINGS, EXAMPLES, MEASURED, OUTSIDE, OWN, PROPERTIES, SAYING};
+pub use recipe::{BINDINGS, EXAMPLES, MEASURED, MUTATING, OUTSIDE, OWN, PROPERTIES, SAYING};
 pub use recompile::recompile;
 pub use rust::rustc;
 pub(crate) use rust::{Callbacks, native_library};

@@ -12,6 +12,9 @@ pub const OUTSIDE: &[&str] = &["cjson", "expat", "icepack"];
 /// Further programs of other people whose speed is measured; built when asked for by name.
 pub const MEASURED: &[&str] = &["md4c", "sqlite3", "zlib"];
 
+/// The same harness with a mutator of its own and without; built when asked for by name.
+pub const MUTATING: &[&str] = &["compressed", "compressed-unaided"];
+
 /// Guests that draw what they check, by the protocol `fuzzbox_v1`; built when asked for by name.
 pub const PROPERTIES: &[&str] = &[
     "btree-map",
@@ -385,6 +388,7 @@ mod tests {
             .iter()
             .chain(OUTSIDE)
             .chain(MEASURED)
+            .chain(MUTATING)
             .chain(PROPERTIES)
             .chain(BINDINGS)
             .chain(SAYING)
