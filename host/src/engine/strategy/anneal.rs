@@ -5,7 +5,7 @@
 //! Mutants have 1 + 9 times the temperature changes on average, whatever their strategy would have.
 
 use super::member::{AnyLearned, AnyTask, Member};
-use super::{Cost, Gains, Spent, View};
+use super::{Cost, Spent, View};
 use crate::engine::corpus::Corpus;
 use crate::engine::mutate::Steps;
 use crate::engine::workers::report::Report;
@@ -46,6 +46,14 @@ fn temperature(execs: u64) -> f64 {
 }
 
 impl Member for Anneal {
+    fn inner(&self) -> &dyn Member {
+        &*self.inner
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Member {
+        &mut *self.inner
+    }
+
     fn plan(&self, view: &View<'_>, execs: u64) -> Vec<(AnyTask, Cost)> {
         self.inner.plan(&self.view(view), execs)
     }
@@ -65,25 +73,9 @@ impl Member for Anneal {
         self.inner.learn(task, learned, spent, corpus);
     }
 
-    fn gained(&mut self, own: Gains, mutants: Gains) {
-        self.inner.gained(own, mutants);
-    }
-
     fn settled(&mut self, testcase: usize, has_edges: bool) {
         self.execs = if has_edges { 0 } else { self.execs };
         self.inner.settled(testcase, has_edges);
-    }
-
-    fn shortens(&self) -> bool {
-        self.inner.shortens()
-    }
-
-    fn is_exhausted(&self) -> bool {
-        self.inner.is_exhausted()
-    }
-
-    fn states(&self) -> Vec<Vec<u8>> {
-        self.inner.states()
     }
 }
 

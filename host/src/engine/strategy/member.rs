@@ -13,10 +13,19 @@ pub(super) type AnyTask = Box<dyn Any + Send + Sync>;
 /// What a task of some strategy learned.
 pub(in crate::engine) type AnyLearned = Box<dyn Any + Send>;
 
-/// A [`Strategy`] that is given back the tasks that it planned and what they learned, and no others.
+/// A [`Strategy`] that is given back the tasks that it planned and what they learned, and no others; or what is put on
+/// one, which says only what it does otherwise.
 pub(super) trait Member: Debug + Send + Sync {
+    /// What does all that this one doesn't do itself: what it is put on, or itself if it is put on nothing.
+    fn inner(&self) -> &dyn Member;
+
+    /// The same, to be changed.
+    fn inner_mut(&mut self) -> &mut dyn Member;
+
     /// As [`Strategy::plan`], with what each task may take.
-    fn plan(&self, view: &View<'_>, execs: u64) -> Vec<(AnyTask, Cost)>;
+    fn plan(&self, view: &View<'_>, execs: u64) -> Vec<(AnyTask, Cost)> {
+        self.inner().plan(view, execs)
+    }
 
     /// As [`Strategy::run`].
     fn run(
@@ -25,31 +34,53 @@ pub(super) trait Member: Debug + Send + Sync {
         view: &View<'_>,
         worker: &mut Worker,
         report: &mut Report,
-    ) -> Result<AnyLearned>;
+    ) -> Result<AnyLearned> {
+        self.inner().run(task, view, worker, report)
+    }
 
     /// As [`Strategy::learn`].
-    fn learn(&mut self, task: AnyTask, learned: AnyLearned, spent: Spent, corpus: &mut Corpus);
+    fn learn(&mut self, task: AnyTask, learned: AnyLearned, spent: Spent, corpus: &mut Corpus) {
+        self.inner_mut().learn(task, learned, spent, corpus);
+    }
 
     /// As [`Strategy::gained`].
-    fn gained(&mut self, own: Gains, mutants: Gains);
+    fn gained(&mut self, own: Gains, mutants: Gains) {
+        self.inner_mut().gained(own, mutants);
+    }
 
     /// As [`Strategy::settled`].
-    fn settled(&mut self, testcase: usize, has_edges: bool);
+    fn settled(&mut self, testcase: usize, has_edges: bool) {
+        self.inner_mut().settled(testcase, has_edges);
+    }
 
     /// As [`Strategy::shortens`].
-    fn shortens(&self) -> bool;
+    fn shortens(&self) -> bool {
+        self.inner().shortens()
+    }
 
     /// As [`Strategy::is_exhausted`].
-    fn is_exhausted(&self) -> bool;
+    fn is_exhausted(&self) -> bool {
+        self.inner().is_exhausted()
+    }
 
     /// As [`Strategy::states`].
-    fn states(&self) -> Vec<Vec<u8>>;
+    fn states(&self) -> Vec<Vec<u8>> {
+        self.inner().states()
+    }
 }
 
 /// Why no downcast fails.
 const OWN: &str = "a strategy is given its own tasks";
 
 impl<S: Strategy> Member for S {
+    fn inner(&self) -> &dyn Member {
+        self
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Member {
+        self
+    }
+
     fn plan(&self, view: &View<'_>, execs: u64) -> Vec<(AnyTask, Cost)> {
         let tasks = Strategy::plan(self, view, execs).into_iter();
         tasks.map(|task| (self.cost(&task, view), task)).map(|(cost, task)| (Box::new(task) as AnyTask, cost)).collect()

@@ -14,19 +14,14 @@ use super::exemplar::Exemplar;
 use super::generations::Generations;
 use super::havoc::Havoc;
 use super::mcmc::Mcmc;
-use super::member::{AnyLearned, AnyTask, Member};
+use super::member::Member;
 use super::pqcorpus::Pqcorpus;
 use super::qcorpus::Qcorpus;
 use super::quickcheck::Quickcheck;
 use super::restarts::{Make, Restarts};
 use super::tree::Tree;
 use super::tree::counted::Mode;
-use super::{Cost, Gains, Spent, View};
-use crate::engine::corpus::Corpus;
-use crate::engine::workers::report::Report;
-use crate::engine::workers::worker::Worker;
 use anyhow::{Result, bail, ensure};
-use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
@@ -297,42 +292,12 @@ impl Method {
 }
 
 impl Member for Method {
-    fn plan(&self, view: &View<'_>, execs: u64) -> Vec<(AnyTask, Cost)> {
-        self.member.plan(view, execs)
+    fn inner(&self) -> &dyn Member {
+        &*self.member
     }
 
-    fn run(
-        &self,
-        task: &(dyn Any + Send + Sync),
-        view: &View<'_>,
-        worker: &mut Worker,
-        report: &mut Report,
-    ) -> Result<AnyLearned> {
-        self.member.run(task, view, worker, report)
-    }
-
-    fn learn(&mut self, task: AnyTask, learned: AnyLearned, spent: Spent, corpus: &mut Corpus) {
-        self.member.learn(task, learned, spent, corpus);
-    }
-
-    fn gained(&mut self, own: Gains, mutants: Gains) {
-        self.member.gained(own, mutants);
-    }
-
-    fn settled(&mut self, testcase: usize, has_edges: bool) {
-        self.member.settled(testcase, has_edges);
-    }
-
-    fn shortens(&self) -> bool {
-        self.member.shortens()
-    }
-
-    fn is_exhausted(&self) -> bool {
-        self.member.is_exhausted()
-    }
-
-    fn states(&self) -> Vec<Vec<u8>> {
-        self.member.states()
+    fn inner_mut(&mut self) -> &mut dyn Member {
+        &mut *self.member
     }
 }
 

@@ -87,6 +87,14 @@ impl Blank {
 }
 
 impl Member for Restarts {
+    fn inner(&self) -> &dyn Member {
+        &*self.main
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Member {
+        &mut *self.main
+    }
+
     fn plan(&self, view: &View<'_>, execs: u64) -> Vec<(AnyTask, Cost)> {
         let execs = execs.min(self.left);
         match &self.blank {
@@ -141,22 +149,6 @@ impl Member for Restarts {
         };
         self.restarts += u64::from(self.blank.is_none());
         self.left = UNIT_EXECS * luby(self.restarts + 1);
-    }
-
-    fn settled(&mut self, testcase: usize, has_edges: bool) {
-        self.main.settled(testcase, has_edges);
-    }
-
-    fn shortens(&self) -> bool {
-        self.main.shortens()
-    }
-
-    fn is_exhausted(&self) -> bool {
-        self.main.is_exhausted()
-    }
-
-    fn states(&self) -> Vec<Vec<u8>> {
-        self.main.states()
     }
 }
 
