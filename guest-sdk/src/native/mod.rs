@@ -21,7 +21,7 @@
 //! assert!(matches!(failure.run.outcome, Outcome::Failed(_)));
 //! ```
 
-mod case;
+mod cargo_test;
 mod catch;
 mod choice;
 mod entropy;
@@ -29,7 +29,7 @@ mod floats;
 mod search;
 mod tape;
 
-pub use case::{CheckBytes, Property, check};
+pub use cargo_test::{CheckBytes, Property, check};
 pub use catch::{Outcome, Run, run};
 pub use choice::{Choice, decode, encode};
 pub use entropy::Seed;

@@ -17,7 +17,7 @@ use crate::sandbox::CodeCache;
 use crate::session::ending::Ending;
 use crate::session::running::Running;
 use crate::session::setup::{Limits, Session};
-use crate::store::{Imported, Skipped, Store};
+use crate::store::{Imported, Skipped, Store, import_kind};
 use anyhow::anyhow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -113,7 +113,7 @@ fn imported(
     let mut new: BTreeSet<_> = new.collect();
     let mut kinds: BTreeMap<String, Files> = BTreeMap::new();
     for ((path, name), outcome) in paths.iter().zip(names).zip(outcomes) {
-        let files = kinds.entry(kind(dir, path).to_owned()).or_default();
+        let files = kinds.entry(import_kind(dir, path).to_owned()).or_default();
         match outcome {
             Outcome::Rejected => files.rejected += 1,
             outcome if outcome.trap().is_some() => files.failing += 1,
@@ -123,47 +123,7 @@ fn imported(
         }
     }
     for skipped in skipped.iter().filter(|skipped| !skipped.expected) {
-        kinds.entry(kind(dir, &skipped.path).to_owned()).or_default().unreadable += 1;
+        kinds.entry(import_kind(dir, &skipped.path).to_owned()).or_default().unreadable += 1;
     }
     kinds
-}
-
-/// How other fuzzers call files that fail.
-const FAILING: [(&str, &str); 5] = [
-    ("crash-", "crash-*"),
-    ("leak-", "leak-*"),
-    ("oom-", "oom-*"),
-    ("slow-unit-", "slow-unit-*"),
-    ("timeout-", "timeout-*"),
-];
-
-/// What a file is to whoever wrote it, by the folder of AFL++ that it is in, or by libFuzzer's name for it; `inputs` if
-/// neither says.
-fn kind(dir: &Path, path: &Path) -> &'static str {
-    let below = path.strip_prefix(dir).unwrap_or(path);
-    let folders = below.parent().into_iter().flat_map(Path::iter).rev().chain(dir.file_name());
-    let folders = folders.filter_map(|folder| ["crashes", "hangs", "queue"].into_iter().find(|name| folder == *name));
-    let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-    let by_name = FAILING.iter().find(|(prefix, _)| name.starts_with(prefix)).map(|(_, kind)| *kind);
-    folders.into_iter().next().or(by_name).unwrap_or("inputs")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn files_of_other_fuzzers_are_told_apart() {
-        let kind = |dir: &str, path: &str| super::kind(Path::new(dir), &Path::new(dir).join(path));
-        assert_eq!(kind("out", "default/queue/id:000000,orig:a"), "queue");
-        assert_eq!(kind("out", "default/crashes/id:000000,sig:06"), "crashes");
-        assert_eq!(kind("out/default/hangs", "id:000000"), "hangs");
-        assert_eq!(kind("queue", "crashes/x"), "crashes");
-        assert_eq!(kind("corpus", "crash-0eb8e4ed029b774d80f2b66408203801cb982a60"), "crash-*");
-        assert_eq!(
-            [kind("c", "timeout-1"), kind("c", "oom-1"), kind("c", "slow-unit-1")],
-            ["timeout-*", "oom-*", "slow-unit-*"]
-        );
-        assert_eq!([kind("c", "crashed"), kind("queued", "x"), kind(".", "a")], ["inputs"; 3]);
-    }
 }

@@ -95,6 +95,26 @@ impl CustomMutator {
         make(self.mutator.as_mut(), Change::Mutate(input), len_max.max(input.len()), seed)
     }
 
+    /// What the guest's mutator would have changed inside of an input: the first bytes that it gives to
+    /// `LLVMFuzzerMutate`, with this seed. `None` if it fails, or changes nothing so.
+    ///
+    /// # Errors
+    ///
+    /// If the host fails.
+    pub fn open(&mut self, input: &[u8], len_max: usize, seed: u32) -> Result<Option<Vec<u8>>> {
+        make(self.mutator.as_mut(), Change::Open(input), len_max.max(input.len()), seed)
+    }
+
+    /// The input with `inner` in the place of what [`CustomMutator::open`] showed with the same seed, in at most
+    /// `len_max` bytes or as many as the input has; `None` if the guest fails.
+    ///
+    /// # Errors
+    ///
+    /// If the host fails.
+    pub fn replace(&mut self, input: &[u8], inner: &[u8], len_max: usize, seed: u32) -> Result<Option<Vec<u8>>> {
+        make(self.mutator.as_mut(), Change::Replace(input, inner), len_max.max(input.len()), seed)
+    }
+
     /// What the guest makes of two inputs, in at most `len_max` bytes; `None` if it fails.
     ///
     /// # Errors
@@ -107,6 +127,10 @@ impl CustomMutator {
 
 fn make(by: Option<&mut Executor>, change: Change<'_>, len_max: usize, seed: u32) -> Result<Option<Vec<u8>>> {
     let Some(executor) = by else { return Ok(None) };
-    let outcome = executor.run(&request(change, u32::try_from(len_max)?, seed))?;
+    let request = request(change, u32::try_from(len_max)?, seed);
+    if request.len() > executor.target().candidate.settings.input_bytes_max as usize {
+        return Ok(None);
+    }
+    let outcome = executor.run(&request)?;
     Ok(executor.written().filter(|_| outcome.verdict() == Verdict::Passed))
 }

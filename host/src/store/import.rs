@@ -163,6 +163,26 @@ impl Import {
     }
 }
 
+/// How other fuzzers call files that fail.
+const FAILING: [(&str, &str); 5] = [
+    ("crash-", "crash-*"),
+    ("leak-", "leak-*"),
+    ("oom-", "oom-*"),
+    ("slow-unit-", "slow-unit-*"),
+    ("timeout-", "timeout-*"),
+];
+
+/// What a file is to whoever wrote it, by the folder of AFL++ that it is in, or by libFuzzer's name for it; `inputs` if
+/// neither says.
+pub fn import_kind(dir: &Path, path: &Path) -> &'static str {
+    let below = path.strip_prefix(dir).unwrap_or(path);
+    let folders = below.parent().into_iter().flat_map(Path::iter).rev().chain(dir.file_name());
+    let folders = folders.filter_map(|folder| ["crashes", "hangs", "queue"].into_iter().find(|name| folder == *name));
+    let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    let by_name = FAILING.iter().find(|(prefix, _)| name.starts_with(prefix)).map(|(_, kind)| *kind);
+    folders.into_iter().next().or(by_name).unwrap_or("inputs")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,5 +242,20 @@ mod tests {
         assert_eq!(names(root, imported.skipped.into_iter().map(|skipped| skipped.path)), ["a", "broken", "loop"]);
         assert!(import_dir(&root.join("b"), 4).is_err());
         assert!(import_dir(&root.join("nothing"), 4).is_err());
+    }
+
+    #[test]
+    fn files_of_other_fuzzers_are_told_apart() {
+        let kind = |dir: &str, path: &str| super::import_kind(Path::new(dir), &Path::new(dir).join(path));
+        assert_eq!(kind("out", "default/queue/id:000000,orig:a"), "queue");
+        assert_eq!(kind("out", "default/crashes/id:000000,sig:06"), "crashes");
+        assert_eq!(kind("out/default/hangs", "id:000000"), "hangs");
+        assert_eq!(kind("queue", "crashes/x"), "crashes");
+        assert_eq!(kind("corpus", "crash-0eb8e4ed029b774d80f2b66408203801cb982a60"), "crash-*");
+        assert_eq!(
+            [kind("c", "timeout-1"), kind("c", "oom-1"), kind("c", "slow-unit-1")],
+            ["timeout-*", "oom-*", "slow-unit-*"]
+        );
+        assert_eq!([kind("c", "crashed"), kind("queued", "x"), kind(".", "a")], ["inputs"; 3]);
     }
 }

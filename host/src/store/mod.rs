@@ -56,7 +56,7 @@ pub use error::StoreError;
 pub use export::Exported;
 pub use finding::{Drawn, FindingRecord, Former, StoredValue};
 pub use folder::TargetFolder;
-pub use import::{Imported, Skipped, import_dir, import_found_dir};
+pub use import::{Imported, Skipped, import_dir, import_found_dir, import_kind};
 pub use life::{Fate, Life, State, Verdict};
 pub use origin::Origin;
 pub use resolve::Match;

@@ -1,11 +1,11 @@
 //! What comes out, and how it is read: counts from counters, records from the trace.
 
-mod called;
 mod injected;
+mod last_calls;
 mod state;
 
-pub use called::{Called, called};
 pub use injected::{AnnexPlace, Injected};
+pub use last_calls::{Called, called};
 pub use state::StateExports;
 
 use crate::counters::{CounterMap, CountsBuffer, LeftFrame};

@@ -16,7 +16,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   uint8_t inner[LEN_MAX];
   uLongf len = sizeof inner;
   if (uncompress(inner, &len, data, size) != Z_OK) return 0;
+#ifdef MAGIC
+  if (len >= 16 && memcmp(inner, "deeply", 6) == 0 && memcmp(inner + len - 8, "packaged", 8) == 0) abort();
+#else
   if (len >= 2 && inner[0] == 'F' && inner[1] == 'U') abort();
+#endif
   return 0;
 }
 

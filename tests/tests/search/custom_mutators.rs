@@ -84,11 +84,21 @@ const EMPTY_CROSSES: &str = r#"(func (export "LLVMFuzzerCustomCrossOver")
 #[test]
 fn compressed_inputs_are_mutated_where_they_are_not_compressed() {
     let target = guest("compressed");
-    for seed in 1..=2 {
-        let campaign = search(&target, seed, 2, (200_000, true));
+    for seed in 1..=10 {
+        let campaign = search(&target, seed, 2, (60_000, true));
         assert_eq!(campaign.failures().len(), 1, "seed {seed}");
     }
     assert_eq!(search(&guest("compressed-unaided"), 1, 2, (50_000, true)).failures().len(), 0);
+}
+
+/// Fourteen bytes inside of what is compressed, which nobody guesses: they are written where they are compared.
+#[test]
+fn what_is_compared_inside_is_written_inside() {
+    let target = guest("compressed-magic");
+    for seed in 1..=3 {
+        let campaign = search(&target, seed, 1, (200_000, true));
+        assert_eq!(campaign.failures().len(), 1, "seed {seed}");
+    }
 }
 
 #[test]

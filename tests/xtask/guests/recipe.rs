@@ -13,7 +13,7 @@ pub const OUTSIDE: &[&str] = &["cjson", "expat", "icepack"];
 pub const MEASURED: &[&str] = &["md4c", "sqlite3", "zlib"];
 
 /// The same harness with a mutator of its own and without; built when asked for by name.
-pub const MUTATING: &[&str] = &["compressed", "compressed-unaided"];
+pub const MUTATING: &[&str] = &["compressed", "compressed-magic", "compressed-unaided"];
 
 /// Guests that draw what they check, by the protocol `fuzzbox_v1`; built when asked for by name.
 pub const PROPERTIES: &[&str] = &[
@@ -186,7 +186,7 @@ pub(super) const ZLIB: Package = Package {
 };
 
 /// A harness over zlib, both ways.
-const fn compressed(flags: &'static [&'static str]) -> Recipe {
+const fn compressed(name: &'static str, flags: &'static [&'static str]) -> Recipe {
     let files = &[
         "adler32.c",
         "compress.c",
@@ -200,7 +200,7 @@ const fn compressed(flags: &'static [&'static str]) -> Recipe {
         "zutil.c",
     ];
     Recipe {
-        name: if flags.len() > 2 { "compressed-unaided" } else { "compressed" },
+        name,
         source: Source::C(C {
             home: "tests/guests/compressed",
             package: Some(Package { files, ..ZLIB }),
@@ -337,8 +337,9 @@ static RECIPES: &[Recipe] = &[
             slim: false,
         }),
     },
-    compressed(&["-O2", "-g"]),
-    compressed(&["-O2", "-g", "-DWITHOUT_MUTATOR"]),
+    compressed("compressed", &["-O2", "-g"]),
+    compressed("compressed-magic", &["-O2", "-g", "-DMAGIC"]),
+    compressed("compressed-unaided", &["-O2", "-g", "-DWITHOUT_MUTATOR"]),
     Recipe { name: "btree-map", source: Source::Rust("btree-map") },
     Recipe { name: "challenges", source: Source::Rust("challenges") },
     Recipe { name: "draws", source: Source::C(properties_in_c("tests/guests/draws")) },

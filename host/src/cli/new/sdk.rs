@@ -32,7 +32,7 @@ const FILES: &[(&str, &str)] = files![
     "src/integer.rs"
     "src/label.rs"
     "src/lib.rs"
-    "src/native/case.rs"
+    "src/native/cargo_test.rs"
     "src/native/catch.rs"
     "src/native/choice.rs"
     "src/native/entropy.rs"

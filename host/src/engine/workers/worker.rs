@@ -25,7 +25,7 @@ pub(in crate::engine) struct Worker {
     pub(in crate::engine) traced: Option<(Executor, Judge)>,
     pub(in crate::engine) judge: Judge,
     /// Made when it is first needed.
-    custom: Option<CustomMutator>,
+    pub(in crate::engine) custom: Option<CustomMutator>,
     /// Numbers of executions that are worth a look, with the keys of those that failed.
     noted: Vec<(usize, Option<NonZeroU64>)>,
     /// Room to compute counts in.

@@ -38,6 +38,8 @@ pub(crate) struct Host {
     /// What `LLVMFuzzerMutate` does, and how often it was called in an execution, with what that began with.
     pub(crate) mutate: Option<MutateBytes>,
     pub(crate) mutations: u64,
+    /// What it does in the place of that.
+    pub(crate) inner: Inner,
 }
 
 impl Host {
@@ -62,6 +64,7 @@ impl Host {
             fuel: None,
             mutate: None,
             mutations: 0,
+            inner: Inner::Mutated,
         }
     }
 
@@ -77,6 +80,18 @@ impl Host {
             fuel.take_inside(layout::FUEL as usize, (calls + FRAMES_BESIDE) * FRAME_WORK);
         }
     }
+}
+
+/// What becomes of the bytes that a custom mutator gives to `LLVMFuzzerMutate`: of what is compressed or signed, what
+/// is inside.
+#[derive(Debug)]
+pub(crate) enum Inner {
+    /// They are mutated.
+    Mutated,
+    /// They stay; the first ones are noted.
+    Noted(Option<Vec<u8>>),
+    /// The first ones are replaced by these, and all others stay.
+    Replaced(Option<Vec<u8>>),
 }
 
 /// Changes bytes in place, as fuzzers do: given are what may be changed, its length at most, and a seed.

@@ -1,7 +1,7 @@
 //! What a libFuzzer harness with a mutator of its own imports: `LLVMFuzzerMutate`, which changes bytes as the fuzzer
 //! does.
 
-use crate::sandbox::imports::host::Host;
+use crate::sandbox::imports::host::{Host, Inner};
 use wasmtime::{Caller, Linker, Memory, Trap};
 
 /// What a change costs, in units of fuel, beside the bytes that it copies.
@@ -20,7 +20,17 @@ fn mutate(mut caller: Caller<'_, Host>, at: u32, len: u32, len_max: u32) -> wasm
     host.mutations += 1;
     let seed = host.mutations;
     let mut bytes = part(&mut caller, memory, at, len)?.to_vec();
-    mutate.change(&mut bytes, len_max as usize, seed);
+    match &mut caller.data_mut().inner {
+        Inner::Mutated => mutate.change(&mut bytes, len_max as usize, seed),
+        Inner::Noted(noted) => {
+            noted.get_or_insert(bytes);
+            return Ok(len);
+        }
+        Inner::Replaced(replacement) => match replacement.take() {
+            Some(replacement) => bytes = replacement,
+            None => return Ok(len),
+        },
+    }
     bytes.truncate(len_max as usize);
     let made = u32::try_from(bytes.len())?;
     part(&mut caller, memory, at, made)?.copy_from_slice(&bytes);

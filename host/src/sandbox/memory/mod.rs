@@ -17,7 +17,7 @@
 //! Once [`Region::track`] was called, pages below the snapshot are read-only until the guest first writes to them:
 //! the fault ([`crate::sandbox::faults::handler`]) makes the page writable and *hot*. Restoring makes the hot pages
 //! what they are in the [`Image`] and leaves them writable, so that in the steady state there is no fault and no
-//! system call. A hot page that is clean each time somebody looks ([`upkeep`]) is made read-only again. Memory that
+//! system call. A hot page that is clean each time somebody looks ([`demotion`]) is made read-only again. Memory that
 //! grows becomes accessible where it is touched; afterwards that is zeroed and closed again ([`grown`]), so that an
 //! access past the end traps in the thousandth execution as it did in the first. Of a guest that grows so often that
 //! this costs more ([`Growths`](crate::sandbox::Growths)) the code compares addresses itself, in the quick variants,
@@ -34,6 +34,7 @@
 mod budget;
 mod closed;
 mod creator;
+mod demotion;
 mod grown;
 mod image;
 mod images;
@@ -43,7 +44,6 @@ mod marks;
 mod pages;
 #[cfg(test)]
 mod tests;
-mod upkeep;
 
 pub(crate) use creator::{Memories, with_witness};
 pub(crate) use image::Image;

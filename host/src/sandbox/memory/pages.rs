@@ -1,11 +1,11 @@
 //! Pages below the snapshot: which are writable, and the way back.
 
 use super::budget::{Budget, Pool};
+use super::demotion::{Run, Upkeep};
 use super::image::Image;
 use super::lines;
 use super::mapping::{Access, Mapping, PAGE_BYTES, page_of};
 use super::marks::Marks;
-use super::upkeep::{Run, Upkeep};
 use std::cell::UnsafeCell;
 use std::io;
 use std::ops::Range;

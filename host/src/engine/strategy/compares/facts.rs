@@ -107,6 +107,11 @@ impl Facts {
         self.passes
     }
 
+    /// How often all was given up.
+    pub(super) fn passes(&self) -> u32 {
+        self.passes
+    }
+
     /// Whether it is known, or can't be kept, that a comparison turned out as it did: most turn out as they did before.
     pub(super) fn knows(&self, observed: &Observed) -> bool {
         let outcome = observed.operands.outcome();

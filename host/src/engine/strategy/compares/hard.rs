@@ -8,6 +8,7 @@ use super::Cost;
 use super::effort::Effort;
 use super::facts::Facts;
 use super::form::Form;
+use super::inside::Outer;
 use super::observed::Observed;
 use super::places::Dependence;
 use super::probe::Problem;
@@ -26,6 +27,8 @@ const MORE_EXECS: u64 = 512;
 /// A goal of an input.
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct Hard {
+    /// The testcase that the input is inside of, if it is.
+    pub(super) outer: Option<Outer>,
     /// What the bytes of the input are.
     pub(super) form: Arc<Form>,
     pub(super) input: Arc<[u8]>,

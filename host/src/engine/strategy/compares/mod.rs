@@ -12,7 +12,7 @@
 //! was tried, it begins again with other inputs.
 //!
 //! Of a guest that draws, what is changed are the values that were drawn ([`form`]), so all that is said of bytes is
-//! said of these.
+//! said of these. Of one that has a mutator of its own it is what that changes inside of an input ([`inside`]).
 //!
 //! A checksum needs nothing of its own: both operands depend on the input, and the computed one is written where the
 //! other lies. What a candidate shows is judged as any execution, in the traced variant, which decides as `metered`
@@ -34,6 +34,7 @@ mod facts;
 mod float128;
 mod form;
 mod hard;
+mod inside;
 mod numbers;
 mod observed;
 mod places;
@@ -349,7 +350,8 @@ impl Explorer<'_, '_, '_> {
         let left = &mut self.learned.left;
         let (guards, lost) = (self.probe.guards.clone().into(), lost.into());
         let (form, input, dependence) = (self.probe.form.clone(), input.into(), dependence.clone());
-        left.push(Hard { form, input, goal, dependence, guards, lost, effort: Effort::Some, fuel: 0 });
+        let effort = Effort::Some;
+        left.push(Hard { outer: None, form, input, goal, dependence, guards, lost, effort, fuel: 0 });
         if left.len() > LEFT_MAX {
             let least = left.iter().position(|hard| !hard.goal.operands.is_text()).unwrap_or(0);
             left.remove(least);

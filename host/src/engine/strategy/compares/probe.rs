@@ -1,5 +1,6 @@
 //! Executes inputs for a task, and says how a comparison turns out.
 
+use super::Cost;
 use super::form::Form;
 use super::observed::{Observed, Place, observe};
 use super::places::Dependence;
@@ -22,6 +23,14 @@ pub(in crate::engine) struct TracedExecution {
     pub(in crate::engine) is_news: bool,
     /// Fuel that may still be spent.
     pub(in crate::engine) fuel_left: u64,
+}
+
+impl TracedExecution {
+    /// Of what could not be executed, when so much fuel was spent.
+    pub(super) fn nothing(cost: &Cost, spent: u64) -> Self {
+        let fuel_left = cost.fuel.saturating_sub(spent);
+        Self { trace: Trace::default(), drawn: None, ended_well: false, is_news: false, fuel_left }
+    }
 }
 
 /// Why a task ends early.

@@ -1,6 +1,7 @@
 //! Executes where it is recorded what is compared.
 
 use super::budget::{EXECUTION_FUEL, RECORD_FUEL};
+use super::inside::{self, Opened, Outer};
 use super::{Compares, Comparing, Facts, Learned, Subject, TracedExecution, explore};
 use crate::coverage::Judge;
 use crate::engine::corpus::Corpus;
@@ -10,9 +11,10 @@ use crate::engine::workers::report::{Baseline, Report};
 use crate::engine::workers::variants::Variants;
 use crate::engine::workers::worker::{Life, Worker, deciding};
 use crate::outcome::Outcome;
-use crate::sandbox::{Executor, Target};
+use crate::sandbox::{CustomMutator, Executor, Target};
 use crate::stream::Rule;
 use anyhow::{Context, Result};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 impl Strategy for Compares {
@@ -36,7 +38,13 @@ impl Strategy for Compares {
         let metered = &view.variants.metered;
         let limit = metered.candidate.settings.input_bytes_max as usize;
         let len_max = if metered.takes_choices() { limit } else { view.len_max };
-        worker.compare(view.variants, (view.known, self.facts()), (input, len_max), task, report)
+        let opened = inside::open((&task.subject, input), (view, self.facts()), worker)?;
+        let given = match &opened {
+            Opened::Closed => Given { bytes: input, outer: None, len_max },
+            Opened::Open(outer, bytes) => Given { bytes, outer: Some(outer), len_max },
+            Opened::Unable => return Ok(Learned::default()),
+        };
+        worker.compare(view.variants, (view.known, self.facts()), given, task, report)
     }
 
     fn learn(&mut self, task: Comparing, learned: Learned, spent: Spent, corpus: &mut Corpus) {
@@ -54,6 +62,37 @@ impl Strategy for Compares {
     }
 }
 
+/// What solvers begin with.
+struct Given<'a> {
+    bytes: &'a [u8],
+    /// The testcase that they are inside of.
+    outer: Option<&'a Outer>,
+    /// Candidates have so many bytes at most.
+    len_max: usize,
+}
+
+impl Given<'_> {
+    /// The input that these bytes stand for; `None` if the guest makes none of them.
+    fn input<'b>(&self, custom: &mut Option<CustomMutator>, bytes: &'b [u8]) -> Result<Option<Cow<'b, [u8]>>> {
+        match self.outer.zip(custom.as_mut()) {
+            Some((outer, custom)) => Ok(outer.input(custom, bytes, self.len_max)?.map(Cow::Owned)),
+            None => Ok(Some(Cow::Borrowed(bytes))),
+        }
+    }
+}
+
+impl Learned {
+    /// After so much fuel and so many executions, with what solvers changed inside of a testcase or not.
+    fn after(mut self, spent: u64, execs: u64, outer: Option<&Outer>) -> Self {
+        self.spent = spent;
+        for hard in &mut self.left {
+            hard.fuel = hard.fuel.max(spent / execs.max(1));
+            hard.outer = outer.cloned();
+        }
+        self
+    }
+}
+
 /// The executor of a traced variant, with what it did: the last one, or a new one.
 fn executor_of<'s>(
     traced: &Arc<Target>,
@@ -68,18 +107,17 @@ fn executor_of<'s>(
 }
 
 impl Worker {
-    /// Looks at what `input` compares, and executes what may let that turn out otherwise. Candidates have `len_max`
-    /// bytes at most.
+    /// Looks at what an input compares, and executes what may let that turn out otherwise.
     fn compare(
         &mut self,
         variants: &Variants,
         (known, facts): (Baseline<'_>, &Facts),
-        (input, len_max): (&[u8], usize),
+        given: Given<'_>,
         task: &Comparing,
         report: &mut Report,
     ) -> Result<Learned> {
         let traced = variants.traced.as_ref().context("nothing is compared before the traced variant is there")?;
-        let Self { quick, metered, traced: slot, life, .. } = self;
+        let Self { quick, metered, traced: slot, custom, life, .. } = self;
         let (executor, judge) = executor_of(traced, slot, life)?;
         executor.set_fuel_max(known.fuel_max);
         // What a candidate leaves open is made up, and is to end.
@@ -91,11 +129,14 @@ impl Worker {
                 return Ok(None);
             }
             execs += 1;
+            spent += EXECUTION_FUEL;
+            let made = given.input(custom, input)?;
+            let Some(input) = made.as_deref() else { return Ok(Some(TracedExecution::nothing(&task.cost, spent))) };
             let outcome = life.run(executor, input, &rule)?;
             report.counts(input, &variants.metered);
             let observation = executor.observation();
             let trace = observation.trace();
-            spent += observation.fuel() + EXECUTION_FUEL + RECORD_FUEL * trace.records.len() as u64;
+            spent += observation.fuel() + RECORD_FUEL * trace.records.len() as u64;
             let drawn = executor.target().takes_choices().then(|| observation.draws().canonical());
             let ended_well = matches!(outcome, Outcome::Ok | Outcome::Rejected);
             let testcases = report.testcases.len();
@@ -123,9 +164,7 @@ impl Worker {
                 fuel_left: task.cost.fuel.saturating_sub(spent),
             }))
         };
-        let mut learned = explore(run, (input, len_max), task, facts)?;
-        learned.spent = spent;
-        learned.left.iter_mut().for_each(|hard| hard.fuel = hard.fuel.max(spent / execs.max(1)));
-        Ok(learned)
+        let learned = explore(run, (given.bytes, given.len_max), task, facts)?;
+        Ok(learned.after(spent, execs, given.outer))
     }
 }

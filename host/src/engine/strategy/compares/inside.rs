@@ -1,0 +1,71 @@
+//! Inputs that the guest's own mutator opens: what solvers change is what is inside.
+//!
+//! A harness has a mutator of its own because its inputs are compressed, signed or encoded otherwise, so that what the
+//! program compares are no bytes of the input. That mutator undoes this, gives what is inside to `LLVMFuzzerMutate`,
+//! and does it again. Here it is asked for both halves, each in a call of its own:
+//!
+//! ```text
+//! open       testcase -> what it gives to LLVMFuzzerMutate first: the bytes that solvers change
+//! replace    testcase, other bytes -> the input that is executed
+//! ```
+//!
+//! Both calls have one seed, so that a mutator which changes one part or another by chance changes the same one twice.
+
+use super::{Facts, Subject};
+use crate::engine::strategy::View;
+use crate::engine::workers::worker::Worker;
+use crate::sandbox::CustomMutator;
+use anyhow::Result;
+use std::sync::Arc;
+
+/// A testcase that was opened.
+#[derive(Clone, Debug)]
+pub(in crate::engine) struct Outer {
+    testcase: Arc<[u8]>,
+    seed: u32,
+}
+
+impl Outer {
+    /// The input with these bytes inside, in `len_max` bytes at most, or as many as the testcase has. `None` if the
+    /// guest makes none.
+    pub(super) fn input(&self, custom: &mut CustomMutator, inner: &[u8], len_max: usize) -> Result<Option<Vec<u8>>> {
+        custom.replace(&self.testcase, inner, len_max, self.seed)
+    }
+}
+
+/// What solvers change of an input.
+pub(super) enum Opened {
+    /// Its own bytes, for want of something inside.
+    Closed,
+    /// What is inside.
+    Open(Outer, Vec<u8>),
+    /// Nothing: mutators begin with something of their own where they can't open an input.
+    Unable,
+}
+
+/// Opens what is looked at, if the guest can.
+///
+/// What a mutator begins with where it can't open an input is looked at with the first testcase alone. Every other time
+/// that all is looked at again everything stays closed: not all that is compared is inside.
+pub(super) fn open(
+    (subject, input): (&Subject, &[u8]),
+    (view, facts): (&View<'_>, &Facts),
+    worker: &mut Worker,
+) -> Result<Opened> {
+    let (index, seed) = match subject {
+        Subject::Hard(hard) => {
+            let open = |outer: &Outer| Opened::Open(outer.clone(), input.to_vec());
+            return Ok(hard.outer.as_ref().map_or(Opened::Closed, open));
+        }
+        Subject::Testcase(index, _) => (*index, 0),
+        Subject::Again(index) => (*index, facts.passes()),
+    };
+    let Some(targets) = view.variants.custom.as_ref().filter(|_| seed % 2 == 0) else { return Ok(Opened::Closed) };
+    let custom = worker.custom(targets)?;
+    let mut inner = |input: &[u8]| custom.open(input, view.len_max, seed);
+    Ok(match (inner(input)?, inner(&[])?) {
+        (None, _) => Opened::Closed,
+        (Some(opened), Some(own)) if opened == own && index > 0 => Opened::Unable,
+        (Some(opened), _) => Opened::Open(Outer { testcase: input.into(), seed }, opened),
+    })
+}
