@@ -75,6 +75,7 @@ impl Args {
             given: Flags::default(),
             // Importing is to be quick.
             search: Search::default(),
+            mutator: None,
             compares: false,
             shrink: false,
             warn: &warn,

@@ -7,7 +7,7 @@ use super::input::{read_at_most, read_dir, read_found_dir};
 use super::naming::{NameArgs, folders};
 use super::output::Output;
 use super::store_args::StoreArgs;
-use super::target_args::{TargetArgs, compile, duration};
+use super::target_args::{MODULE_BYTES_MAX, TargetArgs, compile, duration};
 use super::write::{shown, warn, warning};
 use crate::engine::{Dictionary, Search, Workers};
 use crate::report::{Done, Flags, Reporter};
@@ -18,7 +18,7 @@ use crate::session::turns::{take_turns, turn};
 use crate::settings::Settings;
 use crate::store::{Dir, State, Store};
 use crate::symbols::Symbols;
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::ValueEnum;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -54,6 +54,9 @@ pub(super) struct Args {
     /// Tokens to insert, in AFL's or libFuzzer's format
     #[arg(long, value_name = "FILE")]
     dict: Option<PathBuf>,
+    /// A module that makes the mutants, by LLVMFuzzerCustomMutator or LLVMFuzzerCustomCrossOver
+    #[arg(long, value_name = "WASM")]
+    mutator: Option<PathBuf>,
     /// Don't look at what executions compare
     #[arg(long)]
     no_compares: bool,
@@ -131,6 +134,7 @@ impl Args {
         let candidates = self.candidates(&names)?;
         let built: Vec<_> = self.targets.iter().map(PathBuf::as_path).zip(&candidates).collect();
         self.names.tell_older(&self.store, &names, &built)?;
+        let mutator = self.mutator(&candidates)?;
         let debug_infos = self.debug_infos(&candidates)?;
         let seeds = self.seeds()?;
         let mut reporter = self.output.reporter()?;
@@ -160,6 +164,7 @@ impl Args {
             limits,
             given: self.given(),
             search: self.strategy.clone(),
+            mutator: mutator.as_ref(),
             compares: !self.no_compares,
             shrink: !self.no_shrink,
             warn: &warn,
@@ -176,6 +181,22 @@ impl Args {
         let named = names.iter().zip(&self.targets).zip(&candidates);
         self.names.check(&self.store, named.map(|((name, path), candidate)| (&**name, &**path, candidate)))?;
         Ok(candidates)
+    }
+
+    /// What makes the mutants of all targets, if that is another module.
+    fn mutator(&self, targets: &[Candidate]) -> Result<Option<Candidate>, Fault> {
+        let Some(path) = &self.mutator else { return Ok(None) };
+        let read = || {
+            let draws = targets.iter().zip(&self.targets).find(|(target, _)| target.entry.takes_choices());
+            if let Some((_, target)) = draws {
+                bail!("`{}` draws what it needs: no mutator can change that", shown(target));
+            }
+            let settings = &targets.first().context("there is a target")?.settings;
+            let read = read_at_most(path, MODULE_BYTES_MAX, "");
+            let module = read.and_then(|bytes| Candidate::mutator(&bytes, settings));
+            module.with_context(|| format!("failed to load mutator `{}`", shown(path)))
+        };
+        read().map(Some).blame_user()
     }
 
     /// The inputs of `--corpus`.

@@ -20,7 +20,7 @@ use super::workers::pool::Workers;
 use super::workers::report::{Baseline, KnownFailures, NewFailure, Report, Witness};
 use super::workers::variants::Variants;
 use crate::outcome::Outcome;
-use crate::sandbox::{CustomTargets, Target};
+use crate::sandbox::{Candidate, CustomTargets, Target};
 use anyhow::Result;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -108,6 +108,18 @@ impl Campaign {
     /// If they can't be made ready.
     pub fn with_custom_mutators(mut self) -> Result<Self> {
         let custom = CustomTargets::of(self.target(), &custom::mutate_bytes(&self.mutator, self.seed))?;
+        self.variants.custom = custom.map(Arc::new);
+        Ok(self)
+    }
+
+    /// The same, whose mutants are made by the functions of another module.
+    ///
+    /// # Errors
+    ///
+    /// If they can't be made ready.
+    pub fn with_mutators_of(mut self, module: &Candidate) -> Result<Self> {
+        let mutate = custom::mutate_bytes(&self.mutator, self.seed);
+        let custom = CustomTargets::of_module(module, self.target(), &mutate)?;
         self.variants.custom = custom.map(Arc::new);
         Ok(self)
     }

@@ -22,7 +22,7 @@ use crate::sandbox::source::words::list;
 use crate::sandbox::wasi::WasiConfig;
 use crate::settings::{Settings, Stub};
 use crate::text::size;
-use anyhow::{Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use fuzzbox_instrument::Options;
 use std::sync::Arc;
 use wasmparser::{Parser, Payload};
@@ -72,8 +72,33 @@ impl Candidate {
         settings.call = settings.call.map(|typed| recipe(&source, &typed, glue)).transpose()?;
         let source = source.called_by(settings.call.as_deref())?;
         let interface = interface(&source)?;
+        let entry = |interface: &Interface| choose(&source, interface, &settings);
+        let entry = check_limits(&interface, &settings).and_then(|()| entry(&interface))?;
+        Self::of(source, settings, interface, entry)
+    }
+
+    /// Reads a module that makes inputs for others, by `LLVMFuzzerCustomMutator` or `LLVMFuzzerCustomCrossOver`, and
+    /// need be nothing else.
+    ///
+    /// # Errors
+    ///
+    /// If it has neither, or as for [`Candidate::new`].
+    pub fn mutator(bytes: &[u8], settings: &Settings) -> Result<Self> {
+        let settings = Settings { entry: None, call: None, args: Vec::new(), ..settings.clone() };
+        let source = Source::new(bytes)?;
+        ensure!(source.component.is_none(), "a component can't be a mutator: it has no memory to write an input to");
+        refuse_kind(&source, &settings)?;
+        let interface = interface(&source)?;
         check_limits(&interface, &settings)?;
-        let entry = choose(&source, &interface, &settings)?;
+        let (mutator, cross_over) = Entry::custom_mutators(&interface);
+        let entry = mutator.or(cross_over).context(
+            "the module has no mutator\nhelp: it exports `LLVMFuzzerCustomMutator` or `LLVMFuzzerCustomCrossOver`, with \
+             the parameters that libFuzzer gives them",
+        )?;
+        Self::of(source, settings, interface, entry)
+    }
+
+    fn of(source: Source, settings: Settings, interface: Interface, entry: Entry) -> Result<Self> {
         let missing = missing(&interface, source.lowered(), settings.stub_imports)?;
         Ok(Self {
             id: ModuleId::of(&fuzzbox_instrument::strip_custom_sections(&source.file)?),
@@ -106,9 +131,8 @@ impl Candidate {
             text.push_str(&format!("; for the host of {personality}{ends}{}", list(&unknown)));
         }
         if self.entry.way().harness().is_some() {
-            let (mutator, cross_over) = Entry::custom_mutators(&self.interface);
-            for own in [mutator, cross_over].into_iter().flatten() {
-                text.push_str(&format!("; mutants by its own {}", own.export()));
+            for own in self.mutators() {
+                text.push_str(&format!("; mutants by its own {own}"));
             }
         }
         let what = match self.settings.stub_imports {
@@ -121,6 +145,13 @@ impl Candidate {
             text.push_str(&format!("; imports that {what}: {}", self.missing.len()));
         }
         text
+    }
+
+    /// The functions by which it makes inputs.
+    pub fn mutators(&self) -> impl Iterator<Item = &str> {
+        let (mutator, cross_over) = Entry::custom_mutators(&self.interface);
+        let names = ["LLVMFuzzerCustomMutator", "LLVMFuzzerCustomCrossOver"];
+        names.into_iter().zip([mutator, cross_over]).filter_map(|(name, entry)| entry.map(|_| name))
     }
 
     fn is_stubbed(&self, shown: &str) -> bool {

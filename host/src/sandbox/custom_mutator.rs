@@ -35,15 +35,23 @@ impl CustomTargets {
         if target.candidate.entry.way().harness().is_none() {
             return Ok(None);
         }
-        let (mutator, cross_over) = Entry::custom_mutators(&target.candidate.interface);
+        Self::of_module(&target.candidate, target, mutate)
+    }
+
+    /// Those of any module, for a target: its code is kept where the target's is. `None` if it has none.
+    ///
+    /// # Errors
+    ///
+    /// If the module can't be made ready.
+    pub fn of_module(module: &Candidate, target: &Target, mutate: &MutateBytes) -> Result<Option<Self>> {
+        let (mutator, cross_over) = Entry::custom_mutators(&module.interface);
         if mutator.is_none() && cross_over.is_none() {
             return Ok(None);
         }
-        let settings = &target.candidate.settings;
-        let input_bytes_max = request_bytes_max(settings.input_bytes_max);
-        let settings = Settings { input_bytes_max, warm_up: false, ..settings.clone() };
+        let input_bytes_max = request_bytes_max(module.settings.input_bytes_max);
+        let settings = Settings { input_bytes_max, warm_up: false, ..module.settings.clone() };
         let made = |entry: Entry| {
-            let candidate = Candidate { settings: settings.clone(), entry, ..target.candidate.clone() };
+            let candidate = Candidate { settings: settings.clone(), entry, ..module.clone() };
             let code = (&target.cache, candidate.code_to_begin_with());
             let target = Target::compile(candidate, (Variant::Metered, &History::default()), code, None)?;
             anyhow::Ok(Arc::new(Target { mutate: Some(mutate.clone()), ..target }))

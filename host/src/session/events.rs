@@ -108,11 +108,15 @@ impl<'a> View<'a> {
     }
 
     pub(super) fn start(&mut self, out: &mut Outlet<'_>, seeds: usize) -> Result<()> {
-        let Session { name, target, seed, search, jobs, .. } = self.session;
+        let Session { name, target, seed, search, jobs, mutator, .. } = self.session;
+        let mut entry = target.candidate.described();
+        for function in mutator.iter().flat_map(|module| module.mutators()) {
+            entry.push_str(&format!("; mutants by {function} of another module"));
+        }
         let start = report::Start {
             target: name.clone(),
             module: target.candidate.id,
-            entry: target.candidate.described(),
+            entry,
             edges_total: target.edges.edges.len() as u64,
             seeds: seeds as u64,
             seed: *seed,

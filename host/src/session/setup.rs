@@ -3,7 +3,7 @@
 use super::ending::Ending;
 use crate::engine::{Dictionary, Search, Workers};
 use crate::report::Flags;
-use crate::sandbox::Target;
+use crate::sandbox::{Candidate, Target};
 use crate::store::Store;
 use crate::symbols::Symbols;
 use std::sync::Arc;
@@ -35,6 +35,8 @@ pub(crate) struct Session<'a> {
     pub(crate) given: Flags,
     /// What makes inputs.
     pub(crate) search: Search,
+    /// A module that makes inputs in the place of the target.
+    pub(crate) mutator: Option<&'a Candidate>,
     /// Look at what executions compare.
     pub(crate) compares: bool,
     /// Look for a smaller input of each finding.

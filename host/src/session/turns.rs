@@ -142,6 +142,7 @@ mod tests {
                 limits: Limits { execs: Some(20_000), ..Limits::default() },
                 given: Flags::default(),
                 search: Search::default(),
+                mutator: None,
                 compares: false,
                 shrink: true,
                 warn: &|text| panic!("{text}"),

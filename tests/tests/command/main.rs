@@ -6,6 +6,7 @@ mod cfg;
 mod checked_first;
 mod debug_info;
 mod endings;
+mod mutators;
 mod names;
 mod new_guest;
 mod output;

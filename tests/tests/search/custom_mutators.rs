@@ -2,7 +2,7 @@
 
 use fuzzbox::engine::{Campaign, Dictionary, Mutator, Workers};
 use fuzzbox::outcome::Outcome;
-use fuzzbox::sandbox::Target;
+use fuzzbox::sandbox::{Candidate, Target};
 use fuzzbox::settings::Settings;
 use fuzzbox_tests::search::Found;
 use std::sync::Arc;
@@ -99,6 +99,23 @@ fn what_is_compared_inside_is_written_inside() {
         let campaign = search(&target, seed, 1, (200_000, true));
         assert_eq!(campaign.failures().len(), 1, "seed {seed}");
     }
+}
+
+/// The harness without a mutator has that of the one with.
+#[test]
+fn another_module_makes_the_mutants() {
+    let target = guest("compressed-unaided");
+    let mutator = std::fs::read(fuzzbox_tests::guest("compressed").unwrap()).unwrap();
+    let mutator = Candidate::mutator(&mutator, &target.candidate.settings).unwrap();
+    let workers = Workers::new(1, Arc::default()).unwrap();
+    let campaign = Campaign::new(target.clone(), 1, Mutator::new(Dictionary::default()));
+    let mut campaign = campaign.with_mutators_of(&mutator).unwrap();
+    let signature = |outcome: &Outcome| format!("{outcome:?}");
+    campaign.start(&workers, &[], 60_000, &signature).unwrap();
+    while campaign.failures().len() == 0 && campaign.totals().execs < 60_000 {
+        campaign.step(&workers, 60_000 - campaign.totals().execs, &signature).unwrap();
+    }
+    assert_eq!(campaign.failures().len(), 1);
 }
 
 #[test]
