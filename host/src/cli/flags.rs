@@ -37,7 +37,8 @@ fn value(arg: &Arg) -> String {
         "CHECKS" => "none",
         "RECIPE" => "f(input, len)",
         "STRATEGY" => "quickcheck",
-        "WASM" | "HASH | WASM" | "FILE" | "DIR" | "INPUT" | "HASH" | "ARG" | "EXPORT" | "FUNCTION" | "NAME" => "abcd",
+        "TARGET" | "TRIPLE" | "FEATURES" | "WASM" | "HASH | WASM" | "FILE" | "DIR" | "INPUT" | "HASH" | "ARG"
+        | "EXPORT" | "FUNCTION" | "NAME" => "abcd",
         other => panic!("what can be given for {other} of {arg}? Add it to the test"),
     }
     .to_owned()
@@ -91,7 +92,23 @@ fn every_verb_takes_every_flag_that_it_claims_to_take() {
 }
 
 /// Flags of other programs in our texts.
-const OF_OTHERS: [&str; 2] = ["release", "target"];
+const OF_OTHERS: [&str; 15] = [
+    "allow-undefined-file",
+    "bin",
+    "bins",
+    "cfg",
+    "config",
+    "export",
+    "format-version",
+    "keep-going",
+    "manifest-path",
+    "message-format",
+    "no-deps",
+    "print",
+    "profile",
+    "target-dir",
+    "toolchain",
+];
 
 /// The long flags that a text names: words that begin with `--`.
 fn named(text: &str) -> BTreeSet<String> {

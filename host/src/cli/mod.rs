@@ -3,10 +3,12 @@
 //! # Files
 //!
 //! One file per verb; `target_args` (what was typed -> `Settings`), `naming` (whose corpus is whose), `usage` (what
-//! was mistyped), `exit` (errors and exit codes), `write` (all that is printed).
+//! was mistyped), `campaigns` (what is fuzzed in turns), `exit` (errors and exit codes), `write` (all that is printed).
 
 mod bench;
 mod bisect;
+mod campaigns;
+mod cargo;
 mod cfg;
 mod compiling;
 mod debug_info;
@@ -43,6 +45,7 @@ pub use exit::{Exit, Fault, Verdict};
 use crate::sandbox::THREAD_STACK_BYTES;
 use anyhow::Context;
 use clap::{Parser, Subcommand};
+use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -62,6 +65,8 @@ enum Verb {
     New(new::Args),
     /// Fuzz one or more targets
     Run(run::Args),
+    /// Fuzz the targets of a cargo-fuzz folder, as they are
+    Cargo(Box<cargo::Args>),
     /// Run a finding again, by a prefix of its hash or of its input's hash
     Repro(repro::Args),
     /// Find out between which two of several builds a finding came or went
@@ -94,7 +99,16 @@ enum Verb {
 
 /// Parses the process' arguments, runs the verb, prints its error, and gives the exit code.
 pub fn main() -> ExitCode {
-    let exit = on_large_stack(start).unwrap_or_else(|fault| {
+    end(on_large_stack(|| start(std::env::args_os().collect())))
+}
+
+/// As [`main`], for the program that cargo starts for `cargo fuzzbox`: it is `fuzzbox cargo`.
+pub fn cargo_main() -> ExitCode {
+    end(on_large_stack(|| start(usage::of_cargo(std::env::args_os()))))
+}
+
+fn end(verdict: Verdict) -> ExitCode {
+    let exit = verdict.unwrap_or_else(|fault| {
         write::tell(&fault.to_string());
         fault.exit
     });
@@ -109,11 +123,11 @@ fn on_large_stack(job: fn() -> Verdict) -> Verdict {
     running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-fn start() -> Verdict {
+fn start(arguments: Vec<OsString>) -> Verdict {
     // A file may not become larger than a limit says (`ulimit -f`): whoever writes it is told so, instead of being
     // killed.
     signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default())?;
-    let exit = match usage::parse(std::env::args_os().collect())? {
+    let exit = match usage::parse(arguments)? {
         Ok(verb) => run(verb)?,
         Err(exit) => exit,
     };
@@ -125,6 +139,7 @@ fn run(verb: Verb) -> Verdict {
     match verb {
         Verb::New(args) => args.run(),
         Verb::Run(args) => args.run(),
+        Verb::Cargo(args) => args.run(),
         Verb::Repro(args) => args.run(),
         Verb::Bisect(args) => args.run(),
         Verb::Ignore(args) => args.run(),

@@ -20,7 +20,7 @@ use std::path::{Component, Path, PathBuf};
 const NAME_CHARS_MAX: usize = 80;
 
 /// Flags of verbs that keep something for a target.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 pub(super) struct NameArgs {
     /// The target's name in the store; for several targets one each, in their order [default: the file's name, and with
     /// --entry `:` and the export]

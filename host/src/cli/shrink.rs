@@ -107,7 +107,7 @@ impl Args {
     pub(super) fn run(self) -> Verdict {
         // Ctrl-C ends the shrink, and what was found until then is kept.
         let ending = Ending::by_signals()?;
-        let workers = Workers::new(super::run::jobs(self.jobs)?, ending.abort())?;
+        let workers = Workers::new(super::campaigns::jobs(self.jobs)?, ending.abort())?;
         let Subject { target, symbols, name, input, finding } = self.subject()?;
         let shrinking = Shrinking { target: &target, symbols: &symbols, workers: &workers };
         let execution = shrinking.execute(&input)?.context("interrupted")?;

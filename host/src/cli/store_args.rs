@@ -5,16 +5,27 @@ use super::write::{shown, tell};
 use crate::store::Store;
 use anyhow::Context;
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Clone, Debug, Args)]
 pub(super) struct StoreArgs {
     /// The store's directory [default: the nearest .fuzzbox upwards, else a new one here]
     #[arg(long, value_name = "DIR", help_heading = "Store")]
     store: Option<PathBuf>,
+    /// Where a new one is made, if not here: the top of a project, whose version control is not to see it.
+    #[arg(skip)]
+    project: Option<PathBuf>,
 }
 
+/// Keeps a store out of version control.
+const IGNORE_ALL: &str = "*\n";
+
 impl StoreArgs {
+    /// Has a new store made in this folder, whose version control is not to see it.
+    pub(super) fn set_project(&mut self, folder: PathBuf) {
+        self.project = Some(folder);
+    }
+
     /// Opens the store, and makes it if there is none. One that was found elsewhere than here is told.
     pub(super) fn open_or_create(&self) -> Result<Store, Fault> {
         if let Some(dir) = &self.store {
@@ -28,8 +39,18 @@ impl StoreArgs {
                 }
                 Ok(found.open_or_create()?)
             }
-            None => Ok(Store::open_or_create(&here.join(".fuzzbox"))?),
+            None => self.create(&here),
         }
+    }
+
+    fn create(&self, here: &Path) -> Result<Store, Fault> {
+        let dir = self.project.as_deref().unwrap_or(here).join(".fuzzbox");
+        let store = Store::open_or_create(&dir)?;
+        if self.project.is_some() {
+            let ignore = dir.join(".gitignore");
+            std::fs::write(&ignore, IGNORE_ALL).with_context(|| format!("failed to write `{}`", shown(&ignore)))?;
+        }
+        Ok(store)
     }
 
     /// Opens the store; it is the user's error if there is none.

@@ -23,6 +23,15 @@ pub(super) const MODULE_BYTES_MAX: u64 = OBJECT_BYTES_MAX;
 /// What can change an outcome. Everything here becomes [`Settings`] and is stored with each finding.
 #[derive(Clone, Debug, Args)]
 pub(super) struct TargetArgs {
+    #[command(flatten)]
+    harness: HarnessArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
+}
+
+/// What of a module is executed.
+#[derive(Clone, Debug, Default, Args)]
+struct HarnessArgs {
     /// Export to fuzz [default: LLVMFuzzerTestOneInput, else _start; of a component, its only function over list<u8> or
     /// string, else wasi:cli/run]. A function of an interface is `ns:package/interface#function`
     #[arg(long, value_name = "EXPORT", help_heading = "Target")]
@@ -41,6 +50,11 @@ pub(super) struct TargetArgs {
     /// The same without --arg: `-- -x @@`
     #[arg(last = true, value_name = "ARG", help_heading = "Target")]
     command_args: Vec<String>,
+}
+
+/// How it is executed, and for how long.
+#[derive(Clone, Debug, Args)]
+pub(super) struct LimitArgs {
     /// Call the entry with the empty input once, and begin every execution with what that left
     #[arg(long, help_heading = "Target")]
     warm_up: bool,
@@ -93,14 +107,40 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+impl From<LimitArgs> for TargetArgs {
+    /// The harness that a module has.
+    fn from(limits: LimitArgs) -> Self {
+        Self { harness: HarnessArgs::default(), limits }
+    }
+}
+
 impl TargetArgs {
     /// Whether large modules may begin in code that is compiled in a hurry.
     pub(super) fn quick_code(&self) -> bool {
-        !self.no_quick_code
+        !self.limits.no_quick_code
     }
 
     /// What was typed, as what it means.
     pub(super) fn settings(&self) -> Result<Settings, Fault> {
+        let HarnessArgs { entry, entry_args, call, args, command_args } = self.harness.clone();
+        let settings = self.limits.settings()?;
+        Ok(Settings { entry, entry_args, call, args: [args, command_args].concat(), ..settings })
+    }
+
+    /// What is called, if that was chosen: the entry, or what a recipe is for.
+    pub(super) fn entry(&self) -> Option<String> {
+        chosen(self.harness.entry.as_deref(), self.harness.call.as_deref())
+    }
+
+    /// Reads the module at `path`, and finds out whether it can be a target.
+    pub(super) fn candidate(&self, path: &Path) -> Result<Candidate, Fault> {
+        candidate(path, self.settings()?)
+    }
+}
+
+impl LimitArgs {
+    /// What was typed, for the harness that a module has.
+    fn settings(&self) -> Result<Settings, Fault> {
         let input_bytes_max = u32::try_from(self.input_bytes_max).ok().filter(|&max| max <= Settings::INPUT_BYTES_MAX);
         let check = || {
             ensure!(
@@ -119,10 +159,6 @@ impl TargetArgs {
         };
         let (input_bytes_max, fuel_max) = (check().blame_user()?, self.fuel_max().blame_user()?);
         Ok(Settings {
-            entry: self.entry.clone(),
-            entry_args: self.entry_args,
-            call: self.call.clone(),
-            args: self.args.iter().chain(&self.command_args).cloned().collect(),
             input_bytes_max,
             memory_bytes_max: self.memory_max,
             fuel_max,
@@ -131,12 +167,8 @@ impl TargetArgs {
             grow_heap_bytes: u32::try_from(self.grow_heap).expect("checked above"),
             checks: self.checks,
             warm_up: self.warm_up,
+            ..Settings::default()
         })
-    }
-
-    /// What is called, if that was chosen: the entry, or what a recipe is for.
-    pub(super) fn entry(&self) -> Option<String> {
-        chosen(self.entry.as_deref(), self.call.as_deref())
     }
 
     /// The limit on fuel that was typed, or what was typed as a time in fuel. That is measured and told once.
@@ -156,11 +188,6 @@ impl TargetArgs {
         })?;
         super::write::tell(&format!("--timeout {shown} is --fuel-max {fuel_max} here"));
         Ok(*self.measured.get_or_init(|| fuel_max))
-    }
-
-    /// Reads the module at `path`, and finds out whether it can be a target.
-    pub(super) fn candidate(&self, path: &Path) -> Result<Candidate, Fault> {
-        candidate(path, self.settings()?)
     }
 }
 

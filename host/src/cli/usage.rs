@@ -38,6 +38,13 @@ pub(super) fn parse(arguments: Vec<OsString>) -> Result<Result<Verb, Exit>, Faul
     Ok(Err(Exit::Usage))
 }
 
+/// What is typed of `fuzzbox` for what cargo starts: `cargo-fuzzbox fuzzbox ARGUMENTS`, for `cargo fuzzbox ARGUMENTS`.
+pub(super) fn of_cargo(started: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut arguments = started.into_iter().skip(1).peekable();
+    arguments.next_if(|first| first == "fuzzbox");
+    ["fuzzbox".into(), "cargo".into()].into_iter().chain(arguments).collect()
+}
+
 /// Adds the verb that is meant, where clap finds none that is like what was typed.
 fn suggest_verb(mut error: clap::Error) -> clap::Error {
     if error.kind() != ErrorKind::InvalidSubcommand || error.get(ContextKind::SuggestedSubcommand).is_some() {
@@ -55,6 +62,14 @@ fn suggest_verb(mut error: clap::Error) -> clap::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_cargo_starts_is_a_verb() {
+        let typed = |arguments: &[&str]| of_cargo(arguments.iter().map(OsString::from));
+        assert_eq!(typed(&["cargo-fuzzbox", "fuzzbox", "list"]), ["fuzzbox", "cargo", "list"]);
+        assert_eq!(typed(&["cargo-fuzzbox", "-n", "5"]), ["fuzzbox", "cargo", "-n", "5"]);
+        assert_eq!(typed(&["cargo-fuzzbox", "fuzzbox", "fuzzbox"]), ["fuzzbox", "cargo", "fuzzbox"]);
+    }
 
     #[test]
     fn a_mistyped_verb_is_answered_with_the_one_that_is_meant() {

@@ -112,6 +112,14 @@ impl Candidate {
         })
     }
 
+    /// With a variable in the environment that the guest finds. That is no part of what results are kept by: it is for
+    /// executions that are looked at, and not for campaigns.
+    #[must_use]
+    pub fn with_variable(mut self, name: &str, value: &str) -> Self {
+        self.wasi.env.push((name.into(), value.into()));
+        self
+    }
+
     /// How it is compiled if that is not to be waited for: large modules in a hurry.
     pub fn code_to_begin_with(&self) -> Code {
         Code::to_begin_with(self.interface.code_bytes)

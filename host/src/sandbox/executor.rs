@@ -221,6 +221,12 @@ impl Executor {
         with_room(self.target.variant.stack_bytes(), || Ok(self.instance.said(&self.target, outcome)))
     }
 
+    /// What is in a file of the guest's, by its absolute path, as the last execution left it; `None` if there is no
+    /// such file.
+    pub fn file(&self, path: &str) -> Option<Vec<u8>> {
+        self.instance.file(path)
+    }
+
     /// A hash over the guest's state as the last execution left it: contents and sizes of its memories, values of its
     /// mutable globals, sizes of its tables.
     pub fn state_hash(&mut self) -> blake3::Hash {

@@ -28,8 +28,8 @@ pub(super) fn unreached(session: &Session<'_>, campaign: &Campaign) -> (Vec<Stri
     unreached.sort_by_key(|&(count, function)| (std::cmp::Reverse(count), function));
     let has_name = |function| session.target.edges.function_name(function).is_some();
     let (named, nameless): (Vec<_>, Vec<_>) = unreached.into_iter().partition(|&(_, function)| has_name(function));
-    // What a call recipe was made to is nobody's code.
-    let is_added = |name: &str| [recipe::EXPORT, recipe::GROWTH].contains(&name);
+    // What a call recipe was made to is nobody's code, nor is what would start a program that is a harness.
+    let is_added = |name: &str| [recipe::EXPORT, recipe::GROWTH, "__main_void"].contains(&name);
     let by_name = |&function: &u32| {
         let name = session.symbols.name(function);
         !is_library(&name, None) && !is_added(&name)

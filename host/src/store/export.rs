@@ -4,6 +4,7 @@ use super::Store;
 use super::dir::{Dir, Kind};
 use crate::id::InputId;
 use anyhow::{Context, Result};
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
@@ -29,28 +30,19 @@ impl Store {
     ///
     /// Fails if a list can't be read or a file can't be written.
     pub fn export(&self, target: &str, dir: &Path, findings: bool) -> Result<Exported> {
-        let mut exported = Exported::default();
         let dir = create(dir)?;
-        for entry in self.corpus(target)? {
-            match self.get_input(entry.input) {
-                Ok(bytes) => {
-                    write(&dir, entry.input, &bytes)?;
-                    exported.inputs += 1;
-                }
-                Err(error) => exported.damaged.push(error),
-            }
-        }
+        let mut exported = self.export_but(target, &dir, &BTreeSet::new())?;
         if !findings {
             return Ok(exported);
         }
         let (good, damaged) = self.scan_findings(target)?;
         exported.damaged.extend(damaged);
         let crashes = dir.make_dir(Path::new("crashes"))?;
-        let mut seen = std::collections::BTreeSet::new();
+        let mut seen = BTreeSet::new();
         for finding in good.iter().filter(|finding| seen.insert(finding.input)) {
             match self.finding_input(finding) {
                 Ok(bytes) => {
-                    write(&crashes, finding.input, &bytes)?;
+                    write(&crashes, finding.input.to_string(), &bytes)?;
                     exported.findings += 1;
                 }
                 Err(error) => exported.damaged.push(error),
@@ -58,6 +50,42 @@ impl Store {
         }
         Ok(exported)
     }
+
+    /// Writes what the corpus of `target` has beside `known` as `dir/<input id>`; without any, nothing is made.
+    ///
+    /// # Errors
+    ///
+    /// Like [`Store::export`].
+    pub fn export_new(&self, target: &str, dir: &Path, known: &BTreeSet<InputId>) -> Result<Exported> {
+        if self.corpus(target)?.iter().all(|entry| known.contains(&entry.input)) {
+            return Ok(Exported::default());
+        }
+        self.export_but(target, &create(dir)?, known)
+    }
+
+    fn export_but(&self, target: &str, dir: &Dir, known: &BTreeSet<InputId>) -> Result<Exported> {
+        let mut exported = Exported::default();
+        for entry in self.corpus(target)?.iter().filter(|entry| !known.contains(&entry.input)) {
+            match self.get_input(entry.input) {
+                Ok(bytes) => {
+                    write(dir, entry.input.to_string(), &bytes)?;
+                    exported.inputs += 1;
+                }
+                Err(error) => exported.damaged.push(error),
+            }
+        }
+        Ok(exported)
+    }
+}
+
+/// Writes an input that is called `name` into a directory that a person named, and makes that if it isn't there. A file
+/// with this name and length stays.
+///
+/// # Errors
+///
+/// If it can't be written.
+pub fn export_file(dir: &Path, name: &str, bytes: &[u8]) -> Result<()> {
+    write(&create(dir)?, name.to_owned(), bytes)
 }
 
 /// Opens a directory that a person named, and makes it if it isn't there. From there on no link is followed.
@@ -67,8 +95,7 @@ fn create(dir: &Path) -> Result<Dir> {
 }
 
 /// Writes one input through a temporary file, so that whoever reads the directory meanwhile sees whole inputs.
-fn write(dir: &Dir, id: InputId, bytes: &[u8]) -> Result<()> {
-    let name = id.to_string();
+fn write(dir: &Dir, name: String, bytes: &[u8]) -> Result<()> {
     let path = dir.path().join(&name);
     let is_there = dir.kind(OsStr::new(&name))? == Some(Kind::File)
         && dir
@@ -77,7 +104,7 @@ fn write(dir: &Dir, id: InputId, bytes: &[u8]) -> Result<()> {
     if is_there {
         return Ok(());
     }
-    let temporary = format!(".{id}.{}", std::process::id());
+    let temporary = format!(".{name}.{}", std::process::id());
     let temporary = OsStr::new(&temporary);
     // Left by a process of the same number that was killed.
     drop(dir.remove_file(temporary));
@@ -109,5 +136,11 @@ mod tests {
         for (path, bytes) in imported.inputs {
             assert_eq!(path.file_name().unwrap().to_str().unwrap(), InputId::of(&bytes).to_string());
         }
+        let (new, known) = (dir.path().join("new"), BTreeSet::from(batch.map(|(id, _)| id)));
+        assert_eq!(store.export_new("t", &new, &known).unwrap().inputs, 0);
+        assert!(!new.exists(), "nothing is made for nothing");
+        let known = known.into_iter().filter(|id| *id != InputId::of(b"a")).collect();
+        assert_eq!(store.export_new("t", &new, &known).unwrap().inputs, 1);
+        assert_eq!(fs::read(new.join(InputId::of(b"a").to_string())).unwrap(), b"a");
     }
 }

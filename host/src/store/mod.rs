@@ -53,7 +53,7 @@ mod target;
 pub use corpus::{CorpusEntry, LoadedCorpus, ModuleEntry};
 pub use dir::Dir;
 pub use error::StoreError;
-pub use export::Exported;
+pub use export::{Exported, export_file};
 pub use finding::{Drawn, FindingRecord, Former, StoredValue};
 pub use folder::TargetFolder;
 pub use import::{Imported, Skipped, import_dir, import_found_dir, import_kind};

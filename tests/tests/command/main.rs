@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod call;
+mod cargo_fuzz;
 mod cfg;
 mod checked_first;
 mod debug_info;

@@ -200,6 +200,11 @@ impl KeptInstance {
         Ok(Outcome::Interrupted)
     }
 
+    /// What is in a file of the guest's.
+    pub(crate) fn file(&self, path: &str) -> Option<Vec<u8>> {
+        self.store.data().wasi.file(path).map(<[u8]>::to_vec)
+    }
+
     /// What the guest said, on its streams and to what ended it.
     pub(crate) fn said(&mut self, target: &Target, outcome: &Outcome) -> Said {
         let wasi = &self.store.data().wasi;

@@ -122,10 +122,15 @@ pub(crate) fn prepare(
 }
 
 /// What a module initialises itself by, if it exports it: a program that is no command. JavaScript calls
-/// constructors by their own name, and what wasm-bindgen begins with.
+/// constructors by their own name, and what wasm-bindgen begins with; and a harness in a command, whose start is not
+/// for it, has no other name for them.
 pub(crate) fn initialiser<'i>(interface: &Interface, settings: &Settings) -> Option<&'i str> {
     let names = ["_initialize", "__wasm_call_ctors", "__wbindgen_start"];
-    let known = if settings.call.is_some() { &names[..] } else { &names[..1] };
+    let known = match interface.function("LLVMFuzzerTestOneInput") {
+        _ if settings.call.is_some() => &names[..],
+        Some(_) => &names[..2],
+        None => &names[..1],
+    };
     known.iter().copied().find(|name| interface.function(name).is_some())
 }
 

@@ -280,6 +280,11 @@ impl Wasi {
         }
     }
 
+    /// What is in a file, by its absolute path; `None` if there is no such file. Links are not followed.
+    pub fn file(&self, path: &str) -> Option<&[u8]> {
+        self.fs.file(path)
+    }
+
     /// What was written to descriptor 1 (wherever the guest renumbered it to), up to the limit.
     pub fn stdout(&self) -> &[u8] {
         &self.stdout

@@ -277,4 +277,16 @@ impl Fs {
         self.bytes_max = limit;
         orphans
     }
+
+    /// What is in a file, by its absolute path; no link on the way is followed.
+    pub(super) fn file(&self, path: &str) -> Option<&[u8]> {
+        let mut ino = Self::ROOT;
+        for name in path.split('/').filter(|name| !name.is_empty()) {
+            ino = self.dir(ino).ok()?.get(name.as_bytes())?;
+        }
+        match &self.get(ino).body {
+            Body::File(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
 }

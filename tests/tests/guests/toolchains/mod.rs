@@ -113,11 +113,17 @@ fn a_target_with_the_sdk_finds_the_bug() -> Result<()> {
 #[test]
 fn a_cargo_fuzz_folder_finds_the_bug() -> Result<()> {
     let chapter = chapter(&toolchains(), "An existing cargo-fuzz folder")?;
-    let [Block::Part(_, instead), edited @ Block::Commands(_), untouched @ Block::Commands(_)] = &chapter[..] else {
+    let [
+        as_it_is @ Block::Commands(_),
+        untouched @ Block::Commands(_),
+        Block::Part(_, instead),
+        edited @ Block::Commands(_),
+    ] = &chapter[..]
+    else {
         panic!("{chapter:?}")
     };
     let line = "libfuzzer-sys = \"0.4\"\n";
-    for (blocks, edits) in [(edited, true), (untouched, false)] {
+    for (blocks, edits) in [(as_it_is, false), (untouched, false), (edited, true)] {
         let mut shell = Shell::new();
         copy(&program("rust"), shell.folder())?;
         if edits {

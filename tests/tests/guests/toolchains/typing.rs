@@ -123,7 +123,7 @@ impl Shell {
             }
             ["cd", to] => self.folder.push(to),
             ["export", ..] => self.exports.push(line.to_owned()),
-            ["fuzzbox", "run", ..] => return self.fuzz(&[&words[1..], CAMPAIGN].concat()).map(Some),
+            ["fuzzbox", "run" | "cargo", ..] => return self.fuzz(&[&words[1..], CAMPAIGN].concat()).map(Some),
             ["fuzzbox", ..] => {
                 let ran = self.fuzz(&words[1..])?;
                 ensure!(ran.code == 0, "`{line}`: {ran:?}");
@@ -146,7 +146,12 @@ impl Shell {
     }
 
     fn fuzz(&self, words: &[&str]) -> Result<Ran> {
-        let output = self.fuzzbox.command(words).current_dir(&self.folder).output()?;
+        let mut command = self.fuzzbox.command(words);
+        if words[0] == "cargo" {
+            NOT_OURS.iter().for_each(|variable| _ = command.env_remove(variable));
+            command.env("RUSTC", guests::rustc()?);
+        }
+        let output = command.current_dir(&self.folder).output()?;
         Ok(Ran {
             code: output.status.code().unwrap_or(-1),
             stdout: String::from_utf8(output.stdout)?,

@@ -139,6 +139,25 @@ fn a_warm_up_run_is_done_when_it_is_ordered() {
     }
 }
 
+/// A harness in a command, which is not started, has no other initialiser.
+#[test]
+fn constructors_are_called_once_before_the_first_input() {
+    let with = |initialiser: &str| {
+        let body = format!(
+            r#"(memory (export "memory") 1) (global $made (mut i32) (i32.const 0))
+            (func (export "__wasm_call_ctors") (global.set $made (i32.add (global.get $made) (i32.const 1))))
+            {initialiser}
+            (func (export "LLVMFuzzerTestOneInput") (param i32 i32) (result i32)
+                (if (i32.ne (global.get $made) (i32.const 1)) (then unreachable)) (i32.const 0))"#
+        );
+        let mut executor = executor(&body, settings());
+        (executor.run(b"").unwrap(), executor.run(b"x").unwrap(), executor.target().summary().before)
+    };
+    assert_eq!(with(""), (Outcome::Ok, Outcome::Ok, vec!["__wasm_call_ctors".to_owned()]));
+    let own = r#"(func (export "_initialize") (global.set $made (i32.const 1)))"#;
+    assert_eq!(with(own), (Outcome::Ok, Outcome::Ok, vec!["_initialize".to_owned()]));
+}
+
 /// What was written, opened and read before belongs to every execution, and nothing of it is lost by the run between.
 #[test]
 fn a_warm_up_run_keeps_what_initialisers_wrote() {
