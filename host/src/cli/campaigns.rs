@@ -7,11 +7,11 @@ use super::input::{read_at_most, read_dir, read_found_dir};
 use super::naming::{NameArgs, folders};
 use super::output::Output;
 use super::store_args::StoreArgs;
-use super::target_args::{MODULE_BYTES_MAX, TargetArgs, compile, duration};
+use super::target_args::{TargetArgs, compile, duration};
 use super::write::{shown, warn, warning};
 use crate::engine::{Dictionary, Search, Workers};
 use crate::report::{Done, Event, Flags, Reporter};
-use crate::sandbox::{Candidate, CodeCache, Target};
+use crate::sandbox::{Candidate, CodeCache, CustomTargets, Target};
 use crate::session::ending::Ending;
 use crate::session::setup::{Limits, Session};
 use crate::session::turns::{take_turns, turn};
@@ -52,9 +52,6 @@ pub(super) struct CampaignArgs {
     /// Tokens to insert, in AFL's or libFuzzer's format
     #[arg(long, value_name = "FILE")]
     dict: Option<PathBuf>,
-    /// A module that makes the mutants, by LLVMFuzzerCustomMutator or LLVMFuzzerCustomCrossOver
-    #[arg(long, value_name = "WASM")]
-    mutator: Option<PathBuf>,
     /// Don't look at what executions compare
     #[arg(long)]
     no_compares: bool,
@@ -83,6 +80,8 @@ pub(super) struct Job<'a> {
     pub(super) names: &'a NameArgs,
     /// How they are executed.
     pub(super) flags: &'a TargetArgs,
+    /// What makes the mutants of all of them, if that is another module.
+    pub(super) mutator: Option<Candidate>,
     /// Inputs of its own that each of them begins with.
     pub(super) seeds: Vec<Vec<Vec<u8>>>,
     /// Is told what happens, too, with the store where the input of a finding, and at the end the corpus, is by then.
@@ -146,7 +145,7 @@ impl CampaignArgs {
         let candidates = self.candidates(&job, &names)?;
         let built: Vec<_> = job.targets.iter().map(PathBuf::as_path).zip(&candidates).collect();
         job.names.tell_older(&self.store, &names, &built)?;
-        let mutator = self.mutator(&job, &candidates)?;
+        check_mutator(&job, &candidates).blame_user()?;
         let debug_infos = self.debug_infos(&job, &candidates)?;
         let seeds = self.seeds(&job)?;
         let mut reporter = self.output.reporter()?;
@@ -154,6 +153,9 @@ impl CampaignArgs {
             self.strategy.check(candidate.entry.takes_choices()).blame_user()?;
         }
         let targets = self.compile(&job, candidates, &mut *reporter)?;
+        if let (Some(mutator), Some(target)) = (&job.mutator, targets.first()) {
+            CustomTargets::check(mutator, target).context("the mutator can't be called").blame_user()?;
+        }
         let symbols: Vec<_> =
             targets.iter().zip(debug_infos).map(|(target, debug_info)| symbols(target, debug_info)).collect();
         let store = self.store.open_or_create()?;
@@ -176,7 +178,7 @@ impl CampaignArgs {
             limits,
             given: self.given(),
             search: self.strategy.clone(),
-            mutator: mutator.as_ref(),
+            mutator: job.mutator.as_ref(),
             compares: !self.no_compares,
             shrink: !self.no_shrink,
             warn: &warn,
@@ -193,22 +195,6 @@ impl CampaignArgs {
         let named = names.iter().zip(job.targets).zip(&candidates);
         job.names.check(&self.store, named.map(|((name, path), candidate)| (&**name, &**path, candidate)))?;
         Ok(candidates)
-    }
-
-    /// What makes the mutants of all targets, if that is another module.
-    fn mutator(&self, job: &Job<'_>, targets: &[Candidate]) -> Result<Option<Candidate>, Fault> {
-        let Some(path) = &self.mutator else { return Ok(None) };
-        let read = || {
-            let draws = targets.iter().zip(job.targets).find(|(target, _)| target.entry.takes_choices());
-            if let Some((_, target)) = draws {
-                bail!("`{}` draws what it needs: no mutator can change that", shown(target));
-            }
-            let settings = &targets.first().context("there is a target")?.settings;
-            let read = read_at_most(path, MODULE_BYTES_MAX, "");
-            let module = read.and_then(|bytes| Candidate::mutator(&bytes, settings));
-            module.with_context(|| format!("failed to load mutator `{}`", shown(path)))
-        };
-        read().map(Some).blame_user()
     }
 
     /// What each target begins with: its own inputs, and those of `--corpus`.
@@ -290,6 +276,15 @@ impl CampaignArgs {
         let Some(path) = &self.dict else { return Ok(Dictionary::default()) };
         let read = || Dictionary::parse(&String::from_utf8(read_at_most(path, DICTIONARY_BYTES_MAX, "")?)?);
         read().with_context(|| format!("failed to read dictionary `{}`", shown(path))).blame_user()
+    }
+}
+
+/// Refuses a mutator where there is nothing for it to do.
+fn check_mutator(job: &Job<'_>, candidates: &[Candidate]) -> anyhow::Result<()> {
+    let draws = candidates.iter().zip(job.targets).find(|(target, _)| target.entry.takes_choices());
+    match draws.filter(|_| job.mutator.is_some()) {
+        Some((_, path)) => bail!("`{}` draws what it needs: no mutator can change that", shown(path)),
+        None => Ok(()),
     }
 }
 

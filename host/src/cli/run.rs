@@ -1,9 +1,13 @@
 //! `fuzzbox run`: fuzz one or more targets.
 
 use super::campaigns::{CampaignArgs, Job};
-use super::exit::Verdict;
+use super::exit::{Fault, UserError, Verdict};
+use super::input::read_at_most;
 use super::naming::NameArgs;
-use super::target_args::TargetArgs;
+use super::target_args::{MODULE_BYTES_MAX, TargetArgs};
+use super::write::shown;
+use crate::sandbox::Candidate;
+use anyhow::Context;
 use std::path::PathBuf;
 
 /// Flags of `run`.
@@ -12,6 +16,9 @@ pub(super) struct Args {
     /// The modules to fuzz, wasm or wat; several take turns
     #[arg(required = true, value_name = "WASM")]
     targets: Vec<PathBuf>,
+    /// A module that makes the mutants, by LLVMFuzzerCustomMutator or LLVMFuzzerCustomCrossOver
+    #[arg(long, value_name = "WASM")]
+    mutator: Option<PathBuf>,
     #[command(flatten)]
     campaigns: CampaignArgs,
     #[command(flatten)]
@@ -22,8 +29,17 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self) -> Verdict {
-        let Self { targets, campaigns, flags, names } = &self;
+        let Self { targets, campaigns, flags, names, .. } = &self;
         let seeds = targets.iter().map(|_| Vec::new()).collect();
-        campaigns.run(Job { targets, names, flags, seeds, watch: &|_, _| Ok(()) })
+        campaigns.run(Job { targets, names, flags, mutator: self.mutator()?, seeds, watch: &|_, _| Ok(()) })
+    }
+
+    /// The module of `--mutator`, under the limits that targets have.
+    fn mutator(&self) -> Result<Option<Candidate>, Fault> {
+        let Some(path) = &self.mutator else { return Ok(None) };
+        let settings = self.flags.settings()?;
+        let bytes = read_at_most(path, MODULE_BYTES_MAX, "");
+        let module = bytes.and_then(|bytes| Candidate::mutator(&bytes, &settings));
+        module.with_context(|| format!("failed to load mutator `{}`", shown(path))).map(Some).blame_user()
     }
 }

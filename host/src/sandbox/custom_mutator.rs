@@ -60,6 +60,18 @@ impl CustomTargets {
         Ok(Some(Self { mutator, cross_over }))
     }
 
+    /// Whether those of a module can be made ready for a target: it is initialised once.
+    ///
+    /// # Errors
+    ///
+    /// If they can't.
+    pub fn check(module: &Candidate, target: &Target) -> Result<()> {
+        match Self::of_module(module, target, &MutateBytes::new(|_, _, _| ()))? {
+            Some(targets) => CustomMutator::new(&targets).map(drop),
+            None => Ok(()),
+        }
+    }
+
     /// Which of them there are, for people.
     pub fn names(&self) -> Vec<&str> {
         [&self.mutator, &self.cross_over].into_iter().flatten().map(|target| target.candidate.entry.export()).collect()

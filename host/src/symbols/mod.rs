@@ -20,7 +20,8 @@
 //! # Files
 //!
 //! Names; file and line from DWARF, in the module or split off, or from a source map; `frame` (of a trap, with
-//! both), `lines` (where instructions stand, all of them at once), `stable` (names that the next build has too), `library` (which functions are a library's).
+//! both), `lines` (where instructions stand, all of them at once), `stable` (names that the next build has too),
+//! `library` (which functions are a library's).
 
 mod allocator;
 mod debug_info;

@@ -36,7 +36,9 @@ const DRAWS: &str = r#"(module (import "fuzzbox_v1" "draw_choice" (func $choice 
 
 fn fuzzbox() -> Fuzzbox {
     let fuzzbox = Fuzzbox::new();
-    for (name, text) in [("pairs.wat", PAIRS), ("mutator.wat", MUTATOR), ("draws.wat", DRAWS)] {
+    let broken = MUTATOR.replace("(memory", "(func $broken (loop $for_ever (br $for_ever))) (start $broken) (memory");
+    for (name, text) in [("pairs.wat", PAIRS), ("mutator.wat", MUTATOR), ("draws.wat", DRAWS), ("broken.wat", &broken)]
+    {
         fs::write(fuzzbox.dir().join(name), text).unwrap();
     }
     fuzzbox
@@ -61,6 +63,7 @@ fn what_is_no_mutator_and_who_needs_none_are_refused() {
     for (target, mutator, told) in [
         ("pairs.wat", "pairs.wat", "the module has no mutator"),
         ("pairs.wat", "nowhere.wasm", "`nowhere.wasm`"),
+        ("pairs.wat", "broken.wat", "the mutator can't be called"),
         ("draws.wat", "mutator.wat", "`draws.wat` draws what it needs: no mutator can change that"),
     ] {
         let entry: &[&str] = if target == "pairs.wat" { &["--entry", "parse"] } else { &[] };

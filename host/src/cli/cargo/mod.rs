@@ -122,7 +122,10 @@ impl RunArgs {
         };
         self.campaigns.store.set_project(folder.project);
         let names = &NameArgs::default();
-        let exit = self.campaigns.run(Job { targets: &targets, names, flags: &flags, seeds, watch: &watch })?;
+        // Harnesses in Rust have mutators of their own.
+        let mutator = None;
+        let exit =
+            self.campaigns.run(Job { targets: &targets, names, flags: &flags, mutator, seeds, watch: &watch })?;
         let artifacts = beside.artifacts();
         if !artifacts.is_empty() {
             tell("note: what failed lies here, and `fuzzbox cargo fmt TARGET FILE` shows the value that it makes:");
