@@ -18,6 +18,10 @@ use crate::settings::Settings;
 use anyhow::Result;
 use std::sync::Arc;
 
+/// Fuel that one mutant may take: some tenths of a second. Settings say how long an execution may take before it is a
+/// hang, but who waits that long for each mutant executes nothing.
+const CALL_FUEL_MAX: u64 = 1 << 28;
+
 /// The functions of a guest that make inputs, ready to be called.
 #[derive(Debug)]
 pub struct CustomTargets {
@@ -92,7 +96,11 @@ impl CustomMutator {
     ///
     /// As for [`Executor::new`].
     pub fn new(targets: &CustomTargets) -> Result<Self> {
-        let instance = |target: &Option<Arc<Target>>| target.as_ref().map(Executor::new).transpose();
+        let instance = |target: &Option<Arc<Target>>| {
+            let mut executor = target.as_ref().map(Executor::new).transpose()?;
+            executor.iter_mut().for_each(|executor| executor.set_fuel_max(CALL_FUEL_MAX));
+            anyhow::Ok(executor)
+        };
         Ok(Self { mutator: instance(&targets.mutator)?, cross_over: instance(&targets.cross_over)? })
     }
 
