@@ -69,6 +69,7 @@ impl StoreArgs {
     }
 }
 
-fn here() -> Result<PathBuf, Fault> {
+/// The current directory.
+pub(super) fn here() -> Result<PathBuf, Fault> {
     Ok(std::env::current_dir().context("failed to find the current directory")?)
 }

@@ -101,25 +101,18 @@ impl Campaign {
         }
     }
 
-    /// The same, whose mutants are made by the guest's own functions, if it is a libFuzzer harness that has some.
+    /// The same, whose mutants are made by functions of `module`; or, if that is `None`, by the guest's own, if it is a
+    /// libFuzzer harness that has some.
     ///
     /// # Errors
     ///
     /// If they can't be made ready.
-    pub fn with_custom_mutators(mut self) -> Result<Self> {
-        let custom = CustomTargets::of(self.target(), &custom::mutate_bytes(&self.mutator, self.seed))?;
-        self.variants.custom = custom.map(Arc::new);
-        Ok(self)
-    }
-
-    /// The same, whose mutants are made by the functions of another module.
-    ///
-    /// # Errors
-    ///
-    /// If they can't be made ready.
-    pub fn with_mutators_of(mut self, module: &Candidate) -> Result<Self> {
-        let mutate = custom::mutate_bytes(&self.mutator, self.seed);
-        let custom = CustomTargets::of_module(module, self.target(), &mutate)?;
+    pub fn with_custom_mutators(mut self, module: Option<&Candidate>) -> Result<Self> {
+        let (target, mutate) = (self.target(), custom::mutate_bytes(&self.mutator, self.seed));
+        let custom = match module {
+            Some(module) => CustomTargets::of_module(module, target, &mutate)?,
+            None => CustomTargets::of(target, &mutate)?,
+        };
         self.variants.custom = custom.map(Arc::new);
         Ok(self)
     }

@@ -156,10 +156,9 @@ impl Candidate {
     }
 
     /// The functions by which it makes inputs.
-    pub fn mutators(&self) -> impl Iterator<Item = &str> {
+    pub fn mutators(&self) -> impl Iterator<Item = String> + use<> {
         let (mutator, cross_over) = Entry::custom_mutators(&self.interface);
-        let names = ["LLVMFuzzerCustomMutator", "LLVMFuzzerCustomCrossOver"];
-        names.into_iter().zip([mutator, cross_over]).filter_map(|(name, entry)| entry.map(|_| name))
+        [mutator, cross_over].into_iter().flatten().map(|entry| entry.export().to_owned())
     }
 
     fn is_stubbed(&self, shown: &str) -> bool {

@@ -75,11 +75,6 @@ impl CustomTargets {
             None => Ok(()),
         }
     }
-
-    /// Which of them there are, for people.
-    pub fn names(&self) -> Vec<&str> {
-        [&self.mutator, &self.cross_over].into_iter().flatten().map(|target| target.candidate.entry.export()).collect()
-    }
 }
 
 /// Instances of these functions.

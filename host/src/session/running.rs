@@ -36,11 +36,7 @@ impl<'a> Running<'a> {
         let past = Past::of(session)?;
         let seeds = past.first(seeds);
         let campaign = Campaign::new(session.target.clone(), session.seed, Mutator::new(session.dictionary.clone()));
-        let campaign = campaign.with_search(&session.search);
-        let campaign = match session.mutator {
-            Some(module) => campaign.with_mutators_of(module)?,
-            None => campaign.with_custom_mutators()?,
-        };
+        let campaign = campaign.with_search(&session.search).with_custom_mutators(session.mutator)?;
         let campaign = campaign.with_results(results::load(&session.target));
         let campaign = if session.compares { campaign } else { campaign.without_compares() };
         let view = View::new(session, past)?;

@@ -9,10 +9,14 @@ use std::sync::Arc;
 
 /// Searches until something fails, or for so many executions. `custom` says whether the guest's mutators are used.
 fn search(target: &Arc<Target>, seed: u64, jobs: usize, (execs, custom): (u64, bool)) -> Campaign {
-    let workers = Workers::new(jobs, Arc::default()).unwrap();
     let mutator = Mutator::new(Dictionary::default().with_constants_of(target.candidate.bytes()));
     let campaign = Campaign::new(target.clone(), seed, mutator);
-    let mut campaign = if custom { campaign.with_custom_mutators().unwrap() } else { campaign };
+    let campaign = if custom { campaign.with_custom_mutators(None).unwrap() } else { campaign };
+    until_failure(campaign, jobs, execs)
+}
+
+fn until_failure(mut campaign: Campaign, jobs: usize, execs: u64) -> Campaign {
+    let workers = Workers::new(jobs, Arc::default()).unwrap();
     let signature = |outcome: &Outcome| format!("{outcome:?}");
     campaign.start(&workers, &[], execs, &signature).unwrap();
     while campaign.failures().len() == 0 && campaign.totals().execs < execs {
@@ -107,14 +111,8 @@ fn another_module_makes_the_mutants() {
     let target = guest("compressed-unaided");
     let mutator = std::fs::read(fuzzbox_tests::guest("compressed").unwrap()).unwrap();
     let mutator = Candidate::mutator(&mutator, &target.candidate.settings).unwrap();
-    let workers = Workers::new(1, Arc::default()).unwrap();
     let campaign = Campaign::new(target.clone(), 1, Mutator::new(Dictionary::default()));
-    let mut campaign = campaign.with_mutators_of(&mutator).unwrap();
-    let signature = |outcome: &Outcome| format!("{outcome:?}");
-    campaign.start(&workers, &[], 60_000, &signature).unwrap();
-    while campaign.failures().len() == 0 && campaign.totals().execs < 60_000 {
-        campaign.step(&workers, 60_000 - campaign.totals().execs, &signature).unwrap();
-    }
+    let campaign = until_failure(campaign.with_custom_mutators(Some(&mutator)).unwrap(), 1, 60_000);
     assert_eq!(campaign.failures().len(), 1);
 }
 

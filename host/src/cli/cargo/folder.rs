@@ -2,6 +2,7 @@
 
 use super::super::exit::{Fault, UserError};
 use super::super::libfuzzer;
+use super::super::store_args::here;
 use super::super::write::shown;
 use super::toolchain::cargo;
 use crate::text::{nearest, printable};
@@ -76,7 +77,7 @@ impl Package {
 impl FolderArgs {
     /// Finds the folder.
     pub(super) fn find(&self) -> Result<Folder, Fault> {
-        let here = std::env::current_dir().context("failed to find the current directory")?;
+        let here = here()?;
         let found = match &self.fuzz_dir {
             Some(dir) => {
                 let absolute = std::path::absolute(dir).context("failed to find the current directory")?;

@@ -45,7 +45,7 @@ enum What {
     /// List the targets
     List(FolderArgs),
     /// Only build the targets, and say where their modules are
-    Build(BuildOnlyArgs),
+    Build(TargetsArgs),
     /// Show what a target makes of an input: the value of its `Arbitrary` type, by `Debug`
     Fmt(value::Args),
 }
@@ -53,22 +53,17 @@ enum What {
 /// Flags of campaigns.
 #[derive(Debug, clap::Args)]
 struct RunArgs {
-    /// The targets [default: all]
-    #[arg(value_name = "TARGET")]
-    targets: Vec<String>,
     #[command(flatten)]
-    folder: FolderArgs,
-    #[command(flatten)]
-    build: BuildArgs,
+    targets: TargetsArgs,
     #[command(flatten)]
     campaigns: CampaignArgs,
     #[command(flatten)]
     limits: LimitArgs,
 }
 
-/// Flags of `cargo build`.
+/// What is built, and how.
 #[derive(Debug, clap::Args)]
-struct BuildOnlyArgs {
+struct TargetsArgs {
     /// The targets [default: all]
     #[arg(value_name = "TARGET")]
     targets: Vec<String>,
@@ -89,17 +84,23 @@ impl Args {
                 })?;
                 Ok(Exit::Clean)
             }
-            What::Build(args) => args.run(),
+            What::Build(args) => args.list_modules(),
             What::Fmt(args) => args.run(),
         }
     }
 }
 
-impl BuildOnlyArgs {
-    fn run(self) -> Verdict {
+impl TargetsArgs {
+    /// Builds the targets; those that don't are told.
+    fn build(&self) -> Result<(Folder, Built), Fault> {
         let folder = self.folder.find()?;
         let built = self.build.build(&folder, &self.targets)?;
         tell_failed(&folder, &built)?;
+        Ok((folder, built))
+    }
+
+    fn list_modules(self) -> Verdict {
+        let (_, built) = self.build()?;
         for (_, module) in &built.modules {
             say!("{}", shown(&folder::from_here(module)));
         }
@@ -109,9 +110,7 @@ impl BuildOnlyArgs {
 
 impl RunArgs {
     fn run(mut self) -> Verdict {
-        let folder = self.folder.find()?;
-        let built = self.build.build(&folder, &self.targets)?;
-        tell_failed(&folder, &built)?;
+        let (folder, built) = self.targets.build()?;
         let flags = TargetArgs::from(self.limits);
         let (names, targets): (Vec<String>, Vec<PathBuf>) = built.modules.into_iter().unzip();
         let (beside, seeds) = Beside::read(&folder, &names, &flags.settings()?)?;

@@ -167,11 +167,10 @@ impl Call for CustomCall {
             }
         };
         *written = match std::mem::replace(&mut store.data_mut().inner, Inner::Mutated) {
-            Inner::Mutated => Written::InMemory(out..out + made.min(len_max) as usize),
             Inner::Noted(inner) => inner.map_or(Written::Nothing, Written::Inner),
             // What asked for nothing to be changed has not made what was wanted.
             Inner::Replaced(Some(_)) => Written::Nothing,
-            Inner::Replaced(None) => Written::InMemory(out..out + made.min(len_max) as usize),
+            Inner::Mutated | Inner::Replaced(None) => Written::InMemory(out..out + made.min(len_max) as usize),
         };
         Ok(0)
     }

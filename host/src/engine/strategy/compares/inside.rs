@@ -62,10 +62,9 @@ pub(super) fn open(
     };
     let Some(targets) = view.variants.custom.as_ref().filter(|_| seed % 2 == 0) else { return Ok(Opened::Closed) };
     let custom = worker.custom(targets)?;
-    let mut inner = |input: &[u8]| custom.open(input, view.len_max, seed);
-    Ok(match (inner(input)?, inner(&[])?) {
-        (None, _) => Opened::Closed,
-        (Some(opened), Some(own)) if opened == own && index > 0 => Opened::Unable,
-        (Some(opened), _) => Opened::Open(Outer { testcase: input.into(), seed }, opened),
-    })
+    let Some(opened) = custom.open(input, view.len_max, seed)? else { return Ok(Opened::Closed) };
+    if index > 0 && custom.open(&[], view.len_max, seed)?.as_ref() == Some(&opened) {
+        return Ok(Opened::Unable);
+    }
+    Ok(Opened::Open(Outer { testcase: input.into(), seed }, opened))
 }
