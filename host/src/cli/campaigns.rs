@@ -55,6 +55,9 @@ pub(super) struct CampaignArgs {
     /// Don't look at what executions compare
     #[arg(long)]
     no_compares: bool,
+    /// Never begin executions after others, which is done where executions grow the memory again and again
+    #[arg(long)]
+    no_warm_up: bool,
     /// When to stop early
     #[arg(long, value_enum, default_value_t = StopOn::Never)]
     stop_on: StopOn,
@@ -180,6 +183,7 @@ impl CampaignArgs {
             search: self.strategy.clone(),
             mutator: job.mutator.as_ref(),
             compares: !self.no_compares,
+            warms: !self.no_warm_up,
             shrink: !self.no_shrink,
             warn: &warn,
             symbols,

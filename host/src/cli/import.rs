@@ -77,6 +77,7 @@ impl Args {
             search: Search::default(),
             mutator: None,
             compares: false,
+            warms: false,
             shrink: false,
             warn: &warn,
             symbols,

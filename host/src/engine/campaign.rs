@@ -5,6 +5,7 @@ mod comparing;
 mod rounds;
 mod searching;
 mod seeds;
+mod warming;
 
 use super::corpus::{Admission, Corpus};
 use super::mutate::{Mutator, custom};
@@ -58,6 +59,8 @@ pub struct Campaign {
     strategies: Strategies,
     /// Who makes the variant that says what is compared.
     tracing: comparing::Tracing,
+    /// What is known of guests that begin where others ended.
+    warming: warming::Warming,
     /// What inputs show, as far as that is known.
     results: Results,
     /// How often each input was executed, if that is counted.
@@ -96,6 +99,7 @@ impl Campaign {
             execs_at_len_max: 0,
             strategies,
             tracing: comparing::Tracing::default(),
+            warming: warming::Warming::default(),
             results: Results::default(),
             tally: None,
         }
@@ -131,6 +135,9 @@ impl Campaign {
         if self.has_seeds() {
             return self.execute_seeds(workers, execs_max, signature);
         }
+        if !self.warm_up(workers)? {
+            return Ok(None);
+        }
         self.next_variant()?;
         if !self.trace(workers)? {
             return Ok(None);
@@ -165,6 +172,7 @@ impl Campaign {
         let execs_max = before.saturating_add(execs_max);
         self.run_phase(Phase::AfterRound, workers, execs_max, signature, &mut round)?;
         self.run_phase(Phase::AfterAll, workers, execs_max, signature, &mut round)?;
+        self.decide_cold(workers, signature, &mut round)?;
         for edge in self.progress.retire(&self.corpus, self.totals.execs) {
             self.corpus.retire(edge);
         }
@@ -209,7 +217,9 @@ impl Campaign {
         let Admission { index, new_edges, .. } = admitted;
         self.corpus.settle(index);
         self.strategies.settled(index, !new_edges.is_empty());
-        self.results.found(&self.corpus.testcases()[index]);
+        if !self.is_warm() {
+            self.results.found(&self.corpus.testcases()[index]);
+        }
         round.found.push(Discovery { index, new_edges, edges: self.corpus.seen().edges() });
     }
 
@@ -355,19 +365,22 @@ impl Campaign {
                     admitted.push(new);
                 }
             }
-            for failure in report.failures {
-                self.known.add(&failure);
-                let NewFailure { input, outcome, edges, .. } = failure;
-                self.failing_edges.extend(edges);
-                let signature = signature(&outcome);
-                if !self.failures.contains_key(&signature) {
-                    let failure = Failure { input: input.into(), outcome, signature, execs: self.totals.execs };
-                    self.failures.insert(failure.signature.clone(), failure.clone());
-                    round.failures.push(failure);
-                }
-            }
+            report.failures.into_iter().for_each(|failure| self.fails(failure, signature, round));
         }
         admitted
+    }
+
+    /// Takes a failure that was decided.
+    fn fail(&mut self, failure: NewFailure, signature: &dyn Fn(&Outcome) -> String, round: &mut Round) {
+        self.known.add(&failure);
+        let NewFailure { input, outcome, edges, .. } = failure;
+        self.failing_edges.extend(edges);
+        let signature = signature(&outcome);
+        if !self.failures.contains_key(&signature) {
+            let failure = Failure { input: input.into(), outcome, signature, execs: self.totals.execs };
+            self.failures.insert(failure.signature.clone(), failure.clone());
+            round.failures.push(failure);
+        }
     }
 
     /// Goes on with a faster variant if there is one.
@@ -421,8 +434,8 @@ impl Campaign {
         Totals { compared: self.strategies.compares.execs, ..self.totals }
     }
 
-    /// The target that is fuzzed.
+    /// The target that is fuzzed, as it is without others before.
     pub fn target(&self) -> &Arc<Target> {
-        &self.variants.metered
+        self.variants.metered.cold()
     }
 }

@@ -1,6 +1,7 @@
 //! The inputs that are worth keeping.
 
 use super::rarity::Weights;
+use super::results::ExecutionResult;
 use super::rng::Rng;
 use super::scores::Targets;
 use super::span_pool::Pool;
@@ -102,6 +103,25 @@ impl Corpus {
             let (seed, _) = id.0.split_first_chunk().expect("an id is longer");
             self.pool.offer(sample, &mut Rng::of_task(u64::from_le_bytes(*seed), 0, 0));
         }
+    }
+
+    /// Takes what the testcases show from now on, by testcase; those of which it is not said show what they did.
+    pub(super) fn show(&mut self, shown: Vec<Option<ExecutionResult>>) {
+        for (index, result) in shown.into_iter().enumerate() {
+            let Some(ExecutionResult { profile, fuel, scores, .. }) = result else { continue };
+            self.shows(&profile);
+            self.targets.add(index, &scores);
+            let testcase = &mut self.testcases[index];
+            (testcase.profile, testcase.fuel, testcase.scores) = (profile, fuel, scores);
+        }
+        self.slowest = self.testcases.iter().map(|testcase| testcase.fuel).max().unwrap_or_default();
+        self.weights.enter_again(&self.testcases);
+    }
+
+    /// Adds what an execution showed. Returns the edges that nobody reached before it.
+    pub(super) fn shows(&mut self, profile: &Profile) -> Vec<u32> {
+        let news = self.seen.news(profile);
+        self.seen.add(&news)
     }
 
     /// Keeps what testcases were compared with.

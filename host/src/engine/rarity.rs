@@ -22,12 +22,14 @@ pub(super) struct Weights {
     features: Vec<Feature>,
     /// By testcase: what the features that it owns weigh.
     weights: Vec<u64>,
+    /// The testcases that were entered, in this order.
+    entered: Vec<usize>,
 }
 
 impl Weights {
     /// There are no testcases, of a module with `edges_total` edges.
     pub(super) fn new(edges_total: usize) -> Self {
-        Self { features: vec![Feature::default(); edges_total * BUCKETS], weights: Vec::new() }
+        Self { features: vec![Feature::default(); edges_total * BUCKETS], weights: Vec::new(), entered: Vec::new() }
     }
 
     /// There is another testcase, which weighs nothing until it is [entered](Weights::enter).
@@ -37,6 +39,7 @@ impl Weights {
 
     /// Enters a testcase, once, for the features that it shows.
     pub(super) fn enter(&mut self, index: usize, testcases: &[Testcase]) {
+        self.entered.push(index);
         let cost = |index: usize| (testcases[index].bytes.len(), testcases[index].fuel, index);
         let own = u32::try_from(index).expect("testcases are far fewer");
         let own_cost = cost(index);
@@ -59,6 +62,14 @@ impl Weights {
                 self.weights[owner] -= FEATURE_WEIGHT / u64::from(before) - FEATURE_WEIGHT / u64::from(before + 1);
             }
         }
+    }
+
+    /// Enters again those that were entered: they show something else.
+    pub(super) fn enter_again(&mut self, testcases: &[Testcase]) {
+        let entered = std::mem::take(&mut self.entered);
+        self.features.fill(Feature::default());
+        self.weights.fill(0);
+        entered.into_iter().for_each(|index| self.enter(index, testcases));
     }
 
     /// By testcase: the sum over the features that it owns of [`FEATURE_WEIGHT`] divided by the number of testcases

@@ -111,9 +111,22 @@ impl Progress {
         }
     }
 
+    /// Makes all variants again, of the same target that begins otherwise.
+    pub(super) fn begin_again(&mut self, metered: Arc<Target>) {
+        self.metered = metered;
+        self.stage = Stage::Metered;
+        self.optimising = None;
+        self.growths = Growths::default();
+    }
+
     /// Takes what mutants did.
     pub(super) fn sampled(&mut self, growths: &Growths) {
         self.growths.add(growths);
+    }
+
+    /// Whether mutants grow the memory more often than hardly ever. Depends on the campaign alone.
+    pub(super) fn grows(&self) -> bool {
+        self.growths.execs >= GROWTH_SAMPLES && !self.growths.are_rare()
     }
 
     /// Whether mutants grow the memory so often that it pays to compare addresses. Depends on the campaign alone.

@@ -65,4 +65,6 @@ pub struct Round {
     pub found: Vec<Discovery>,
     /// New failures.
     pub failures: Vec<Failure>,
+    /// From this round on executions begin after others: see [`crate::engine::Campaign::warm_up_inputs`].
+    pub is_warmer: bool,
 }

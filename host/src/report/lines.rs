@@ -129,6 +129,7 @@ impl<W: Write> Reporter for Lines<W> {
                     self.line(&retraced.target, &printable(&line))?;
                 }
             }
+            Event::Warmed(warmed) => self.line(&warmed.target, &format!("warm: {}", warmed.text()))?,
             Event::Finding(finding) => {
                 let text = finding_line(finding);
                 self.line(&finding.target, &text)?;

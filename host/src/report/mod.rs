@@ -30,6 +30,7 @@ mod json;
 mod lines;
 mod preview;
 mod quiet;
+mod retraced;
 mod sparse;
 mod stats;
 mod terminal;
@@ -37,11 +38,11 @@ mod terminal;
 pub(crate) use advice::{AdviceFacts, Advisor, Flags};
 pub(crate) use color::{ColorChoice, is_dumb};
 pub(crate) use event::{
-    Advice, Compiling, Done, Event, Files, Finding, Imported, KnownFinding, NewEdge, NotStarted, Now, Retraced, Start,
-    Status,
+    Advice, Compiling, Done, Event, Files, Finding, Imported, NewEdge, NotStarted, Start, Status, Warmed,
 };
 pub(crate) use json::Json;
 pub(crate) use preview::preview;
+pub(crate) use retraced::{KnownFinding, Now, Retraced};
 pub(crate) use stats::{Campaign, StatsFiles};
 pub(crate) use terminal::{Terminal, TerminalOptions};
 

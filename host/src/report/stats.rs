@@ -217,8 +217,12 @@ impl StatsFiles {
                     return Ok(());
                 }
             }
-            Event::Compiling(_) | Event::Retraced(_) | Event::Advice(_) | Event::Imported(_) | Event::NotStarted(_) => {
-            }
+            Event::Compiling(_)
+            | Event::Retraced(_)
+            | Event::Warmed(_)
+            | Event::Advice(_)
+            | Event::Imported(_)
+            | Event::NotStarted(_) => {}
             Event::Done(done) => {
                 self.state.done(done);
                 self.update()?;

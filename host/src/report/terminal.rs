@@ -146,10 +146,15 @@ impl<W: Write> Terminal<W> {
     }
 
     fn retraced(&self, retraced: &Retraced) -> String {
-        let mut lines = wrap(&retraced.text(), self.room()).into_iter();
-        let first = self.labelled(GOOD, "Rebuilt", &lines.next().unwrap_or_default());
         let findings = retraced.lines().into_iter().map(|line| cut(&printable(&line), self.room()));
-        lines.chain(findings).fold(first, |text, line| text + &Self::indented(&line))
+        findings.fold(self.wrapped("Rebuilt", &retraced.text()), |text, line| text + &Self::indented(&line))
+    }
+
+    /// A text in as many lines as it takes.
+    fn wrapped(&self, label: &str, text: &str) -> String {
+        let mut lines = wrap(text, self.room()).into_iter();
+        let first = self.labelled(GOOD, label, &lines.next().unwrap_or_default());
+        lines.fold(first, |text, line| text + &Self::indented(&line))
     }
 
     fn finding(&self, finding: &Finding) -> String {
@@ -327,6 +332,7 @@ impl<W: Write> Reporter for Terminal<W> {
                 self.log(&self.labelled(QUIET, "new", &cut(&text, self.room())))
             }
             Event::Retraced(retraced) => self.log(&self.retraced(retraced)),
+            Event::Warmed(warmed) => self.log(&self.wrapped("Warm", &warmed.text())),
             Event::Finding(finding) => self.log(&self.finding(finding)),
             Event::Status(status) => {
                 let text = self.live_text(status);

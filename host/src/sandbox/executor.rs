@@ -197,8 +197,17 @@ impl Executor {
 
     /// What the last execution says of growths, if the target has fuel.
     pub(crate) fn growth(&self) -> Growths {
-        let grown = self.target.restores && self.instance.has_grown();
-        Growths { execs: 1, grown: grown.into(), fuel: self.observation().fuel() }
+        Growths { execs: 1, grown: u64::from(self.grown_bytes() > 0), fuel: self.observation().fuel() }
+    }
+
+    /// Whether the entry returned from the last execution: it can also end the program, or fail.
+    pub(super) fn has_returned(&self) -> bool {
+        self.instance.has_returned()
+    }
+
+    /// By how many bytes the last execution grew memories, in an instance that is restored.
+    pub(super) fn grown_bytes(&self) -> u64 {
+        if self.target.restores { self.instance.grown_bytes() as u64 } else { 0 }
     }
 
     /// What the last execution wrote for the host, if that is what the entry does.

@@ -11,6 +11,7 @@ use crate::sandbox::executor::Executor;
 use crate::sandbox::interrupt::gate::Unprepared;
 use crate::sandbox::interrupt::interrupter::Interrupter;
 use crate::sandbox::targets::Target;
+use crate::sandbox::targets::warmth::Warmth;
 use crate::settings::Settings;
 use anyhow::{Context, Result, ensure};
 use std::fmt;
@@ -124,6 +125,7 @@ impl Target {
     pub(super) fn alike(self: &Arc<Self>, mut target: Self) -> Result<Arc<Self>> {
         target.learned = self.learned.shared();
         target.restores = self.restores;
+        target.warmth.clone_from(&self.warmth);
         let target = Arc::new(target);
         let same = Executor::new(self)?.state_hash() == Executor::new(&target)?.state_hash();
         ensure!(same, "the initialisers leave another state in another variant of the module");
@@ -144,7 +146,11 @@ impl Target {
         if let Some(optimised) = self.optimised.whole.get() {
             return Ok(optimised.clone());
         }
-        let made = self.in_variant(self.variant.clone())?;
+        let made = match &self.warmth {
+            // It may be there.
+            Some(Warmth { inputs, cold }) => cold.optimised()?.warm(inputs.clone()),
+            None => self.in_variant(self.variant.clone())?,
+        };
         Ok(self.optimised.whole.get_or_init(|| Arc::new(made)).clone())
     }
 

@@ -11,6 +11,7 @@
 //! | `summary`, `plain` | what `inspect` shows; a module as it is, to be compared with |
 //! | `quick` | what fails in quick code, executed in optimised code |
 //! | `custom_mutator` | the guest's own functions that make inputs |
+//! | `warming` | which inputs instances execute before their first |
 //! | `load` | from a candidate to a target that was executed once |
 //! | `executor` | running an input |
 //! | `instance/` | one instance: made ready, executed, looked at, taken back |
@@ -91,6 +92,7 @@ mod source;
 mod summary;
 mod tables;
 mod targets;
+mod warming;
 pub mod wasi;
 
 pub use candidate::Candidate;
@@ -116,3 +118,4 @@ pub use source::{assemble, core_module, recipe_subject};
 pub use summary::Summary;
 pub use targets::Target;
 pub use targets::groups::ExecutedGroup;
+pub(crate) use warming::Growth;

@@ -139,6 +139,11 @@ impl<'a> View<'a> {
             .filter_map(|(found, testcase)| self.new_edge(campaign, found, testcase))
             .collect();
         self.tell(out.reporter, &new_edges)?;
+        if round.is_warmer {
+            let inputs = campaign.warm_up_inputs().collect();
+            let warmed = report::Warmed { target: self.session.name.clone(), inputs };
+            self.tell(out.reporter, &[Event::Warmed(warmed)])?;
+        }
         for failure in &round.failures {
             // A round may have several; who wants the first one wants one.
             if self.session.limits.stop_on_first && self.findings.len() > self.still_there {

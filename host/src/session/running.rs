@@ -39,6 +39,7 @@ impl<'a> Running<'a> {
         let campaign = campaign.with_search(&session.search).with_custom_mutators(session.mutator)?;
         let campaign = campaign.with_results(results::load(&session.target));
         let campaign = if session.compares { campaign } else { campaign.without_compares() };
+        let campaign = if session.warms { campaign } else { campaign.without_warming() };
         let view = View::new(session, past)?;
         Ok(Self { session, campaign, seeds: Some(seeds), seeds_kept: false, view, stopped: None })
     }

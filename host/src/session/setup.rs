@@ -39,6 +39,8 @@ pub(crate) struct Session<'a> {
     pub(crate) mutator: Option<&'a Candidate>,
     /// Look at what executions compare.
     pub(crate) compares: bool,
+    /// Have executions begin after others where that saves time.
+    pub(crate) warms: bool,
     /// Look for a smaller input of each finding.
     pub(crate) shrink: bool,
     /// Takes what the user should know and no event says; the text is not safe to print yet.

@@ -144,6 +144,7 @@ mod tests {
                 search: Search::default(),
                 mutator: None,
                 compares: false,
+                warms: false,
                 shrink: true,
                 warn: &|text| panic!("{text}"),
             }

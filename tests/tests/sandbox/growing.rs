@@ -124,3 +124,46 @@ fn a_guest_that_does_not_grow_is_not_slowed_down() {
     let target = Arc::new(Target::load(&guest("1", "i32", ""), Settings::default()).unwrap());
     assert!(!History::of(&target, [&b""[..]; 4]).unwrap().compares());
 }
+
+#[test]
+fn a_warm_instance_goes_back_to_where_its_first_inputs_left_it() {
+    let wasm = guest("1", "i32", "(global $calls (mut i32) (i32.const 0))");
+    let cold = Arc::new(Target::load(&wasm, Settings::default()).unwrap());
+    let first: Vec<Arc<[u8]>> = [input(9, 0), [input(2, 0), vec![7; 300]].concat()].map(Arc::from).into();
+    for variant in [Variant::Metered, Variant::Full, Variant::Fast(EdgeSet::default()), Variant::Traced] {
+        let target =
+            if variant == Variant::Metered { cold.clone() } else { Arc::new(cold.in_variant(variant).unwrap()) };
+        let warm = Arc::new(target.warm(first.as_slice().into()));
+        assert!(Arc::ptr_eq(warm.cold(), &target) && warm.warm_up_inputs().len() == 2);
+        let (mut kept, mut random) = (Executor::new(&warm).unwrap(), Random(7));
+        for number in 0..400 {
+            let deed = if number % 4 == 0 { random.below(DEEDS.len() as u64) as u8 } else { 0 };
+            let input = input(random.below(30) as u16, deed);
+            assert_eq!(
+                show(&mut kept, &input),
+                show(&mut Executor::new(&warm).unwrap(), &input),
+                "{number}: {input:?}"
+            );
+        }
+        let pages = |target: &Arc<Target>| {
+            let mut executor = Executor::new(target).unwrap();
+            executor.run(b"").unwrap();
+            executor.state_hash()
+        };
+        assert_ne!(pages(&warm), pages(&target), "it is warm");
+    }
+}
+
+#[test]
+fn nobody_sees_the_inputs_that_an_instance_was_warmed_by() {
+    let text = r#"(module (memory (export "memory") 1)
+        (func (export "LLVMFuzzerTestOneInput") (param $p i32) (param $n i32) (result i32)
+          (if (i32.load8_u (i32.sub (local.get $p) (i32.const 1))) (then unreachable))
+          (i32.const 0)))"#;
+    let target = Arc::new(Target::load(text.as_bytes(), Settings::default()).unwrap());
+    let warm = Arc::new(target.warm([vec![1; 5000].into(), vec![2; 3].into()].into()));
+    let mut executor = Executor::new(&warm).unwrap();
+    for len in [0, 1, 2, 3, 4, 100, 4999, 5000, 4096] {
+        assert_eq!(executor.run(&vec![1; len]).unwrap(), Outcome::Ok, "{len} bytes");
+    }
+}

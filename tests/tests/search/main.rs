@@ -9,3 +9,4 @@ mod edited_generators;
 mod hangs;
 mod same_search;
 mod strategies;
+mod warm;

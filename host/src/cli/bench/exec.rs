@@ -6,7 +6,8 @@ use super::super::naming::default_name;
 use super::super::target_args::{TargetArgs, duration, optimise};
 use super::super::write::{lines, say_json, shown};
 use super::measure::{Mode, Rate, Subject, Turn};
-use crate::sandbox::{CodeCache, History, Target, Variant};
+use crate::sandbox::{CodeCache, Executor, Growth, History, Target, Variant};
+use crate::text::counted;
 use anyhow::{Result, anyhow};
 use fuzzbox_instrument::EdgeSet;
 use serde::Serialize;
@@ -35,6 +36,9 @@ pub(super) struct Args {
     /// Only these variants
     #[arg(long, value_name = "VARIANT", value_delimiter = ',', default_values_t = VARIANTS.map(str::to_owned), value_parser = VARIANTS)]
     variants: Vec<String>,
+    /// Never begin executions after others, as campaigns do where executions grow the memory again and again
+    #[arg(long)]
+    no_warm_up: bool,
     /// One JSON object
     #[arg(long)]
     json: bool,
@@ -47,6 +51,8 @@ pub(super) struct Args {
 struct Table {
     target: String,
     inputs: usize,
+    /// Executions before the first, in all rows but those of the plain module.
+    warm_up_inputs: usize,
     rows: Vec<Row>,
 }
 
@@ -76,6 +82,7 @@ impl Args {
         }
         let target = Arc::new(optimise(&self.target, candidate, &CodeCache::of_user())?);
         let (paths, inputs): (Vec<_>, Vec<_>) = inputs.into_iter().unzip();
+        let target = if self.no_warm_up { target } else { warmed(target, &inputs)? };
         let subject = Subject::new(&target, &inputs)?;
         if let Some(hang) = subject.hang() {
             let (path, fuel_max) = (shown(&paths[hang]), target.candidate.settings.fuel_max);
@@ -137,15 +144,34 @@ impl Args {
         Ok(Table {
             target: default_name(&self.target, self.flags.entry().as_deref()),
             inputs: subject.inputs.len(),
+            warm_up_inputs: target.warm_up_inputs().len(),
             rows: rows.collect::<Result<_>>()?,
         })
     }
 }
 
+/// The target as campaigns execute it that begin with these inputs.
+fn warmed(target: Arc<Target>, inputs: &[Vec<u8>]) -> Result<Arc<Target>> {
+    let inputs: Vec<_> = inputs.iter().map(|input| Arc::from(&**input)).collect();
+    let warm = target.warmed_by(&inputs, &mut |target, inputs| {
+        let mut executor = Executor::new(target)?;
+        let growth = |input: &Arc<[u8]>| {
+            let outcome = executor.run(input)?;
+            Ok(Growth::of(&executor, outcome))
+        };
+        inputs.iter().map(growth).collect::<Result<_>>().map(Some)
+    })?;
+    Ok(warm.unwrap_or(target))
+}
+
 impl Table {
     fn text(&self) -> String {
+        let warm = match self.warm_up_inputs {
+            0 => String::new(),
+            warm => format!(", after {}", counted(warm as u64, "execution")),
+        };
         let mut text =
-            format!("{}, {} inputs\nvariant  restore  judge  execs per CPU second\n", self.target, self.inputs);
+            format!("{}, {} inputs{warm}\nvariant  restore  judge  execs per CPU second\n", self.target, self.inputs);
         let yes = |yes| if yes { "yes" } else { "no" };
         for row in &self.rows {
             let [low, high] = row.range;

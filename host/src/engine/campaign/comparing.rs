@@ -31,7 +31,7 @@ impl Campaign {
             return Ok(true);
         }
         if self.tracing.0.is_none() {
-            let metered = self.target().clone();
+            let metered = self.variants.metered.clone();
             let past = History::default();
             let past = if self.progress.compares() { past.comparing() } else { past };
             self.tracing.0 = Some(compiling(move || metered.in_variant_after(Variant::Traced, &past))?);

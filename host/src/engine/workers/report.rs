@@ -95,6 +95,13 @@ pub(in crate::engine) struct NewFailure {
     key: Option<NonZeroU64>,
 }
 
+impl NewFailure {
+    /// Of an input that was executed where that decides. `edges` are those that it reached and no testcase has.
+    pub(in crate::engine) fn new(input: &[u8], outcome: Outcome, edges: Vec<u32>) -> Self {
+        Self { input: input.to_vec(), outcome, edges, key: None }
+    }
+}
+
 impl Report {
     /// Notes what an execution showed; returns whether some of it was new.
     fn shows(&mut self, unseen: &Profile, scores: &Scores, known: Baseline<'_>) -> bool {

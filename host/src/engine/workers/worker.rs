@@ -21,6 +21,8 @@ pub(in crate::engine) struct Worker {
     pub(in crate::engine) quick: Executor,
     /// Made when it is first needed, unless `quick` is one.
     pub(in crate::engine) metered: Option<Executor>,
+    /// Made when it is first needed, if the others are warm.
+    cold: Option<Executor>,
     /// Made when it is first needed, with what it did.
     pub(in crate::engine) traced: Option<(Executor, Judge)>,
     pub(in crate::engine) judge: Judge,
@@ -79,9 +81,9 @@ impl Worker {
     /// Takes what is still of use from `old`, and drops the rest before it takes more: a store keeps all code that it
     /// ever ran.
     pub(in crate::engine) fn new(variants: &Variants, old: Option<Self>, life: Life) -> Result<Self> {
-        let (mut metered, mut traced, mut custom) = (None, None, None);
+        let (mut metered, mut traced, mut custom, mut cold) = (None, None, None, None);
         if let Some(old) = old {
-            custom = old.custom;
+            (custom, cold) = (old.custom, old.cold);
             let mut executors = [Some(old.quick), old.metered].into_iter().flatten();
             metered = executors.find(|executor| Arc::ptr_eq(executor.target(), &variants.metered));
             traced = old
@@ -97,7 +99,7 @@ impl Worker {
         }
         let (judge, noted, counts) = (Judge::new(), Vec::new(), CountsBuffer::default());
         let (input, rule) = (Vec::new(), Rule::default());
-        Ok(Self { life, quick, metered, traced, judge, custom, noted, counts, input, rule })
+        Ok(Self { life, quick, metered, cold, traced, judge, custom, noted, counts, input, rule })
     }
 
     /// The guest's own mutators.
@@ -161,6 +163,23 @@ impl Worker {
         executor.set_closing(known.closing);
         executor.set_fuel_max(u64::MAX);
         let outcome = self.life.run(executor, input, rule)?;
+        Ok(ExecutionResult::of(outcome, executor.target(), executor.observation()))
+    }
+
+    /// Executes an input where that decides and nothing was executed before, with all of the fuel, and returns what it
+    /// showed.
+    pub(in crate::engine) fn cold_result(
+        &mut self,
+        variants: &Variants,
+        known: Baseline<'_>,
+        input: &[u8],
+    ) -> Result<ExecutionResult> {
+        let target = variants.metered.cold();
+        let fits = |executor: &Executor| fits(executor, target);
+        let made = self.cold.take().filter(fits).map_or_else(|| self.life.executor(target), Ok)?;
+        let executor = self.cold.insert(made);
+        executor.set_closing(known.closing);
+        let outcome = self.life.run(executor, input, &Rule::default())?;
         Ok(ExecutionResult::of(outcome, executor.target(), executor.observation()))
     }
 
@@ -320,10 +339,16 @@ pub(in crate::engine) fn deciding<'a>(
     if quick.target().variant == Variant::Metered {
         return Ok(quick);
     }
-    // Of the same, or one that went over to optimised code before the campaign does.
-    let fits = |executor: &Executor| Arc::ptr_eq(executor.target(), &variants.metered) || !executor.target().is_quick();
+    let fits = |executor: &Executor| fits(executor, &variants.metered);
     let made = metered.take().filter(fits).map_or_else(|| life.executor(&variants.metered), Ok)?;
     Ok(metered.insert(made))
+}
+
+/// Whether an executor is of this target, or of one that went over to optimised code before the campaign does.
+fn fits(executor: &Executor, target: &Arc<Target>) -> bool {
+    let made_for = executor.target();
+    let begins_alike = made_for.warm_up_inputs() == target.warm_up_inputs();
+    Arc::ptr_eq(made_for, target) || !made_for.is_quick() && begins_alike
 }
 
 #[cfg(test)]

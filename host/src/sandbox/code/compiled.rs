@@ -11,7 +11,7 @@ use std::sync::Arc;
 use wasmtime::{Config, Inlining, Module};
 
 /// A rewritten module in machine code.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct CompiledModule {
     pub(crate) module: Module,
     /// It was found in the cache.

@@ -46,6 +46,14 @@ impl Growths {
         self.fuel += other.fuel;
     }
 
+    /// Executions that grow a memory are no reason for anything if there is one in so many.
+    const RARE: u64 = 512;
+
+    /// Whether executions hardly ever grow a memory.
+    pub(crate) fn are_rare(&self) -> bool {
+        self.grown.saturating_mul(Self::RARE) <= self.execs
+    }
+
     /// Whether it is better to compare addresses, and to leave open what grew.
     pub fn pay(&self) -> bool {
         self.grown.saturating_mul(Self::FUEL) > self.fuel.max(self.execs)

@@ -23,6 +23,7 @@ use wasmtime::{Instance, InstancePre, Linker, Module, Store};
 pub(crate) type Missing = BTreeSet<(String, String)>;
 
 /// How a module's imports are satisfied; the same for each of its instances.
+#[derive(Clone)]
 pub(crate) enum Imports {
     /// Everything is provided, by functions that belong to no store: linked once.
     Provided(InstancePre<Host>),

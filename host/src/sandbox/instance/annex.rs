@@ -93,6 +93,13 @@ impl Annex {
         let cells = AnnexCells { hidden, start: start as u64, guest_end };
         Ok(Self { memory, region, cells, start, end: length - *PAGE_BYTES })
     }
+
+    /// Zeros, where an input of so many bytes was. To be called while nothing is tracked.
+    pub(crate) fn clear(&self, len: usize) {
+        let len = len.min(self.end - self.start);
+        // SAFETY: no guest runs.
+        unsafe { self.region.write(self.end - len, &vec![0; len]) };
+    }
 }
 
 impl Layout {

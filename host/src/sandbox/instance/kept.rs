@@ -36,6 +36,8 @@ pub(crate) struct KeptInstance {
     snapshot: Snapshot,
     /// The last execution ended by a trap, or by so many frames that not all are known.
     cut: bool,
+    /// The entry returned from the last execution.
+    returned: bool,
     /// The injected memory could not be made accessible again.
     lost: bool,
     /// The last execution ended because the native stack did.
@@ -104,6 +106,7 @@ impl KeptInstance {
             injected,
             snapshot,
             cut: false,
+            returned: false,
             lost: false,
             overflowed: false,
             interrupted_in: Vec::new(),
@@ -165,6 +168,7 @@ impl KeptInstance {
     /// What became of an execution. Most end well, which is told without another look.
     fn ended(&mut self, target: &Target, gate: &Gate, result: wasmtime::Result<i32>) -> Result<Outcome> {
         let trap = result.as_ref().err().and_then(|error| error.downcast_ref::<wasmtime::Trap>());
+        self.returned = result.is_ok();
         self.overflowed = trap == Some(&wasmtime::Trap::StackOverflow);
         let interrupted = gate.leave(Some(self.injected.region()));
         self.lost = interrupted.is_err();
@@ -289,9 +293,14 @@ impl KeptInstance {
         self.overflowed
     }
 
-    /// Whether the last execution grew a memory, in an instance that is restored.
-    pub(crate) fn has_grown(&self) -> bool {
-        self.snapshot.has_grown()
+    /// Whether the entry returned from the last execution: it can also end the program, or fail.
+    pub(crate) fn has_returned(&self) -> bool {
+        self.returned
+    }
+
+    /// By how many bytes the last execution grew memories, in an instance that is restored.
+    pub(crate) fn grown_bytes(&self) -> usize {
+        self.snapshot.grown_bytes()
     }
 
     /// The indices of the counters that are not 0, if they are accessible.

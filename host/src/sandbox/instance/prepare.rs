@@ -19,7 +19,7 @@ use crate::sandbox::source::interface::Interface;
 use crate::sandbox::targets::Target;
 use crate::sandbox::targets::instance_facts::{Attempt, Plan, Preparation};
 use crate::settings::Settings;
-use anyhow::{Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use wasmtime::{Instance, Store, WasmBacktrace};
 
 /// What to say if nothing can be executed because of `error`, in a line: without all calls that were live. It happened
@@ -101,8 +101,8 @@ pub(crate) fn prepare(
     };
     // What initialisers drew is no part of any execution.
     let names = injected.take_names(plan.names && target.rewritten.injected.stream.is_some());
-    let place = annex.map(|annex| {
-        let place = Place::new(annex.region, annex.end);
+    let place = annex.as_ref().map(|annex| {
+        let place = Place::new(annex.region.clone(), annex.end);
         if target.restores {
             place.forbid_what_follows();
         }
@@ -113,6 +113,13 @@ pub(crate) fn prepare(
     let Some(warm_up) = guest.call(attempt, || warm_up(target, store, &mut *call, plan))?? else {
         return Ok(Prepared::InVain(Attempt::WarmUp));
     };
+    for input in target.warm_up_inputs() {
+        guest.call(attempt, || execute_first(store, &mut *call, input))??;
+        // Whoever comes next finds nothing there but what is its own.
+        if let Some(annex) = &annex {
+            annex.clear(target.candidate.entry.way().placed_bytes_max(input.len()));
+        }
+    }
     let limits = &mut store.data_mut().limits;
     ensure!(!limits.host_failed, "failed to grow a linear memory: the machine is out of memory or of mappings");
     // A growth that was refused so far is nothing that an execution did.
@@ -203,4 +210,12 @@ fn warm_up(target: &Target, store: &mut Store<Host>, call: &mut dyn Call, plan: 
             .context("the target fails on the empty input, with which it is warmed up\nhelp: leave out --warm-up")),
         Err(_) => Ok(None),
     }
+}
+
+/// Executes an input that comes before the first: what it leaves is where executions begin.
+fn execute_first(store: &mut Store<Host>, call: &mut dyn Call, input: &[u8]) -> Result<()> {
+    // The call begins with a reset, which must not take back what was done before.
+    store.data_mut().wasi.snapshot();
+    let failed = "an input fails that passed, with which executions begin";
+    call.run(store, input, &|| ()).map(drop).map_err(anyhow::Error::from).context(failed)
 }

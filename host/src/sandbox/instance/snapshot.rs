@@ -82,9 +82,9 @@ impl Snapshot {
         Ok(Self { memories, globals, tables, limits: store.data().limits, fault })
     }
 
-    /// Whether a memory grew since the state was restored.
-    pub(crate) fn has_grown(&self) -> bool {
-        self.memories.iter().any(|saved| saved.region.growth() > 0)
+    /// By how many bytes memories grew since the state was restored.
+    pub(crate) fn grown_bytes(&self) -> usize {
+        self.memories.iter().map(|saved| saved.region.growth()).sum()
     }
 
     /// Goes back to the snapshot, tables only if `tables_written`. Returns `false` if the instance must be replaced.

@@ -10,15 +10,21 @@ use super::mapping::{Access, Mapping, PAGE_BYTES, page_of, round_up};
 use super::marks::Marks;
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 /// So many pages between two that were touched are opened and zeroed with them. A page costs 0.2 us, because mprotect
 /// has made the processor forget where it is, and what is behind the gap 1 us as a run by itself.
 const GAP_PAGES: usize = 4;
 
-/// Memory so far above the snapshot is zeroed by writing; beyond, pages are given back to the kernel. That costs ten
-/// times as much, but keeps a rare huge growth from staying resident.
+/// So much of what an execution touched is zeroed by writing; the rest is given back to the kernel. That costs ten times
+/// as much, but keeps a rare huge growth from staying resident.
 const RESIDENT_BYTES_MAX: usize = 16 << 20;
+
+/// After so many faults each makes four times as many pages hot: an allocator that is asked for another size each time
+/// begins another page each time, and there are thousands. Zeroing sixteen pages takes less than one fault.
+const FAULTS_ALONE: usize = 64;
+/// The most that one fault makes hot.
+const CHUNK_PAGES_MAX: usize = 16;
 
 /// Which pages above the snapshot were ever touched. These are writable as soon as the memory grows over them, and
 /// zeroed when it is cut back. The others stay inaccessible, which costs nothing, until the fault that touches them.
@@ -29,6 +35,8 @@ pub(super) struct Grown {
     first: usize,
     /// Set apart, unless the kernel refused that.
     hot: Marks,
+    /// How often pages became hot.
+    faults: AtomicUsize,
     /// All that grows is writable: the budget of mappings is spent.
     all: AtomicBool,
     /// What is writable stays so, whatever the memory's size is.
@@ -43,7 +51,8 @@ impl Grown {
     /// its size.
     pub(super) fn new(first: usize, capacity: usize, keeps_open: bool, pool: &'static Pool) -> Self {
         let pages = capacity.saturating_sub(first).div_ceil(*PAGE_BYTES);
-        Self { first, hot: Marks::new(pages), all: AtomicBool::new(false), keeps_open, budget: Budget::new(pool) }
+        let (hot, faults, all) = (Marks::new(pages), AtomicUsize::new(0), AtomicBool::new(false));
+        Self { first, hot, faults, all, keeps_open, budget: Budget::new(pool) }
     }
 
     /// Where memory above the snapshot begins, in bytes: at a page.
@@ -84,13 +93,14 @@ impl Grown {
         isize::from(end > 0 && self.hot.contains(end - 1) && self.hot.contains(end))
     }
 
-    /// Makes the page at `offset` writable, of a memory that ends with the page at `end`, both in bytes. Returns
-    /// `false` if it was, or can't be. Async-signal-safe.
+    /// Makes the page at `offset` writable, and perhaps others around it, of a memory that ends with the page at `end`,
+    /// both in bytes. Returns `false` if it was, or can't be. Async-signal-safe.
     pub(super) fn make_hot(&self, mapping: &Mapping, offset: usize, end: usize) -> bool {
-        let pages = self.pages(offset, offset + 1);
-        if self.all.load(Relaxed) || self.hot.contains(pages.start) {
+        let page = self.pages(offset, offset + 1).start;
+        if self.all.load(Relaxed) || self.hot.contains(page) {
             return false;
         }
+        let pages = self.chunk(page, self.pages(offset, end).end);
         // A run that begins beyond the end is closed now, so the page doesn't join it before the memory is cut back.
         let at_end = pages.end == self.pages(offset, end).end;
         let beyond = !self.keeps_open && at_end && self.hot.contains(pages.end);
@@ -100,6 +110,18 @@ impl Grown {
         }
         self.insert(mapping, pages);
         true
+    }
+
+    /// The pages that become hot with one of them, none of which is, of a memory that ends with the page before `end`.
+    fn chunk(&self, page: usize, end: usize) -> Range<usize> {
+        let faults = self.faults.fetch_add(1, Relaxed);
+        let sizes = std::iter::successors(Some((1, FAULTS_ALONE)), |&(pages, faults)| Some((4 * pages, 4 * faults)));
+        let size = sizes.take_while(|&(pages, _)| pages <= CHUNK_PAGES_MAX).find(|&(_, limit)| faults < limit);
+        let size = size.map_or(CHUNK_PAGES_MAX, |(pages, _)| pages);
+        let aligned = page / size * size..(page / size * size + size).min(end);
+        let start = (aligned.start..page).rev().take_while(|&before| !self.hot.contains(before)).last();
+        let last = (page + 1..aligned.end).take_while(|&after| !self.hot.contains(after)).last();
+        start.unwrap_or(page)..last.unwrap_or(page) + 1
     }
 
     /// These pages are hot from now on.
@@ -137,9 +159,10 @@ impl Grown {
             return Ok(());
         }
         let mut open: Option<Range<usize>> = None;
+        let mut room = RESIDENT_BYTES_MAX;
         for bytes in self.accessible(end) {
             // SAFETY: it is writable; the rest by the contract.
-            unsafe { self.zero(mapping, bytes.clone())? };
+            unsafe { zero(mapping, &bytes, &mut room)? };
             if self.is_left_open() {
                 continue;
             }
@@ -168,16 +191,6 @@ impl Grown {
         }
     }
 
-    /// # Safety
-    ///
-    /// `bytes` are writable pages, and nobody else reads or writes there.
-    unsafe fn zero(&self, mapping: &Mapping, bytes: Range<usize>) -> io::Result<()> {
-        let resident = bytes.end.min(self.first + RESIDENT_BYTES_MAX).max(bytes.start);
-        // SAFETY: by the contract.
-        unsafe { mapping.base().add(bytes.start).write_bytes(0, resident - bytes.start) };
-        if resident < bytes.end { mapping.give_back(resident, bytes.end - resident) } else { Ok(()) }
-    }
-
     fn protect(&self, mapping: &Mapping, pages: Range<usize>, access: Access) -> io::Result<()> {
         let bytes = self.bytes(&pages);
         mapping.protect(bytes.start, bytes.len(), access)
@@ -191,4 +204,18 @@ impl Grown {
     fn bytes(&self, pages: &Range<usize>) -> Range<usize> {
         self.first + pages.start * *PAGE_BYTES..self.first + pages.end * *PAGE_BYTES
     }
+}
+
+/// Makes bytes zeros, of which so many may stay resident; takes from these.
+///
+/// # Safety
+///
+/// `bytes` are writable pages, and nobody else reads or writes there.
+unsafe fn zero(mapping: &Mapping, bytes: &Range<usize>, resident: &mut usize) -> io::Result<()> {
+    let written = bytes.len().min(*resident);
+    *resident -= written;
+    // SAFETY: by the contract.
+    unsafe { mapping.base().add(bytes.start).write_bytes(0, written) };
+    let rest = bytes.start + written..bytes.end;
+    if rest.is_empty() { Ok(()) } else { mapping.give_back(rest.start, rest.len()) }
 }

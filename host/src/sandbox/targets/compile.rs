@@ -59,6 +59,7 @@ impl Target {
             mutate: None,
             restores: HANDLED,
             cache: cache.clone(),
+            warmth: None,
             learned: InstanceFacts::default(),
             optimised: OptimisedTargets::default(),
         })

@@ -4,6 +4,7 @@
 mod compile;
 pub(super) mod groups;
 pub(super) mod instance_facts;
+pub(super) mod warmth;
 
 use crate::cache::Cache;
 use crate::id::{FindingId, InputId};
@@ -18,6 +19,7 @@ use crate::sandbox::interrupt::stop::Stop;
 use crate::sandbox::limits::INIT_FUEL_MAX;
 use crate::sandbox::targets::groups::Groups;
 use crate::sandbox::targets::instance_facts::{InstanceFacts, Preparation};
+use crate::sandbox::targets::warmth::Warmth;
 use crate::sandbox::wasi::MODULE as WASI;
 use fuzzbox_instrument::{EdgeMap, Instrumented, StateExports};
 use std::collections::BTreeSet;
@@ -49,6 +51,8 @@ pub struct Target {
     pub(in crate::sandbox) restores: bool,
     /// Where the code of other variants is looked for.
     pub(in crate::sandbox) cache: CodeCache,
+    /// What instances execute before their first input, if they don't begin as the module does.
+    pub(in crate::sandbox) warmth: Option<Warmth>,
     /// What instances showed.
     pub(in crate::sandbox) learned: InstanceFacts,
     /// What else was made of it, if its code is quick.

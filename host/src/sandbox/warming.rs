@@ -1,0 +1,118 @@
+//! Which inputs instances execute before their first, so that those after them need not grow the memory.
+//!
+//! Of the inputs that are known, the one that grows the memory most is executed first, and as often as it still does;
+//! then the one that grows it most in what is left by that, and so on, until growth is rare enough to cost nothing.
+//! Inputs of which one ends otherwise in a warm instance than in a cold one say that the guest keeps more from one
+//! call to the next than memory, and nothing is warmed. It depends on the inputs and their order alone.
+
+use crate::outcome::{Outcome, Verdict};
+use crate::sandbox::code::history::Growths;
+use crate::sandbox::executor::Executor;
+use crate::sandbox::targets::Target;
+use anyhow::Result;
+use std::sync::Arc;
+
+/// Inputs that are executed to find out how they grow the memory, at most.
+const SAMPLES: usize = 256;
+/// Fuel that these may take together, in units: about a second.
+const SAMPLES_FUEL_MAX: u64 = 2_000_000_000;
+/// As many executions come before the first input at most.
+const INPUTS_MAX: usize = 12;
+/// Of the executions that grew the memory one in so many may still do so.
+const LEFT_PART: u64 = 4;
+
+/// What the execution of an input did to the memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Growth {
+    outcome: Outcome,
+    /// The guest can be called again after it.
+    returned: bool,
+    /// In bytes.
+    grown: u64,
+    /// In units.
+    fuel: u64,
+}
+
+impl Growth {
+    /// Of the last execution, which ended so.
+    pub(crate) fn of(executor: &Executor, outcome: Outcome) -> Self {
+        Self {
+            outcome,
+            returned: executor.has_returned(),
+            grown: executor.grown_bytes(),
+            fuel: executor.observation().fuel(),
+        }
+    }
+
+    fn all(growths: &[Self]) -> Growths {
+        let mut all = Growths::default();
+        for growth in growths {
+            all.add(&Growths { execs: 1, grown: u64::from(growth.grown > 0), fuel: growth.fuel });
+        }
+        all
+    }
+}
+
+/// Executes inputs on an executor of the target, and tells what they did; `None` if that was aborted.
+pub(crate) type Execute<'a> = dyn FnMut(&Arc<Target>, &[Arc<[u8]>]) -> Result<Option<Vec<Growth>>> + 'a;
+
+impl Target {
+    /// This target, which has fuel, warmed by some of these inputs; `None` if executions don't grow the memory so often
+    /// that it pays, or if that can't be helped so.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Executor::run`].
+    pub(crate) fn warmed_by(
+        self: &Arc<Self>,
+        inputs: &[Arc<[u8]>],
+        execute: &mut Execute<'_>,
+    ) -> Result<Option<Arc<Self>>> {
+        if !self.can_be_warm() || inputs.is_empty() {
+            return Ok(None);
+        }
+        let every = inputs.len().div_ceil(SAMPLES);
+        let mut samples: Vec<_> = inputs.iter().step_by(every).cloned().collect();
+        let Some(cold) = execute(self, &samples)? else { return Ok(None) };
+        samples.truncate(affordable(&cold));
+        let cold = &cold[..samples.len()];
+        if Growth::all(cold).are_rare() {
+            return Ok(None);
+        }
+        let (mut first, mut growths, mut warm): (Vec<Arc<[u8]>>, Vec<Growth>, _) = (Vec::new(), cold.to_vec(), None);
+        while first.len() < INPUTS_MAX && !Growth::all(&growths).are_rare() {
+            let passed =
+                |growth: &Growth| growth.returned && growth.outcome.verdict() == Verdict::Passed && growth.grown > 0;
+            let largest = (0..growths.len()).filter(|&index| passed(&growths[index])).max_by_key(|&index| {
+                // Of equals the first.
+                (growths[index].grown, std::cmp::Reverse(index))
+            });
+            let Some(largest) = largest else { break };
+            first.push(samples[largest].clone());
+            let target = Arc::new(self.warm(first.as_slice().into()));
+            let Some(now) = execute(&target, &samples)? else { return Ok(None) };
+            if !now.iter().map(|growth| &growth.outcome).eq(cold.iter().map(|growth| &growth.outcome)) {
+                break;
+            }
+            (growths, warm) = (now, Some(target));
+        }
+        let helps = Growth::all(&growths).grown * LEFT_PART <= Growth::all(cold).grown;
+        Ok(warm.filter(|_| helps))
+    }
+
+    /// Whether instances can have executed something before their first input, and go back to that.
+    fn can_be_warm(&self) -> bool {
+        let again = !self.candidate.entry.is_program() && !self.takes_choices();
+        again && self.restores && self.rewritten.state.irreversible.is_none()
+    }
+}
+
+/// How many of these executions can be made again and again.
+fn affordable(growths: &[Growth]) -> usize {
+    let mut fuel: u64 = 0;
+    let within = |growth: &&Growth| {
+        fuel = fuel.saturating_add(growth.fuel);
+        fuel <= SAMPLES_FUEL_MAX
+    };
+    growths.iter().take_while(within).count()
+}

@@ -1,0 +1,108 @@
+//! Guests that keep what they once grew: executions begin warm, and what they find is decided cold.
+
+use fuzzbox::engine::{Campaign, Dictionary, Mutator, Workers};
+use fuzzbox::outcome::Outcome;
+use fuzzbox::sandbox::{Candidate, Code, CodeCache, Executor, Target};
+use fuzzbox::settings::Settings;
+use fuzzbox_tests::search::{Found, if_begins_with};
+use std::sync::Arc;
+
+const EXECS: u64 = 200_000;
+
+/// Takes pages by the first byte, and keeps them. `cold` fails in the first call, `warm` in others, `both` always.
+fn module() -> Vec<u8> {
+    let fails = |word: &str, when: &str| {
+        let inner = if_begins_with(word, &format!("(if {when} (then unreachable))"));
+        format!("(if (i32.ge_u (local.get $size) (i32.const {})) (then {inner}))", word.len())
+    };
+    let words = [
+        fails("cold", "(i32.eq (global.get $calls) (i32.const 1))"),
+        fails("warm", "(i32.ne (global.get $calls) (i32.const 1))"),
+        fails("both", "(i32.const 1)"),
+    ]
+    .concat();
+    wat::parse_str(format!(
+        r#"(module
+            (memory (export "memory") 2)
+            (global $calls (mut i32) (i32.const 0))
+            (global $pages (mut i32) (i32.const 0))
+            (func (export "LLVMFuzzerTestOneInput") (param $data i32) (param $size i32) (result i32) (local $wanted i32)
+                (global.set $calls (i32.add (global.get $calls) (i32.const 1)))
+                (local.set $wanted (i32.const 1))
+                (if (local.get $size) (then
+                    (local.set $wanted (i32.and (i32.load8_u (local.get $data)) (i32.const 7)))))
+                (if (i32.gt_u (local.get $wanted) (global.get $pages)) (then
+                    (drop (memory.grow (i32.sub (local.get $wanted) (global.get $pages))))
+                    (global.set $pages (local.get $wanted))
+                    (i32.store (i32.sub (i32.shl (memory.size) (i32.const 16)) (i32.const 4)) (i32.const 1))))
+                {words}
+                (i32.const 0)))"#
+    ))
+    .unwrap()
+}
+
+struct Searched {
+    found: Found,
+    first: usize,
+    /// The inputs of failures.
+    failing: Vec<Vec<u8>>,
+}
+
+fn search(target: &Arc<Target>, jobs: usize, warms: bool) -> Searched {
+    let workers = Workers::new(jobs, Arc::default()).unwrap();
+    let campaign = Campaign::new(target.clone(), 3, Mutator::new(Dictionary::default()));
+    let mut campaign = if warms { campaign } else { campaign.without_warming() };
+    let signature = |outcome: &Outcome| format!("{outcome:?}");
+    campaign.start(&workers, &[b"b".to_vec(), b"g".to_vec()], EXECS, &signature).unwrap();
+    let mut told = 0;
+    while campaign.totals().execs < EXECS {
+        let left = EXECS - campaign.totals().execs;
+        let round = campaign.step(&workers, left, &signature).unwrap().expect("nobody aborts");
+        told += usize::from(round.is_warmer);
+    }
+    let first = campaign.warm_up_inputs().len();
+    assert_eq!(told > 0, first > 0, "it is told");
+    assert_eq!(campaign.totals().execs, EXECS);
+    let failing = campaign.failures().map(|failure| failure.input.to_vec()).collect();
+    Searched { found: Found::of(&campaign), first, failing }
+}
+
+#[test]
+fn what_only_a_warm_guest_does_is_no_finding_and_what_only_a_cold_one_does_is() {
+    let target = Arc::new(Target::load(&module(), Settings::default()).unwrap());
+    let Searched { found, first, failing } = search(&target, 1, true);
+    assert!(first > 0, "it is warm");
+    for word in [b"cold", b"both"] {
+        assert!(failing.iter().any(|input| input.starts_with(word)), "{failing:?}");
+    }
+    let mut cold = Executor::new(&target).unwrap();
+    for input in &failing {
+        assert!(cold.run(input).unwrap().failure().is_some(), "{input:?} does not fail from the beginning");
+    }
+    assert!(found.corpus.iter().any(|input| input.starts_with(b"cold")), "warm it passes, and is kept");
+    assert_eq!(found, search(&target, 2, true).found, "two workers");
+    let quick = Candidate::new(&module(), Settings::default()).unwrap();
+    let quick = Arc::new(Target::compiled(quick, &CodeCache::default(), Code::Quick).unwrap());
+    assert_eq!(found, search(&quick, 2, true).found, "beginning in quick code");
+}
+
+#[test]
+fn nothing_is_warmed_if_that_is_not_wanted_or_would_not_help() {
+    let target = Arc::new(Target::load(&module(), Settings::default()).unwrap());
+    assert_eq!(search(&target, 1, false).first, 0);
+    // It gives back nothing, so it grows however often it was called.
+    let leaks = r#"(module (memory (export "memory") 1)
+        (func (export "LLVMFuzzerTestOneInput") (param i32 i32) (result i32)
+          (drop (memory.grow (i32.const 1))) (i32.const 0)))"#;
+    let leaks = Arc::new(Target::load(leaks.as_bytes(), Settings::default()).unwrap());
+    assert_eq!(search(&leaks, 1, true).first, 0);
+    // It can be called once.
+    let once = r#"(module (memory (export "memory") 1) (global $called (mut i32) (i32.const 0))
+        (func (export "LLVMFuzzerTestOneInput") (param i32 i32) (result i32)
+          (if (global.get $called) (then unreachable))
+          (global.set $called (i32.const 1))
+          (drop (memory.grow (i32.const 1))) (i32.const 0)))"#;
+    let once = Arc::new(Target::load(once.as_bytes(), Settings::default()).unwrap());
+    let Searched { first, failing, .. } = search(&once, 1, true);
+    assert_eq!((first, failing), (0, Vec::new()));
+}
