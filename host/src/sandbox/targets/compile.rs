@@ -60,6 +60,7 @@ impl Target {
             restores: HANDLED,
             cache: cache.clone(),
             learned: InstanceFacts::default(),
+            against: None,
             optimised: OptimisedTargets::default(),
         })
     }
