@@ -1,5 +1,10 @@
 //! What can change the outcome of an execution, apart from module and input.
 
+mod compare;
+
+pub use compare::{Compare, Observable};
+
+use crate::id::ModuleId;
 use fuzzbox_instrument::layout::{Flag, Flags};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -44,6 +49,12 @@ pub struct Settings {
     /// The entry is called with the empty input once, and every execution begins with what that left.
     #[serde(skip_serializing_if = "is_default")]
     pub warm_up: bool,
+    /// Another build, which executes each input as well. What differs is a failure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub against: Option<ModuleId>,
+    /// What of the two is compared.
+    #[serde(skip_serializing_if = "is_default")]
+    pub compare: Compare,
 }
 
 /// What is left out of stored settings, so that results keep the addresses that they had before there was a choice.
@@ -233,6 +244,8 @@ impl Default for Settings {
             grow_heap_bytes: 1 << 20,
             checks: Checks::default(),
             warm_up: false,
+            against: None,
+            compare: Compare::default(),
         }
     }
 }

@@ -4,11 +4,10 @@ use super::debug_info::{named, symbols};
 use super::exit::{Exit, Fault, UserError, Verdict};
 use super::findings;
 use super::store_args::StoreArgs;
-use super::target_args::{candidate, optimise};
+use super::target_args::optimise;
 use super::write::{say, say_json, shown, warn};
 use crate::id::{FindingId, ModuleId};
 use crate::sandbox::CodeCache;
-use crate::session::records;
 use crate::session::reproduction::{Reproduction, Way};
 use crate::store::{FindingRecord, Store};
 use anyhow::{Context, anyhow};
@@ -81,7 +80,7 @@ impl Args {
     /// Tries the finding on one build, in all ways.
     fn tried(&self, store: &Store, record: &FindingRecord, input: &[u8], place: usize) -> Result<Tried, Fault> {
         let path = self.builds.get(place).ok_or_else(|| anyhow!("there is no build {place}")).blame_user()?;
-        let candidate = candidate(path, records::settings(record)?)?;
+        let candidate = findings::another_build(store, record, path)?;
         let is_another = candidate.id != record.module;
         let debug_info = named(candidate.bytes(), Some(path));
         let target = Arc::new(optimise(path, candidate, &CodeCache::of_user())?);

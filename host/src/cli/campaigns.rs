@@ -1,5 +1,6 @@
 //! Campaigns of one or more targets, in turns: what `run` and `cargo` have in common.
 
+use super::against::AgainstArgs;
 use super::debug_info::symbols;
 use super::debug_info::{DebugInfoArgs, ModuleDebugInfo};
 use super::exit::{Exit, Fault, UserError, Verdict};
@@ -83,6 +84,8 @@ pub(super) struct Job<'a> {
     pub(super) names: &'a NameArgs,
     /// How they are executed.
     pub(super) flags: &'a TargetArgs,
+    /// What the only one of them is compared with.
+    pub(super) against: &'a AgainstArgs,
     /// What makes the mutants of all of them, if that is another module.
     pub(super) mutator: Option<Candidate>,
     /// Inputs of its own that each of them begins with.
@@ -171,7 +174,7 @@ impl CampaignArgs {
         let limits = self.limits(job.targets.len());
         let session = |((target, symbols), name): ((Target, Symbols), String)| Session {
             name,
-            dictionary: dictionary.clone().with_constants_of(target.candidate.bytes()),
+            dictionary: with_constants(&dictionary, &target),
             target: Arc::new(target),
             store: &store,
             workers: &workers,
@@ -195,7 +198,11 @@ impl CampaignArgs {
 
     /// What was read of each target.
     fn candidates(&self, job: &Job<'_>, names: &[String]) -> Result<Vec<Candidate>, Fault> {
-        let candidates: Vec<_> = job.targets.iter().map(|path| job.flags.candidate(path)).collect::<Result<_, _>>()?;
+        if job.against.is_given() && job.targets.len() > 1 {
+            return Err(anyhow::anyhow!("--against is for one target, there are {}", job.targets.len())).blame_user();
+        }
+        let candidate = |path: &PathBuf| job.against.compared(job.flags.candidate(path)?);
+        let candidates: Vec<_> = job.targets.iter().map(candidate).collect::<Result<_, _>>()?;
         let named = names.iter().zip(job.targets).zip(&candidates);
         job.names.check(&self.store, named.map(|((name, path), candidate)| (&**name, &**path, candidate)))?;
         Ok(candidates)
@@ -280,6 +287,15 @@ impl CampaignArgs {
         let Some(path) = &self.dict else { return Ok(Dictionary::default()) };
         let read = || Dictionary::parse(&String::from_utf8(read_at_most(path, DICTIONARY_BYTES_MAX, "")?)?);
         read().with_context(|| format!("failed to read dictionary `{}`", shown(path))).blame_user()
+    }
+}
+
+/// The dictionary, with constants of the target and of what it is compared with.
+fn with_constants(dictionary: &Dictionary, target: &Target) -> Dictionary {
+    let dictionary = dictionary.clone().with_constants_of(target.candidate.bytes());
+    match target.candidate.against() {
+        Some(other) => dictionary.with_constants_of(other.bytes()),
+        None => dictionary,
     }
 }
 

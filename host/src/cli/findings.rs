@@ -3,9 +3,12 @@
 use super::compiling;
 use super::exit::{Fault, UserError};
 use super::input::one_match;
+use super::target_args::candidate;
 use crate::sandbox::{Candidate, Code, CodeCache, Target};
+use crate::session::records;
 use crate::store::{FindingRecord, Match, Store};
 use anyhow::{Context, anyhow};
+use std::path::Path;
 
 /// The finding that `hash` means: its own id, or its input's. `instead` says what to type if it is none.
 pub(super) fn find(store: &Store, hash: &str, instead: &str) -> Result<FindingRecord, Fault> {
@@ -13,6 +16,12 @@ pub(super) fn find(store: &Store, hash: &str, instead: &str) -> Result<FindingRe
         Match::Finding { target, id, .. } => Ok(store.finding(&target, id)?),
         other => Err(anyhow!("`{hash}` is not a finding, it is {other}\nhelp: {instead}")).blame_user(),
     }
+}
+
+/// Another build of a finding's target, read from `path`, under the finding's settings.
+pub(super) fn another_build(store: &Store, record: &FindingRecord, path: &Path) -> Result<Candidate, Fault> {
+    let candidate = candidate(path, records::settings(record)?)?;
+    Ok(records::compared(store, record, candidate)?)
 }
 
 /// Compiles the module that a finding was found in.

@@ -35,6 +35,7 @@ fn value(arg: &Arg) -> String {
         "N" | "UNITS" => "7",
         "HOW" => "bytes:1",
         "CHECKS" => "none",
+        "WHAT" => "stdout",
         "RECIPE" => "f(input, len)",
         "STRATEGY" => "quickcheck",
         "TARGET" | "TRIPLE" | "FEATURES" | "WASM" | "HASH | WASM" | "FILE" | "DIR" | "INPUT" | "HASH" | "ARG"

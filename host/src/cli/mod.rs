@@ -5,6 +5,7 @@
 //! One file per verb; `target_args` (what was typed -> `Settings`), `naming` (whose corpus is whose), `usage` (what
 //! was mistyped), `campaigns` (what is fuzzed in turns), `exit` (errors and exit codes), `write` (all that is printed).
 
+mod against;
 mod bench;
 mod bisect;
 mod campaigns;

@@ -1,5 +1,6 @@
 //! `fuzzbox replay`: execute inputs once each.
 
+use super::against::AgainstArgs;
 use super::compiling;
 use super::debug_info;
 use super::debug_info::symbols;
@@ -31,6 +32,8 @@ pub(super) struct Args {
     /// One JSON object per input
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    against: AgainstArgs,
     #[command(flatten)]
     flags: TargetArgs,
     #[command(flatten)]
@@ -66,7 +69,7 @@ struct Line {
 
 impl Args {
     pub(super) fn run(self) -> Verdict {
-        let candidate = self.flags.candidate(&self.target)?;
+        let candidate = self.against.compared(self.flags.candidate(&self.target)?)?;
         let mut inputs = Vec::new();
         for typed in &self.inputs {
             inputs.extend(input::read(typed, &candidate.settings, || self.store.open_existing())?);

@@ -8,7 +8,7 @@ use super::exit::{Exit, UserError, Verdict};
 use super::findings;
 use super::output;
 use super::store_args::StoreArgs;
-use super::target_args::{candidate, optimise};
+use super::target_args::optimise;
 use super::write::{lines, say, say_json, warn};
 use crate::failure::Said;
 use crate::id::{FindingId, InputId};
@@ -85,7 +85,7 @@ impl Args {
         let record = findings::find(&store, hash, &instead)?;
         let input = store.finding_input(&record).context("failed to read the finding's input")?;
         let candidate = match &self.on {
-            Some(path) => candidate(path, records::settings(&record)?)?,
+            Some(path) => findings::another_build(&store, &record, path)?,
             None => records::candidate(&store, &record)?,
         };
         let debug_info = self.debug_info.find(candidate.bytes(), self.on.as_deref())?;

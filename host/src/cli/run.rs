@@ -1,5 +1,6 @@
 //! `fuzzbox run`: fuzz one or more targets.
 
+use super::against::AgainstArgs;
 use super::campaigns::{CampaignArgs, Job};
 use super::exit::{Fault, UserError, Verdict};
 use super::input::read_at_most;
@@ -20,6 +21,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "WASM")]
     mutator: Option<PathBuf>,
     #[command(flatten)]
+    against: AgainstArgs,
+    #[command(flatten)]
     campaigns: CampaignArgs,
     #[command(flatten)]
     flags: TargetArgs,
@@ -29,9 +32,9 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self) -> Verdict {
-        let Self { targets, campaigns, flags, names, .. } = &self;
+        let Self { targets, against, campaigns, flags, names, .. } = &self;
         let seeds = targets.iter().map(|_| Vec::new()).collect();
-        campaigns.run(Job { targets, names, flags, mutator: self.mutator()?, seeds, watch: &|_, _| Ok(()) })
+        campaigns.run(Job { targets, names, flags, against, mutator: self.mutator()?, seeds, watch: &|_, _| Ok(()) })
     }
 
     /// The module of `--mutator`, under the limits that targets have.

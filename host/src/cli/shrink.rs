@@ -1,5 +1,6 @@
 //! `fuzzbox shrink`: the smallest input that fails in the same way.
 
+use super::against::AgainstArgs;
 use super::debug_info::DebugInfoArgs;
 use super::debug_info::symbols;
 use super::exit::{Exit, Fault, UserError, Verdict};
@@ -49,6 +50,8 @@ pub(super) struct Args {
     /// One JSON object instead of text
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    against: AgainstArgs,
     #[command(flatten)]
     flags: TargetArgs,
     #[command(flatten)]
@@ -201,7 +204,7 @@ impl Args {
     }
 
     fn input(&self, module: &Path, typed: &str) -> Result<Subject, Fault> {
-        let candidate = self.flags.candidate(module)?;
+        let candidate = self.against.compared(self.flags.candidate(module)?)?;
         let mut inputs = input::read(typed, &candidate.settings, || self.store.open_existing())?;
         if inputs.len() != 1 {
             let typed = shown(Path::new(typed));

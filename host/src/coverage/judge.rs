@@ -6,7 +6,7 @@
 //! features are looked up.
 
 use super::together::{LATER_MIN, Together};
-use super::{Added, Seen, bucket, events};
+use super::{Added, Seen, bucket, events, start_beside};
 use crate::sandbox::{Executed, ExecutedGroup, Group, Observation};
 use fuzzbox_instrument::{CountsBuffer, LANES};
 
@@ -27,6 +27,10 @@ pub(crate) struct Judge {
     together: Together,
     /// Of the execution that is looked at.
     executed: Vec<ExecutedGroup>,
+    /// The number of the first edge, which is not 0 for another build that is compared with.
+    start: u32,
+    /// Of that, once there is one.
+    beside: Option<Box<Self>>,
 }
 
 /// Hashes whose highest bits are equal.
@@ -37,12 +41,18 @@ struct Set([u64; WAYS]);
 impl Judge {
     /// Knows nothing.
     pub(crate) fn new() -> Self {
+        Self::starting(0)
+    }
+
+    fn starting(start: u32) -> Self {
         // A hash of all ones would seem to be known; none is likely to be.
         Self {
             known: vec![Set([u64::MAX; WAYS]); 1 << SETS_BITS].into(),
             buffer: CountsBuffer::default(),
             together: Together::default(),
             executed: Vec::new(),
+            start,
+            beside: None,
         }
     }
 
@@ -90,7 +100,7 @@ impl Judge {
                     let function = observation.function(function);
                     let (first, counts) = (function.edges.start, function.counts_of(counters, &[], &mut self.buffer));
                     is_known = !seen.is_new_among(first, counts);
-                    if !is_known && is_news_beside((first, counts), seen, added) {
+                    if !is_known && shows_news((first, counts), self.start, seen, added) {
                         news.push(number);
                     }
                 }
@@ -100,16 +110,34 @@ impl Judge {
             }
         });
         self.together = together;
+        if let (Some(judge), Some(observation), Some(seen)) =
+            (&mut self.beside, observation.beside_in_any_case(), seen.beside())
+        {
+            judge.news_of_earlier(observation, (seen, added), news);
+        }
     }
 
     /// Forgets what is to be found out later.
     pub(crate) fn forget_earlier(&mut self) {
         self.together.take(|_, _, _| ());
+        self.beside.iter_mut().for_each(|judge| judge.forget_earlier());
     }
 
+    /// As [`Judge::look_at_own`], with the other build, if there is one.
     fn look_at(&mut self, observation: Observation<'_>, seen: &Seen, added: &Added, number: Option<usize>) -> bool {
-        let mut news =
-            events::of(observation).any(|(event, bucket)| !seen.has(event, bucket) && !added.has(event, bucket));
+        let mut news = self.look_at_own(observation, seen, added, number);
+        if let Some((observation, seen_beside)) = observation.beside().zip(seen.beside()) {
+            let start = start_beside(seen.edges_total());
+            let judge = self.beside.get_or_insert_with(|| Box::new(Self::starting(start)));
+            news |= judge.look_at_own(observation, seen_beside, added, number);
+        }
+        news
+    }
+
+    fn look_at_own(&mut self, observation: Observation<'_>, seen: &Seen, added: &Added, number: Option<usize>) -> bool {
+        let start = self.start;
+        let mut news = events::of(observation)
+            .any(|(event, bucket)| !seen.has(event, bucket) && !added.has(start + event, bucket));
         if observation.has_left() {
             observation.groups(|group| self.look(group, None, (seen, added), &mut news));
             return news;
@@ -153,7 +181,7 @@ impl Judge {
         let (first, counts) = function.counts(&mut self.buffer);
         let known = !seen.is_new_among(first, counts);
         if !known {
-            *news |= is_news_beside((first, counts), seen, added);
+            *news |= shows_news((first, counts), self.start, seen, added);
         }
         if let Some(hash) = hash.filter(|_| known) {
             self.learn(hash);
@@ -175,11 +203,11 @@ impl Judge {
 }
 
 /// Whether one of the edges from the first on, with these counts, shows a feature that is neither in `seen` nor in
-/// `added`.
-fn is_news_beside((first, counts): (u32, &[u32]), seen: &Seen, added: &Added) -> bool {
+/// `added`, where their numbers begin with `start`.
+fn shows_news((first, counts): (u32, &[u32]), start: u32, seen: &Seen, added: &Added) -> bool {
     let features = (first..).zip(counts.iter().map(|&count| bucket(count)));
     let mut new = features.filter(|&(edge, bucket)| bucket != 0 && !seen.has(edge, bucket));
-    new.any(|(edge, bucket)| !added.has(edge, bucket))
+    new.any(|(edge, bucket)| !added.has(start + edge, bucket))
 }
 
 fn place(hash: u64) -> usize {

@@ -2,7 +2,8 @@
 //!
 //! A *feature* is a pair (edge, hit-count bucket), as in AFL: an input is worth keeping if it shows a feature that no
 //! input before it showed. An execution's features are its [`Profile`]; [`Seen`] is the union of profiles. What a guest
-//! tells as an event is a feature too ([`events`]), under a number that no edge has.
+//! tells as an event is a feature too ([`events`]), under a number that no edge has. So are those of another build that
+//! executes each input as well: its numbers are behind all of the target's.
 //!
 //! # Judging costs what is new
 //!
@@ -28,7 +29,7 @@ mod together;
 pub(crate) use judge::Judge;
 
 use self::buckets::{CLASSES, bucket};
-use crate::sandbox::Observation;
+use crate::sandbox::{Observation, Target};
 use fuzzbox_instrument::{CountsBuffer, LANES};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,14 +46,32 @@ impl Profile {
         features.extend(events::of(observation));
         features.sort_unstable();
         features.dedup();
+        if let Some(beside) = observation.beside() {
+            let start = start_beside(observation.edges_total());
+            features.extend(Self::of(beside).0.into_iter().map(|(edge, bucket)| (start + edge, bucket)));
+        }
         Self(features)
+    }
+
+    /// The features of the target, and those of the other build, by its own numbers.
+    fn split(&self, edges_total: usize) -> (&[(u32, u8)], Option<Self>) {
+        let start = start_beside(edges_total);
+        let (own, beside) = self.0.split_at(self.0.partition_point(|&(edge, _)| edge < start));
+        let beside = beside.iter().map(|&(edge, bucket)| (edge - start, bucket));
+        (own, (beside.len() > 0).then(|| Self(beside.collect())))
     }
 
     /// Whether the last execution showed all of these features, and maybe others. Costs what the functions have that
     /// these are of.
     pub fn is_part_of(&self, observation: Observation<'_>, buffer: &mut CountsBuffer) -> bool {
         let edges_total = observation.edges_total();
-        let (edges, events) = self.0.split_at(self.0.partition_point(|&(edge, _)| (edge as usize) < edges_total));
+        let (own, beside) = self.split(edges_total);
+        let (edges, events) = own.split_at(own.partition_point(|&(edge, _)| (edge as usize) < edges_total));
+        if let Some(beside) = beside
+            && !observation.beside().is_some_and(|observation| beside.is_part_of(observation, buffer))
+        {
+            return false;
+        }
         let mut edges = edges;
         while let Some(&(edge, _)) = edges.first() {
             let Some((first, counts)) = observation.counts_around(edge, buffer) else { return false };
@@ -69,6 +88,11 @@ impl Profile {
     }
 }
 
+/// Where the numbers of another build's features begin, behind those of a module with so many edges.
+fn start_beside(edges_total: usize) -> u32 {
+    edges_total as u32 + events::LABELS * events::CELLS
+}
+
 /// Features seen so far: one byte of bucket bits per edge, and behind them for each number of events, once there are
 /// some.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -79,6 +103,8 @@ pub struct Seen {
     spans: Vec<u32>,
     edges_total: usize,
     edges: usize,
+    /// Those of the other build, if there is one.
+    beside: Option<Box<Self>>,
 }
 
 /// Most of the counts that are no news for an edge that showed these buckets: the first of them, and how many follow
@@ -105,11 +131,34 @@ impl Seen {
     /// Nothing seen of a module with `edges_total` edges.
     pub fn nothing(edges_total: usize) -> Self {
         let zeros = || vec![0; edges_total];
-        Self { buckets: vec![0; edges_total], firsts: zeros(), spans: zeros(), edges_total, edges: 0 }
+        Self { buckets: vec![0; edges_total], firsts: zeros(), spans: zeros(), edges_total, edges: 0, beside: None }
+    }
+
+    /// Nothing seen of a target, nor of the build that it is compared with.
+    pub fn nothing_of(target: &Target) -> Self {
+        let beside = target.against.as_ref().map(|against| Box::new(Self::nothing_of(&against.target)));
+        Self { beside, ..Self::nothing(target.edges.edges.len()) }
+    }
+
+    /// Nothing seen of the same.
+    #[must_use]
+    pub fn to_nothing(&self) -> Self {
+        let beside = self.beside.as_ref().map(|beside| Box::new(beside.to_nothing()));
+        Self { beside, ..Self::nothing(self.edges_total) }
+    }
+
+    /// What was seen of the other build, if there is one.
+    pub(crate) fn beside(&self) -> Option<&Self> {
+        self.beside.as_deref()
     }
 
     /// Whether the feature was seen, or nobody asks for it.
     pub fn has(&self, edge: u32, bucket: u8) -> bool {
+        if let Some(beside) = &self.beside
+            && let Some(edge) = edge.checked_sub(start_beside(self.edges_total))
+        {
+            return beside.has(edge, bucket);
+        }
         self.buckets.get(edge as usize).is_some_and(|buckets| buckets & bucket != 0)
     }
 
@@ -171,10 +220,14 @@ impl Seen {
     /// Adds the features of `profile`; returns the edges that were never seen before, ascending. (Events are no edges.)
     pub fn add(&mut self, profile: &Profile) -> Vec<u32> {
         let mut new_edges = Vec::new();
-        if profile.0.last().is_some_and(|&(last, _)| last as usize >= self.buckets.len()) {
-            self.buckets.resize(self.edges_total + (events::LABELS * events::CELLS) as usize, 0);
+        let (own, beside) = profile.split(self.edges_total);
+        if own.last().is_some_and(|&(last, _)| last as usize >= self.buckets.len()) {
+            self.buckets.resize(start_beside(self.edges_total) as usize, 0);
         }
-        for &(edge, bucket) in &profile.0 {
+        if let Some((seen, beside)) = self.beside.as_mut().zip(beside) {
+            seen.add(&beside);
+        }
+        for &(edge, bucket) in own {
             let seen = self.buckets[edge as usize];
             if seen == 0 && self.is_edge(edge) {
                 new_edges.push(edge);

@@ -20,6 +20,7 @@ use super::testcase::Testcase;
 use super::workers::pool::Workers;
 use super::workers::report::{Baseline, KnownFailures, NewFailure, Report, Witness};
 use super::workers::variants::Variants;
+use crate::coverage::Seen;
 use crate::outcome::Outcome;
 use crate::sandbox::{Candidate, CustomTargets, Target};
 use anyhow::Result;
@@ -80,7 +81,7 @@ fn witnesses<'a>(reports: impl Iterator<Item = &'a mut Report>) -> Vec<Witness> 
 impl Campaign {
     /// A campaign against `target` that has not executed anything.
     pub fn new(target: Arc<Target>, seed: u64, mutator: Mutator) -> Self {
-        let corpus = Corpus::new(target.edges.edges.len());
+        let corpus = Corpus::of(Seen::nothing_of(&target));
         let strategies = Strategies::new();
         Self {
             variants: Variants::of(target.clone()),

@@ -45,11 +45,16 @@ pub(super) struct Admission {
 impl Corpus {
     /// An empty corpus for a module with `edges_total` edges.
     pub fn new(edges_total: usize) -> Self {
+        Self::of(Seen::nothing(edges_total))
+    }
+
+    /// An empty corpus, where nothing was seen.
+    pub(super) fn of(nothing: Seen) -> Self {
         Self {
             testcases: Vec::new(),
             ids: BTreeSet::new(),
-            seen: Seen::nothing(edges_total),
-            weights: Weights::new(edges_total),
+            weights: Weights::new(nothing.edges_total()),
+            seen: nothing,
             slowest: 0,
             pool: Pool::default(),
             targets: Targets::default(),

@@ -171,8 +171,9 @@ impl Progress {
         match &self.stage {
             Stage::Metered => {
                 let time = Watchdog::time_for(self.metered.candidate.settings.fuel_max);
-                let Some(time) = time.filter(|_| self.metered.can_be_interrupted()) else {
-                    // What can't be watched needs fuel.
+                let Some(time) = time.filter(|_| self.metered.can_be_interrupted() && !self.metered.compares_records())
+                else {
+                    // What can't be watched needs fuel, and what is recorded there alone can't be compared elsewhere.
                     self.stage = Stage::Last;
                     self.optimise()?;
                     return Ok(None);
@@ -277,5 +278,5 @@ fn laid_out(metered: &Arc<Target>, variant: Variant, compares: bool, inputs: &[A
     let past = if compares { past.comparing() } else { past };
     // Of the fast variant no code is kept.
     let past = if variant == Variant::Full { past.or_cached(metered) } else { past };
-    metered.in_variant_after(variant, &past)
+    metered.in_variant_after(variant, &past)?.with_against_after(metered, inputs)
 }

@@ -3,6 +3,7 @@
 use super::machinery::{calls_hook, is_failure_machinery, is_startup};
 use crate::outcome::{FailureKind, Frame, Outcome, Trap, TrapKind};
 use crate::symbols::{StableCall, Symbols};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Frames that a signature names.
@@ -61,6 +62,8 @@ fn without_place(call: &str) -> &str {
 /// | out of memory | `oom: read_table:+8 < load < LLVMFuzzerTestOneInput` |
 /// | recursion without end | `stack-overflow: parse_array, parse_value` |
 /// | hang | `hang: skip_spaces < parse_value < LLVMFuzzerTestOneInput` |
+/// | another build's output | `difference: stdout: letter -> digit`, the old one's and the new one's |
+/// | it fails, another build doesn't | `difference: outcome: ok -> unreachable: f:+4 < LLVMFuzzerTestOneInput` |
 ///
 /// Innermost calls come first, with those that were inlined, as debug information has them. From the top go the frames
 /// of the machinery by which programs fail (`abort`, `__assert_fail`, panics, throwing), which are the same for every
@@ -106,11 +109,15 @@ fn describe(kind: FailureKind, trap: &Trap, symbols: &Symbols, lines: bool) -> S
     if trap.kind == TrapKind::StackOverflow {
         return recursion(trap.kind.name(), names(&trap.frames, symbols, lines));
     }
-    let kind = if kind == FailureKind::Crash { trap.kind.name() } else { kind.name() };
+    let kind: Cow<'_, str> = match (kind, trap.class.as_deref()) {
+        (FailureKind::Crash, _) => trap.kind.name().into(),
+        (FailureKind::Difference, Some(class)) => format!("{}: {}", kind.name(), class.escape_debug()).into(),
+        _ => kind.name().into(),
+    };
     let calls = symbols.stable_calls(&trap.frames, lines);
     let calls = without_failure_machinery(&calls);
     if calls.is_empty() {
-        return kind.to_owned();
+        return kind.into_owned();
     }
     // All of them, if there are only libraries.
     let own = calls.iter().position(|call| !call.is_library).unwrap_or(0);

@@ -17,6 +17,8 @@ pub enum FailureKind {
     /// objects is full.
     #[serde(rename = "oom")]
     OutOfMemory,
+    /// Another build does something else with the same input (`--against`).
+    Difference,
 }
 
 /// Why the guest failed. The names are part of signatures and of the JSON output: they don't change.
@@ -62,17 +64,20 @@ pub enum TrapKind {
     Failed,
     /// The guest asked to draw what there can't be: bounds in the wrong order, one of no alternatives, and the like.
     BadDraw,
+    /// Another build does something else with the same input; the class says what.
+    Difference,
     /// Any other trap that wasmtime knows.
     Other,
 }
 
 impl FailureKind {
-    /// The kind's stable name, as in signatures and JSON: `crash`, `hang`, `oom`.
+    /// The kind's stable name, as in signatures and JSON: `crash`, `hang`, `oom`, `difference`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Crash => "crash",
             Self::Hang => "hang",
             Self::OutOfMemory => "oom",
+            Self::Difference => "difference",
         }
     }
 
@@ -129,6 +134,7 @@ impl TrapKind {
             Self::BadResult => "bad-result",
             Self::Failed => "failed",
             Self::BadDraw => "bad-draw",
+            Self::Difference => "difference",
             Self::Other => "other",
         }
     }
@@ -146,7 +152,7 @@ mod tests {
 
     #[test]
     fn names_are_those_of_stored_data() {
-        for kind in [FailureKind::Crash, FailureKind::Hang, FailureKind::OutOfMemory] {
+        for kind in [FailureKind::Crash, FailureKind::Hang, FailureKind::OutOfMemory, FailureKind::Difference] {
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
             assert_eq!(FailureKind::of_name(kind.name()), Some(kind));
         }

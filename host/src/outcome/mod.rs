@@ -45,7 +45,8 @@ pub enum Verdict<'a> {
 pub struct Trap {
     /// What went wrong.
     pub kind: TrapKind,
-    /// For [`TrapKind::Failed`]: what the guest says the failure is. For [`TrapKind::BadResult`]: why it is none.
+    /// For [`TrapKind::Failed`]: what the guest says the failure is. For [`TrapKind::BadResult`]: why it is none. For
+    /// [`TrapKind::Difference`]: what differs.
     pub class: Option<Arc<str>>,
     /// The guest's calls, innermost first; at most [`Trap::FRAMES_MAX`].
     pub frames: Vec<Frame>,
@@ -101,6 +102,16 @@ impl Outcome {
     /// The failure, if it is one.
     pub fn failure(&self) -> Option<(FailureKind, &Trap)> {
         if let Self::Failed(kind, trap) = self { Some((*kind, trap)) } else { None }
+    }
+
+    /// Another build does something else with the input, of this class. The place is where the guest fails, if it
+    /// does.
+    pub(crate) fn differing(self, class: Arc<str>) -> Self {
+        let frames = match self {
+            Self::Failed(_, trap) => trap.frames,
+            _ => Vec::new(),
+        };
+        Self::Failed(FailureKind::Difference, Trap { kind: TrapKind::Difference, class: Some(class), frames })
     }
 
     /// Where the guest failed, if it did.

@@ -3,6 +3,7 @@
 
 use super::sparse::Sparse;
 use super::{Done, Event, Finding, Format, NewEdge, Reporter, Start, Status};
+use crate::outcome::FailureKind;
 use crate::symbols::simplify;
 use crate::text::{count, counted, duration, grouped, megabytes, percent, printable, rate};
 use std::collections::{BTreeMap, BTreeSet};
@@ -155,7 +156,11 @@ pub(super) fn finding_line(finding: &Finding) -> String {
         format!(" in {}{inside}", headline.place())
     });
     let said = finding.said();
-    let said = if said.is_empty() { String::new() } else { format!(": says \"{}\"", said.join(" / ")) };
+    let said = match said.is_empty() {
+        true => String::new(),
+        false if finding.kind == FailureKind::Difference => format!(": {}", said.join(" / ")),
+        false => format!(": says \"{}\"", said.join(" / ")),
+    };
     format!(
         "{}{}{said}: input {}: {}",
         printable(&finding.title()),

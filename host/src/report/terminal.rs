@@ -167,6 +167,7 @@ impl<W: Write> Terminal<W> {
             FailureKind::Crash => "Crash",
             FailureKind::Hang => "Hang",
             FailureKind::OutOfMemory => "Memory",
+            FailureKind::Difference => "Difference",
         };
         let signature = cut(&printable(&finding.signature), self.room());
         let input = match &finding.drawn {
@@ -174,7 +175,8 @@ impl<W: Write> Terminal<W> {
             None => vec![format!("input {}", finding.preview)],
         };
         let input = input.iter().map(|line| Self::indented(&cut(&printable(line), self.room())));
-        let said = finding.said().into_iter().flat_map(|line| wrap(&format!("says {line}"), self.room()));
+        let says = if finding.kind == FailureKind::Difference { "" } else { "says " };
+        let said = finding.said().into_iter().flat_map(|line| wrap(&format!("{says}{line}"), self.room()));
         let said = said.take(SAID_LINES_MAX).map(|line| Self::indented(&cut(&line, self.room())));
         self.labelled(BAD, label, &format!("{id} {place}"))
             + &inside.unwrap_or_default()

@@ -7,6 +7,7 @@
 //! files, and check all flags, between the candidate and compiling it. `inspect` compiles nothing.
 
 use crate::id::{FindingId, InputId, ModuleId, ObjectId};
+use crate::outcome::FailureKind;
 use crate::sandbox::code::compiler::Code;
 use crate::sandbox::conventions;
 use crate::sandbox::conventions::kind::Kind;
@@ -20,7 +21,7 @@ use crate::sandbox::source::Source;
 use crate::sandbox::source::interface::{Interface, initial_bytes};
 use crate::sandbox::source::words::list;
 use crate::sandbox::wasi::WasiConfig;
-use crate::settings::{Settings, Stub};
+use crate::settings::{Compare, Settings, Stub};
 use crate::text::size;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use fuzzbox_instrument::Options;
@@ -47,6 +48,8 @@ pub struct Candidate {
     pub(super) wasi: WasiConfig,
     /// Imports that will be stubbed.
     pub(super) missing: Arc<Missing>,
+    /// Another build, which executes each input as well.
+    pub(super) against: Option<Arc<Self>>,
 }
 
 impl Candidate {
@@ -98,8 +101,10 @@ impl Candidate {
         Self::of(source, settings, interface, entry)
     }
 
-    fn of(source: Source, settings: Settings, interface: Interface, entry: Entry) -> Result<Self> {
+    fn of(source: Source, mut settings: Settings, interface: Interface, entry: Entry) -> Result<Self> {
         let missing = missing(&interface, source.lowered(), settings.stub_imports)?;
+        // Who is compared says with what.
+        (settings.against, settings.compare) = (None, Compare::default());
         Ok(Self {
             id: ModuleId::of(&fuzzbox_instrument::strip_custom_sections(&source.file)?),
             object: ObjectId::of(&source.file),
@@ -109,7 +114,35 @@ impl Candidate {
             entry,
             interface: Arc::new(interface),
             missing: Arc::new(missing),
+            against: None,
         })
+    }
+
+    /// Compared with `other`, which executes each input as well: what is `compare`d and differs is a failure.
+    ///
+    /// # Errors
+    ///
+    /// If that takes its input in another way.
+    pub fn with_against(mut self, other: Self, compare: Compare) -> Result<Self> {
+        let form =
+            |candidate: &Self| if candidate.source.component.is_some() { "a component" } else { "a core module" };
+        let (own, others) = (form(&self), form(&other));
+        ensure!(own == others, "the target is {own}, and what it is compared with is {others}");
+        let (own, others) = (self.entry.to_string(), other.entry.to_string());
+        ensure!(
+            own == others,
+            "the target is called by {own}, and what it is compared with by {others}\n\
+             help: --entry names an export that both have"
+        );
+        self.settings.against = Some(other.id);
+        self.settings.compare = compare;
+        self.against = Some(Arc::new(other));
+        Ok(self)
+    }
+
+    /// The build that it is compared with.
+    pub fn against(&self) -> Option<&Self> {
+        self.against.as_deref()
     }
 
     /// With a variable in the environment that the guest finds. That is no part of what results are kept by: it is for
@@ -152,6 +185,10 @@ impl Candidate {
         if !self.missing.is_empty() {
             text.push_str(&format!("; imports that {what}: {}", self.missing.len()));
         }
+        if let Some(other) = &self.against {
+            let id = other.id.to_string();
+            text.push_str(&format!("; compared with module {} by {}", &id[..8], self.settings.compare));
+        }
         text
     }
 
@@ -172,7 +209,25 @@ impl Candidate {
 
     /// The address of the result of executing `input`: a hash over everything that its outcome depends on.
     pub fn result_id(&self, input: InputId) -> FindingId {
-        let settings = serde_json::to_vec(&self.settings).expect("settings are plain data");
+        self.id_under(&self.settings, input)
+    }
+
+    /// The address of a failure of this kind, which `input` shows.
+    pub fn finding_id(&self, input: InputId, kind: FailureKind) -> FindingId {
+        self.id_under(&self.settings_of(kind), input)
+    }
+
+    /// All that a failure of this kind depends on: what is no difference is there without the other build.
+    pub fn settings_of(&self, kind: FailureKind) -> Settings {
+        let settings = self.settings.clone();
+        if kind == FailureKind::Difference {
+            return settings;
+        }
+        Settings { against: None, compare: Compare::default(), ..settings }
+    }
+
+    fn id_under(&self, settings: &Settings, input: InputId) -> FindingId {
+        let settings = serde_json::to_vec(settings).expect("settings are plain data");
         let mut hasher = blake3::Hasher::new();
         hasher.update(b"fuzzbox result 1\n").update(&self.id.0).update(&input.0).update(&settings);
         FindingId(*hasher.finalize().as_bytes())

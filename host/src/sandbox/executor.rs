@@ -1,16 +1,18 @@
 //! One kept instance: runs inputs, each from the same state.
 
 use crate::outcome::{Frame, Outcome};
-use crate::said::Said;
+use crate::said::{Message, Said};
 use crate::sandbox::code::history::Growths;
 use crate::sandbox::instance::kept::KeptInstance;
-use crate::sandbox::instance::observation::Observation;
+use crate::sandbox::instance::observation::{Beside, Observation};
 use crate::sandbox::interrupt::gate::{Gate, Unprepared};
 use crate::sandbox::interrupt::interrupter::Interrupter;
 use crate::sandbox::machine::stack::with_room;
 use crate::sandbox::targets::Target;
+use crate::settings::Observable;
 use crate::stream::{Closing, Rule};
 use anyhow::{Result, ensure};
+use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
@@ -31,7 +33,23 @@ pub struct Executor {
     /// An execution happened since the state was restored.
     pub(super) dirty: bool,
     /// Fuel that an execution may take, in units.
-    fuel_max: u64,
+    pub(super) fuel_max: u64,
+    /// The other build's, if the target is compared with one.
+    pub(super) against: Option<Box<AgainstExecutor>>,
+}
+
+/// The executor of the other build, and what came of the last comparison.
+#[derive(Debug)]
+pub(super) struct AgainstExecutor {
+    pub(super) executor: Executor,
+    /// How the target's own execution ended.
+    pub(super) own: Outcome,
+    /// How the other build's did; `None` if it was not executed.
+    pub(super) other: Option<Outcome>,
+    /// What differs, and its class.
+    pub(super) difference: Option<(Observable, Arc<str>)>,
+    /// What failures of the other build are called.
+    pub(super) signatures: BTreeMap<Outcome, Arc<str>>,
 }
 
 /// The other one of two instances: that of an excerpt, or that of quick code while the excerpt's is in its place.
@@ -60,6 +78,17 @@ pub(super) enum Way {
     Unrestored,
 }
 
+impl AgainstExecutor {
+    fn new(executor: Executor) -> Self {
+        Self { executor, own: Outcome::Ok, other: None, difference: None, signatures: BTreeMap::new() }
+    }
+
+    /// Whether the other build executed the last input to its end.
+    fn counts(&self) -> bool {
+        matches!(self.other, Some(Outcome::Ok | Outcome::Rejected))
+    }
+}
+
 impl Executor {
     /// Instantiates and initialises the target.
     ///
@@ -75,9 +104,14 @@ impl Executor {
     /// # Errors
     ///
     /// As for [`Executor::new`], and if it was interrupted.
-    pub fn watched(target: &Arc<Target>, watch: impl FnOnce(Interrupter)) -> Result<Self> {
+    pub fn watched(target: &Arc<Target>, mut watch: impl FnMut(Interrupter)) -> Result<Self> {
+        Self::watched_by(target, &mut watch)
+    }
+
+    fn watched_by(target: &Arc<Target>, watch: &mut dyn FnMut(Interrupter)) -> Result<Self> {
         let gate = Arc::default();
         watch(Interrupter::new(&gate));
+        let against = target.against.as_ref().map(|against| Self::watched_by(&against.target, watch)).transpose()?;
         let instance = with_room(target.variant.stack_bytes(), || KeptInstance::new(target, &gate))?;
         Ok(Self {
             instance,
@@ -87,12 +121,20 @@ impl Executor {
             closing: Arc::default(),
             dirty: false,
             fuel_max: target.candidate.settings.fuel_max,
+            against: against.map(|executor| Box::new(AgainstExecutor::new(executor))),
         })
     }
 
-    /// A handle to interrupt executions with, from any thread; of use for as long as the executor lives.
+    /// A handle to interrupt executions with, from any thread; of use for as long as the executor lives. What another
+    /// build executes has [a handle of its own](Executor::interrupters).
     pub fn interrupter(&self) -> Interrupter {
         Interrupter::new(&self.gate)
+    }
+
+    /// All handles to interrupt executions with.
+    pub fn interrupters(&self) -> impl Iterator<Item = Interrupter> {
+        let other = self.against.as_ref().map(|against| against.executor.interrupter());
+        std::iter::once(self.interrupter()).chain(other)
     }
 
     /// Executes `input` from the initial state.
@@ -138,6 +180,11 @@ impl Executor {
     /// variants without fuel.
     pub fn set_fuel_max(&mut self, fuel_max: u64) {
         self.fuel_max = fuel_max.min(self.target.candidate.settings.fuel_max);
+        // Where it is compared which of them has enough, it is with all of the fuel.
+        let all = self.target().compares(Observable::Limits);
+        if let Some(against) = self.against.as_mut().filter(|_| !all) {
+            against.executor.set_fuel_max(fuel_max);
+        }
     }
 
     /// Executes `input` from whatever state the last execution left: to measure what restoring takes, and nothing else.
@@ -150,6 +197,12 @@ impl Executor {
     }
 
     fn execute(&mut self, input: &[u8], rule: &Rule, way: Way) -> Result<Outcome> {
+        let outcome = self.execute_alone(input, rule, way)?;
+        if self.against.is_some() { self.compared(input, way, outcome) } else { Ok(outcome) }
+    }
+
+    /// Executes in this build.
+    pub(super) fn execute_alone(&mut self, input: &[u8], rule: &Rule, way: Way) -> Result<Outcome> {
         let limit = self.target.candidate.settings.input_bytes_max as usize;
         ensure!(
             input.len() <= limit,
@@ -192,7 +245,16 @@ impl Executor {
     /// If the last execution failed: a number that tells where, the same for each failure of this executor's target
     /// with the same calls and the same kind. `None` if that isn't known, and for what did not fail.
     pub fn stack_key(&self) -> Option<NonZeroU64> {
-        self.instance.stack_key()
+        match self.difference() {
+            Some((_, class)) => self.difference_key(class),
+            None => self.instance.stack_key(),
+        }
+    }
+
+    /// What differs between the last execution and that of the other build, and its class.
+    pub(super) fn difference(&self) -> Option<(Observable, &str)> {
+        let (observable, class) = self.against.as_ref()?.difference.as_ref()?;
+        Some((*observable, class))
     }
 
     /// What the last execution says of growths, if the target has fuel.
@@ -217,7 +279,11 @@ impl Executor {
 
     /// What the last execution showed.
     pub fn observation(&self) -> Observation<'_> {
-        self.instance.observation(&self.target)
+        let beside = self.against.as_ref().map(|against| {
+            let Self { target, instance, .. } = &against.executor;
+            Beside::new(instance.observation(target), against.counts())
+        });
+        Observation { beside, ..self.instance.observation(&self.target) }
     }
 
     /// What the guest said in the last execution, which ended with `outcome`, for people. What else that execution
@@ -227,6 +293,13 @@ impl Executor {
     ///
     /// If the host fails; never for what the guest does.
     pub fn said(&mut self, outcome: &Outcome) -> Result<Said> {
+        let Some(text) = self.difference_message()? else { return self.said_alone(outcome) };
+        // The guest's own words are part of it.
+        Ok(Said { message: Some(Message { text, ..Message::default() }), ..self.said_alone(&Outcome::Ok)? })
+    }
+
+    /// What the guest said in an execution of this build that ended so.
+    pub(super) fn said_alone(&mut self, outcome: &Outcome) -> Result<Said> {
         with_room(self.target.variant.stack_bytes(), || Ok(self.instance.said(&self.target, outcome)))
     }
 

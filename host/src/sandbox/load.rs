@@ -11,6 +11,7 @@ use crate::sandbox::executor::Executor;
 use crate::sandbox::interrupt::gate::Unprepared;
 use crate::sandbox::interrupt::interrupter::Interrupter;
 use crate::sandbox::targets::Target;
+use crate::sandbox::targets::against::Against;
 use crate::sandbox::targets::warmth::Warmth;
 use crate::settings::Settings;
 use anyhow::{Context, Result, ensure};
@@ -71,7 +72,7 @@ impl Target {
         code: Code,
         watch: &dyn Fn(Interrupter),
     ) -> Result<Self> {
-        let again = candidate.clone();
+        let (again, against) = (candidate.clone(), candidate.against.clone());
         let target = Arc::new(Self::compile(candidate, (Variant::Metered, &History::default()), (cache, code), None)?);
         // Whatever keeps the module from being executed is said now, not by the first worker.
         match Executor::watched(&target, watch) {
@@ -82,9 +83,23 @@ impl Target {
             Err(error) => Err(error),
             Ok(executor) => {
                 drop(executor);
-                Ok(Arc::into_inner(target).expect("the executor is gone"))
+                let target = Arc::into_inner(target).expect("the executor is gone");
+                let against = against.map(|other| Self::compiled_against(&other, cache, code, watch)).transpose()?;
+                Ok(Self { against, ..target })
             }
         }
+    }
+
+    /// Makes the other build ready, in quick code if the target may be and it is large, too.
+    fn compiled_against(
+        other: &Candidate,
+        cache: &CodeCache,
+        code: Code,
+        watch: &dyn Fn(Interrupter),
+    ) -> Result<Against> {
+        let code = if code == Code::Quick { other.code_to_begin_with() } else { code };
+        let made = Self::compiled_watched(other.clone(), cache, code, watch);
+        made.map(Against::new).context("failed to load the build that it is compared with")
     }
 
     /// As [`Target::load`], in a variant.
@@ -117,8 +132,24 @@ impl Target {
     /// As for [`Target::in_variant`].
     pub fn in_variant_after(self: &Arc<Self>, variant: Variant, past: &History) -> Result<Self> {
         let made = Self::compile(self.candidate.clone(), (variant, past), (&self.cache, Code::Optimised), None);
+        let decides = made.as_ref().is_ok_and(|target| target.has_fuel());
         let target = self.alike(made.context(Unsuited)?)?;
-        Ok(Arc::into_inner(target).expect("the executor is gone"))
+        let target = Arc::into_inner(target).expect("the executor is gone");
+        // Where places and limits are not told, of the other build they are not either: see `with_against_after`.
+        Ok(Self { against: self.against.clone().filter(|_| decides), ..target })
+    }
+
+    /// With the build that `decides` is compared with, in the variant that counts all edges, laid out for executions of
+    /// these inputs.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Target::in_variant`].
+    pub(crate) fn with_against_after(self, decides: &Self, inputs: &[Arc<[u8]>]) -> Result<Self> {
+        let Some(against) = &decides.against else { return Ok(self) };
+        let past = History::of(&against.target, inputs.iter().map(|input| &**input))?.or_cached(&against.target);
+        let made = Arc::new(against.target.in_variant_after(Variant::Full, &past)?);
+        Ok(Self { against: Some(against.with(made)), ..self })
     }
 
     /// Lets what was compiled of the same module begin as this does, and share what both have.
@@ -146,11 +177,14 @@ impl Target {
         if let Some(optimised) = self.optimised.whole.get() {
             return Ok(optimised.clone());
         }
-        let made = match &self.warmth {
+        let mut made = match &self.warmth {
             // It may be there.
             Some(Warmth { inputs, cold }) => cold.optimised()?.warm(inputs.clone()),
             None => self.in_variant(self.variant.clone())?,
         };
+        if let Some(against) = made.against.take() {
+            made.against = Some(against.with(against.target.optimised()?));
+        }
         Ok(self.optimised.whole.get_or_init(|| Arc::new(made)).clone())
     }
 

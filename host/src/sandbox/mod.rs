@@ -9,6 +9,7 @@
 //! | place | holds |
 //! | --- | --- |
 //! | `summary`, `plain` | what `inspect` shows; a module as it is, to be compared with |
+//! | `against` | what another build does with the same input |
 //! | `quick` | what fails in quick code, executed in optimised code |
 //! | `custom_mutator` | the guest's own functions that make inputs |
 //! | `warming` | which inputs instances execute before their first |
@@ -70,6 +71,7 @@
 
 #![allow(unsafe_code, reason = "linear memories and the fault handler are made here, and nowhere else")]
 
+mod against;
 mod candidate;
 mod code;
 mod conventions;

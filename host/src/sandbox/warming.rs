@@ -100,9 +100,10 @@ impl Target {
         Ok(warm.filter(|_| helps))
     }
 
-    /// Whether instances can have executed something before their first input, and go back to that.
+    /// Whether instances can have executed something before their first input, and go back to that. Builds that are
+    /// compared begin alike.
     fn can_be_warm(&self) -> bool {
-        let again = !self.candidate.entry.is_program() && !self.takes_choices();
+        let again = !self.candidate.entry.is_program() && !self.takes_choices() && self.against.is_none();
         again && self.restores && self.rewritten.state.irreversible.is_none()
     }
 }

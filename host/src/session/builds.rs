@@ -65,7 +65,7 @@ impl Builds {
     pub(super) fn carry(&self, target: &Target) -> Result<Option<Carry>> {
         let new_wasm = target.candidate.bytes();
         let is_component = target.candidate.file() != new_wasm;
-        if is_component || target.takes_choices() || self.wasm != self.file {
+        if is_component || target.candidate.against().is_some() || target.takes_choices() || self.wasm != self.file {
             return Ok(None);
         }
         let Some(pairs) = exact((&self.wasm, &self.old), (new_wasm, &self.new), &self.diff)? else { return Ok(None) };

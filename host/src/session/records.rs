@@ -2,13 +2,13 @@
 
 use super::execution::Execution;
 use crate::failure::{Signature, signature_of};
-use crate::id::InputId;
+use crate::id::{FindingId, InputId, ObjectId};
 use crate::outcome::{FailureKind, Trap, TrapKind};
 use crate::sandbox::{Candidate, Code, CodeCache, Target};
 use crate::settings::Settings;
 use crate::store::{FindingRecord, Store};
 use crate::symbols::Symbols;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 /// The settings of the executions in which a finding fails.
 pub(crate) fn settings(record: &FindingRecord) -> Result<Settings> {
@@ -20,10 +20,50 @@ pub(crate) fn settings(record: &FindingRecord) -> Result<Settings> {
     read().with_context(|| format!("failed to read the settings of finding {}", record.id))
 }
 
-/// The module that a finding was found in, not compiled yet.
+/// The module that a finding was found in, not compiled yet, with the one that it was compared with.
 pub(crate) fn candidate(store: &Store, record: &FindingRecord) -> Result<Candidate> {
     let bytes = store.get(record.module_object).context("failed to read the finding's module")?;
-    Candidate::new(&bytes, settings(record)?).context("failed to load the finding's module")
+    let candidate = Candidate::new(&bytes, settings(record)?).context("failed to load the finding's module")?;
+    compared(store, record, candidate)
+}
+
+/// A build of a finding's target, compared with the one that the finding was, if it is a difference.
+pub(crate) fn compared(store: &Store, record: &FindingRecord, candidate: Candidate) -> Result<Candidate> {
+    let Some(object) = record.against_object else { return Ok(candidate) };
+    let settings = settings(record)?;
+    let (expected, compare) = (settings.against, settings.compare);
+    let bytes = store.get(object).context("failed to read the module that the finding's is compared with")?;
+    let other =
+        Candidate::new(&bytes, settings).context("failed to load the module that the finding's is compared with")?;
+    ensure!(
+        expected == Some(other.id),
+        "the module that finding {} was compared with is another one than its settings say",
+        record.id
+    );
+    candidate.with_against(other, compare)
+}
+
+/// What a failure of one kind is stored by.
+pub(crate) struct Address {
+    /// Hash of all of it and the input.
+    pub(crate) id: FindingId,
+    pub(crate) settings: serde_json::Value,
+    /// The file of the other build, for a difference. It is in the store.
+    pub(crate) against_object: Option<ObjectId>,
+}
+
+impl Address {
+    /// Of a failure that `input` shows on `target`.
+    pub(crate) fn new(store: &Store, target: &Target, kind: FailureKind, input: InputId) -> Result<Self> {
+        let candidate = &target.candidate;
+        let other = candidate.against().filter(|_| kind == FailureKind::Difference);
+        let against_object = other.map(|other| store.put(other.file()).context("failed to store the other module"));
+        Ok(Self {
+            id: target.finding_id(input, kind),
+            settings: serde_json::to_value(candidate.settings_of(kind))?,
+            against_object: against_object.transpose()?,
+        })
+    }
 }
 
 /// The module that a finding was found in.
@@ -47,9 +87,10 @@ pub(crate) fn new_record(
     let outcome = &execution.outcome;
     let (kind, trap) = outcome.failure().context("what failed doesn't fail when it is executed again")?;
     let Signature { name: signature, lineless } = signature_of(outcome, symbols);
+    let Address { id: finding, settings, against_object } = Address::new(store, target, kind, id)?;
     Ok(FindingRecord {
         v: FindingRecord::VERSION,
-        id: target.result_id(id),
+        id: finding,
         target: name.to_owned(),
         module: target.candidate.id,
         module_object,
@@ -59,7 +100,8 @@ pub(crate) fn new_record(
         signature,
         lineless,
         frames: symbols.resolve(&trap.frames),
-        settings: serde_json::to_value(&target.candidate.settings)?,
+        settings,
+        against_object,
         found_at_execs: 0,
         seed: 0,
         strategy: String::new(),
@@ -75,6 +117,8 @@ pub(crate) fn new_record(
 fn signature_now(record: &FindingRecord, symbols: &Symbols) -> Option<Signature> {
     let word = record.signature.split(':').next().unwrap_or_default();
     let kind = match FailureKind::of_name(word) {
+        // What differs is in no frame.
+        Some(FailureKind::Difference) => return None,
         Some(_) => TrapKind::Other,
         None => TrapKind::of_name(word).filter(|kind| *kind != TrapKind::Failed)?,
     };

@@ -15,6 +15,7 @@ use crate::failure::{Signature, signature_of};
 use crate::outcome::Outcome;
 use crate::report::{KnownFinding, Now, Retraced};
 use crate::sandbox::Candidate;
+use crate::settings::Settings;
 use crate::store::{Fate, FindingRecord, Life, ModuleEntry, State, Verdict};
 use anyhow::Result;
 use std::collections::BTreeSet;
@@ -178,11 +179,15 @@ fn older(session: &Session<'_>) -> Result<Vec<Older>> {
     let settings = &target.candidate.settings;
     // What is entered elsewhere is another target.
     let is_older = |record: &FindingRecord| {
-        let same_entry = || {
-            records::settings(record)
-                .is_ok_and(|theirs| (theirs.entry, theirs.call) == (settings.entry.clone(), settings.call.clone()))
+        let is_of_this = |theirs: Settings| {
+            let same_entry = (&theirs.entry, &theirs.call) == (&settings.entry, &settings.call);
+            // A difference from another build says nothing of this one.
+            let is_compared = (theirs.against, theirs.compare) == (settings.against, settings.compare);
+            same_entry && (theirs.against.is_none() || is_compared)
         };
-        record.module != target.candidate.id && record.input_bytes <= settings.input_bytes_max.into() && same_entry()
+        record.module != target.candidate.id
+            && record.input_bytes <= settings.input_bytes_max.into()
+            && records::settings(record).is_ok_and(is_of_this)
     };
     let known = findings.into_iter().zip(lives).filter(|(record, _)| is_older(record));
     let read = |(record, life): (FindingRecord, Life)| {

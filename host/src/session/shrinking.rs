@@ -1,6 +1,7 @@
 //! Inputs that fail, made smaller: what `shrink` does, and `run` with each finding.
 
 use super::execution::Execution;
+use super::records::Address;
 use crate::engine::Workers;
 use crate::engine::shrink::{Failing, Limits, ShrunkInput};
 use crate::failure::signature_of;
@@ -96,9 +97,12 @@ impl Shrinking<'_> {
             // what it says may be of the input.
             None => (first.frames.clone(), first.drawn.as_ref().map(|_| Drawn::default()), None),
         };
+        let Address { id: finding, settings, against_object } = Address::new(store, self.target, first.kind, id)?;
         let former = Former { id: first.id, input: first.input, input_bytes: larger.len() as u64 };
         let record = FindingRecord {
-            id: self.target.result_id(id),
+            id: finding,
+            settings,
+            against_object,
             input: id,
             input_bytes: input.len() as u64,
             frames,
@@ -132,8 +136,11 @@ impl Shrinking<'_> {
             let outcome = &execution.outcome;
             let Some((kind, _)) = outcome.failure() else { continue };
             let id = InputId::of(input);
+            let Address { id: finding, settings, against_object } = Address::new(store, self.target, kind, id)?;
             let record = FindingRecord {
-                id: self.target.result_id(id),
+                id: finding,
+                settings,
+                against_object,
                 input: id,
                 input_bytes: input.len() as u64,
                 kind,

@@ -177,7 +177,8 @@ impl Store {
         let signature = finding.signature();
         // One of the same id was called something else before.
         let is_same = |other: &FindingRecord| {
-            other.id == finding.id || other.module == finding.module && other.signature().is_same(&signature)
+            let is_same = other.module == finding.module && other.against_object == finding.against_object;
+            other.id == finding.id || is_same && other.signature().is_same(&signature)
         };
         let same = stored.into_iter().filter(is_same);
         Ok(same.map(|record| Rival { input: self.finding_input(&record).ok(), record }).collect())

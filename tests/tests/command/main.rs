@@ -1,5 +1,6 @@
 //! The command: what its verbs take, print and leave.
 
+mod against;
 mod bad_input;
 mod call;
 mod cargo_fuzz;

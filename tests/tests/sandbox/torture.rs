@@ -52,6 +52,7 @@ impl End {
             Outcome::Failed(FailureKind::Hang, _) => Self::Hang,
             Outcome::Failed(FailureKind::OutOfMemory, _) => Self::OutOfMemory,
             Outcome::Interrupted => Self::Interrupted,
+            Outcome::Failed(FailureKind::Difference, _) => panic!("nothing is compared"),
         }
     }
 

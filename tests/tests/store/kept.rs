@@ -26,6 +26,7 @@ fn record(signature: &str, input: &[u8]) -> FindingRecord {
         lineless: None,
         frames: Vec::new(),
         settings: serde_json::json!({"fuel_max": 1}),
+        against_object: None,
         found_at_execs: 1,
         seed: 1,
         strategy: String::new(),

@@ -323,6 +323,14 @@ fn processes_that_share_a_store_and_a_cache_lose_nothing() {
     assert_eq!(done(&ran)["recalled"], events(&ran, "start")[0]["seeds"]);
 }
 
+/// Lines of the list of inputs that a target keeps.
+fn kept_inputs(fuzzbox: &Fuzzbox) -> BTreeSet<String> {
+    let list = String::from_utf8(fuzzbox.read("targets/t/corpus")).unwrap();
+    // A torn line is none.
+    list.split_inclusive('\n').filter(|line| line.ends_with('\n')).map(str::to_owned).collect()
+}
+
+/// Kills of two processes that share a store, each time on another build; `FUZZBOX_KILLS` says how often.
 #[test]
 fn a_kill_at_any_moment_of_a_new_build_loses_nothing() {
     let fuzzbox = fuzzbox();
@@ -332,14 +340,23 @@ fn a_kill_at_any_moment_of_a_new_build_loses_nothing() {
     let builds =
         [Build { first: FIXED, ..BROKEN }, Build { more: 2, ..BROKEN }, Build { more: 4, first: FIXED, ..BROKEN }];
     let mut rng = Rng::of_task(7, 0, 0);
-    for kill in 0..12 {
+    let kills = std::env::var("FUZZBOX_KILLS").ok().and_then(|count| count.parse().ok()).unwrap_or(12);
+    let mut inputs = kept_inputs(&fuzzbox);
+    for kill in 0..kills {
         builds[kill % builds.len()].write(&fuzzbox);
-        let mut child =
-            fuzzbox.command(&["run", "t.wasm"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        // Every moment will do.
-        thread::sleep(Duration::from_millis(rng.below(400) as u64));
-        child.kill().unwrap();
-        child.wait().unwrap();
+        let campaign = |seed: usize| {
+            let mut command = fuzzbox.command(&["run", "t.wasm", "--seed", &seed.to_string()]);
+            command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+        };
+        for mut child in [campaign(kill), campaign(kill + kills)] {
+            // Every moment will do.
+            thread::sleep(Duration::from_millis(rng.below(400) as u64));
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        let now = kept_inputs(&fuzzbox);
+        assert!(now.is_superset(&inputs), "kill {kill}: {:?}", inputs.difference(&now).next());
+        inputs = now;
         let ids = |states: &BTreeSet<(String, String)>| -> BTreeSet<String> {
             states.iter().map(|(_, id)| id.clone()).collect()
         };

@@ -52,6 +52,7 @@ impl Beside {
             FailureKind::Crash => "crash",
             FailureKind::Hang => "timeout",
             FailureKind::OutOfMemory => "oom",
+            FailureKind::Difference => "difference",
         };
         let dir = self.artifacts.join(&finding.target);
         let name = format!("{kind}-{}", finding.input);

@@ -14,6 +14,7 @@ mod folder;
 mod toolchain;
 mod value;
 
+use super::against::AgainstArgs;
 use super::campaigns::{CampaignArgs, Job};
 use super::exit::{Exit, Fault, UserError, Verdict};
 use super::naming::NameArgs;
@@ -123,8 +124,15 @@ impl RunArgs {
         let names = &NameArgs::default();
         // Harnesses in Rust have mutators of their own.
         let mutator = None;
-        let exit =
-            self.campaigns.run(Job { targets: &targets, names, flags: &flags, mutator, seeds, watch: &watch })?;
+        let exit = self.campaigns.run(Job {
+            targets: &targets,
+            names,
+            flags: &flags,
+            against: &AgainstArgs::default(),
+            mutator,
+            seeds,
+            watch: &watch,
+        })?;
         let artifacts = beside.artifacts();
         if !artifacts.is_empty() {
             tell("note: what failed lies here, and `fuzzbox cargo fmt TARGET FILE` shows the value that it makes:");

@@ -3,9 +3,10 @@
 use super::{Args, best};
 use crate::cli::debug_info::symbols;
 use crate::cli::exit::{Exit, Fault, UserError, Verdict};
+use crate::cli::findings;
 use crate::cli::naming::default_name;
 use crate::cli::output;
-use crate::cli::target_args::{candidate, optimise};
+use crate::cli::target_args::optimise;
 use crate::cli::write::{say, say_json, warn, warning};
 use crate::id::FindingId;
 use crate::report::Now;
@@ -52,7 +53,7 @@ pub(super) fn run(args: &Args, store: &Store) -> Verdict {
     let name = name(args, store, path)?;
     let (mut builds, mut lines) = (Vec::new(), Vec::new());
     for record in store.findings(Some(&name))? {
-        let build = build(args, &mut builds, path, &record)?;
+        let build = build(args, store, &mut builds, (path, &record))?;
         let Some(line) = line(args, store, &record, build)? else {
             warning!("finding {} can't be run again in this way", record.id);
             continue;
@@ -99,12 +100,17 @@ fn name(args: &Args, store: &Store, path: &Path) -> Result<String, Fault> {
 }
 
 /// The build under a finding's settings; compiled once for all that have the same.
-fn build<'a>(args: &Args, builds: &'a mut Vec<Build>, path: &Path, record: &FindingRecord) -> Result<&'a Build, Fault> {
+fn build<'a>(
+    args: &Args,
+    store: &Store,
+    builds: &'a mut Vec<Build>,
+    (path, record): (&Path, &FindingRecord),
+) -> Result<&'a Build, Fault> {
     let settings = records::settings(record)?;
     let place = match builds.iter().position(|build| build.settings == settings) {
         Some(place) => place,
         None => {
-            let candidate = candidate(path, settings.clone())?;
+            let candidate = findings::another_build(store, record, path)?;
             let debug_info = args.debug_info.find(candidate.bytes(), Some(path))?;
             let target = Arc::new(optimise(path, candidate, &CodeCache::of_user())?);
             let symbols = symbols(&target, debug_info);

@@ -8,6 +8,7 @@
 
 use super::member::{AnyLearned, AnyTask, Member};
 use super::{Cost, Gains, Spent, View};
+use crate::coverage::Seen;
 use crate::engine::corpus::Corpus;
 use crate::engine::testcase::NewTestcase;
 use crate::engine::workers::report::{Baseline, Report};
@@ -33,8 +34,8 @@ pub(super) struct Restarts {
     restarts: u64,
     /// Executions that are left of this turn.
     left: u64,
-    /// How many edges the module has.
-    edges_total: usize,
+    /// What is seen of the target before anything is executed.
+    nothing: Seen,
 }
 
 /// A blank strategy with a corpus of its own.
@@ -60,7 +61,7 @@ struct Learned {
 
 impl Restarts {
     pub(super) fn new(make: Make) -> Self {
-        Self { main: make(), make, blank: None, restarts: 0, left: UNIT_EXECS, edges_total: 0 }
+        Self { main: make(), make, blank: None, restarts: 0, left: UNIT_EXECS, nothing: Seen::default() }
     }
 }
 
@@ -72,8 +73,8 @@ fn luby(place: u64) -> u64 {
 }
 
 /// A corpus that begins with the empty input.
-fn blank_corpus(edges_total: usize) -> Corpus {
-    let mut corpus = Corpus::new(edges_total);
+fn blank_corpus(nothing: Seen) -> Corpus {
+    let mut corpus = Corpus::of(nothing);
     corpus.keep_empty();
     corpus
 }
@@ -119,7 +120,7 @@ impl Member for Restarts {
 
     fn learn(&mut self, task: AnyTask, learned: AnyLearned, spent: Spent, corpus: &mut Corpus) {
         self.left = self.left.saturating_sub(spent.execs);
-        self.edges_total = corpus.seen().edges_total();
+        self.nothing = corpus.seen().to_nothing();
         let Some(Blank { member, corpus }) = &mut self.blank else {
             return self.main.learn(task, learned, spent, corpus);
         };
@@ -144,7 +145,7 @@ impl Member for Restarts {
         }
         // The blank one has as long as the other one had.
         self.blank = match self.blank.take() {
-            None => Some(Blank { member: (self.make)(), corpus: blank_corpus(self.edges_total) }),
+            None => Some(Blank { member: (self.make)(), corpus: blank_corpus(self.nothing.clone()) }),
             Some(_) => None,
         };
         self.restarts += u64::from(self.blank.is_none());

@@ -95,7 +95,7 @@ impl Worker {
             metered => (life.executor(&variants.quick)?, metered),
         };
         if let Some(watchdog) = &variants.watchdog {
-            watchdog.watch(quick.interrupter());
+            quick.interrupters().for_each(|interrupter| watchdog.watch(interrupter));
         }
         let (judge, noted, counts) = (Judge::new(), Vec::new(), CountsBuffer::default());
         let (input, rule) = (Vec::new(), Rule::default());

@@ -1,7 +1,7 @@
 //! Commands, and other functions without parameters: the input is standard input, or a file.
 
 use crate::sandbox::entry::Entry;
-use crate::sandbox::entry::call::{Binding, Call, Raw};
+use crate::sandbox::entry::call::{Binding, Call, Raw, Returned};
 use crate::sandbox::entry::file_args::FileArgs;
 use crate::sandbox::entry::way::{Export, Way};
 use crate::sandbox::imports::host::Host;
@@ -94,5 +94,9 @@ impl Call for CommandCall {
         }
         enter();
         self.function.call(store)
+    }
+
+    fn returned(&self) -> Returned<'_> {
+        self.function.returned()
     }
 }

@@ -1,7 +1,7 @@
 //! Functions with parameters: bytes of the input in linear memory, numbers from its first bytes, or both.
 
 use crate::sandbox::entry::Entry;
-use crate::sandbox::entry::call::{Binding, Call, Place, Raw};
+use crate::sandbox::entry::call::{Binding, Call, Place, Raw, Returned};
 use crate::sandbox::entry::file_args::FileArgs;
 use crate::sandbox::entry::parameter::Parameter;
 use crate::sandbox::entry::way::{Export, Form, Way, shown};
@@ -11,7 +11,7 @@ use crate::sandbox::source::words::{Shortened, list, signature};
 use crate::settings::Settings;
 use anyhow::{Context, Result, ensure};
 use wasmparser::{FuncType, ValType};
-use wasmtime::{Func, Instance, Store, TypedFunc};
+use wasmtime::{Func, Instance, Store, TypedFunc, ValRaw};
 
 /// libFuzzer's entry point.
 pub(super) const LIBFUZZER: &str = "LLVMFuzzerTestOneInput";
@@ -127,8 +127,10 @@ impl Way for Function {
         let place = binding.place;
         Ok(match place {
             Some(place) if self.is_harness() && Harness::fits(store, function) => {
+                let returns = function.ty(&*store).results().len() == 1;
                 let function = Harness::bind(store, function, self.wide)?;
-                Box::new(HarnessCall { function, place, rejects: self.rejects() })
+                let returned = [ValRaw::i32(0)];
+                Box::new(HarnessCall { function, place, rejects: self.rejects(), returns, returned, ended: false })
             }
             place => Box::new(FunctionCall {
                 function: Raw::new(store, function),
@@ -145,15 +147,26 @@ struct HarnessCall {
     function: Harness,
     place: Place,
     rejects: bool,
+    returns: bool,
+    /// What the last call returned, if it did.
+    returned: [ValRaw; 1],
+    ended: bool,
 }
 
 impl Call for HarnessCall {
     fn run(&mut self, store: &mut Store<Host>, input: &[u8], enter: &dyn Fn()) -> wasmtime::Result<i32> {
         store.data_mut().wasi.reset(&[]);
         let start = self.place.put(input);
+        self.ended = false;
         enter();
         let result = self.function.call(store, start, input.len())?;
+        self.returned = [ValRaw::i32(result)];
+        self.ended = true;
         Ok(if self.rejects { result } else { 0 })
+    }
+
+    fn returned(&self) -> Returned<'_> {
+        if self.ended && self.returns { Returned::i32(&self.returned) } else { Returned::default() }
     }
 }
 
@@ -176,6 +189,10 @@ impl Call for FunctionCall {
         }
         enter();
         function.call(store)
+    }
+
+    fn returned(&self) -> Returned<'_> {
+        self.function.returned()
     }
 }
 

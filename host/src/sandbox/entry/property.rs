@@ -1,7 +1,7 @@
 //! Properties: functions without parameters, which draw their input from a choice stream.
 
 use crate::sandbox::entry::Entry;
-use crate::sandbox::entry::call::{Binding, Call, Raw};
+use crate::sandbox::entry::call::{Binding, Call, Raw, Returned};
 use crate::sandbox::entry::check::{PROPERTY_ALLOC, PROPERTY_CHECK, is_check};
 use crate::sandbox::entry::command::{COMMAND, check_warm_up};
 use crate::sandbox::entry::way::{Export, Form, Way};
@@ -80,6 +80,10 @@ impl Call for PropertyCall {
         store.data_mut().wasi.reset(&[]);
         enter();
         self.0.call(store)
+    }
+
+    fn returned(&self) -> Returned<'_> {
+        self.0.returned()
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::outcome::{FailureKind, Frame, Outcome, Trap, TrapKind};
 use crate::said::Said;
 use crate::sandbox::code::variant::Variant;
-use crate::sandbox::entry::call::Call;
+use crate::sandbox::entry::call::{Call, Returned};
 use crate::sandbox::hash;
 use crate::sandbox::imports::frames;
 use crate::sandbox::imports::host::{Host, Limits};
@@ -130,6 +130,21 @@ impl KeptInstance {
     /// What the last execution wrote for the host, if that is what the entry does.
     pub(crate) fn written(&self) -> Option<Vec<u8>> {
         self.call.written()
+    }
+
+    /// What the entry returned in the last execution.
+    pub(crate) fn returned(&self) -> Returned<'_> {
+        self.call.returned()
+    }
+
+    /// What the guest wrote to its standard output in the last execution, up to the limit.
+    pub(crate) fn stdout(&self) -> &[u8] {
+        self.store.data().wasi.stdout()
+    }
+
+    /// As [`KeptInstance::stdout`], to standard error.
+    pub(crate) fn stderr(&self) -> &[u8] {
+        self.store.data().wasi.stderr()
     }
 
     /// Gives the guest its stream, if it draws.
@@ -271,7 +286,7 @@ impl KeptInstance {
     pub(crate) fn observation<'a>(&'a self, target: &'a Target) -> Observation<'a> {
         let Self { store, injected, cut, lost, fuel_max, .. } = self;
         let (cut, lost, fuel_max) = (*cut, *lost, *fuel_max);
-        Observation { target, injected, host: store.data(), cut, lost, fuel_max }
+        Observation { target, injected, host: store.data(), cut, lost, fuel_max, beside: None }
     }
 
     /// If the last execution failed: a number that tells where, of all instances of the same code.

@@ -22,6 +22,34 @@ pub struct Observation<'a> {
     pub(crate) lost: bool,
     /// Fuel that there was.
     pub(crate) fuel_max: u64,
+    /// The other build's execution of the same input, if there is another build.
+    pub(crate) beside: Option<Beside<'a>>,
+}
+
+/// The execution of the same input in another build.
+#[derive(Clone, Copy)]
+pub(crate) struct Beside<'a> {
+    target: &'a Target,
+    injected: &'a Injected,
+    host: &'a Host,
+    cut: bool,
+    lost: bool,
+    fuel_max: u64,
+    /// It was executed to its end, so what it showed counts.
+    counts: bool,
+}
+
+impl<'a> Beside<'a> {
+    /// An execution, and whether what it showed counts.
+    pub(crate) fn new(observation: Observation<'a>, counts: bool) -> Self {
+        let Observation { target, injected, host, cut, lost, fuel_max, .. } = observation;
+        Self { target, injected, host, cut, lost, fuel_max, counts }
+    }
+
+    fn observation(self) -> Observation<'a> {
+        let Self { target, injected, host, cut, lost, fuel_max, .. } = self;
+        Observation { target, injected, host, cut, lost, fuel_max, beside: None }
+    }
 }
 
 impl std::fmt::Debug for Observation<'_> {
@@ -101,7 +129,23 @@ impl<'a> Observation<'a> {
     /// Whether the counts are those of the execution. In variants without fuel they are not if it failed: then frames
     /// are missing that were live.
     pub fn is_exact(&self) -> bool {
-        !self.cut && !self.lost
+        !self.cut && !self.lost && self.beside().is_none_or(|beside| beside.is_exact())
+    }
+
+    /// What the execution of the same input in the other build showed, if there is another build, and it was executed
+    /// to its end.
+    pub fn beside(&self) -> Option<Self> {
+        self.beside.filter(|beside| beside.counts).map(Beside::observation)
+    }
+
+    /// As [`Observation::beside`], however that ended.
+    pub(crate) fn beside_in_any_case(&self) -> Option<Self> {
+        self.beside.map(Beside::observation)
+    }
+
+    /// Whether the memory limit refused a growth.
+    pub(crate) fn memory_refused(&self) -> bool {
+        self.host.limits.refused
     }
 
     /// Fuel that was used, in units (about one per instruction), the work of WASI calls included. Only the latter in

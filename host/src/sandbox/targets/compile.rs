@@ -61,6 +61,7 @@ impl Target {
             cache: cache.clone(),
             warmth: None,
             learned: InstanceFacts::default(),
+            against: None,
             optimised: OptimisedTargets::default(),
         })
     }

@@ -1,6 +1,7 @@
 //! A module made ready to be executed: what it was made from, what was put into it, its machine code, and what was
 //! learned of it.
 
+pub(super) mod against;
 mod compile;
 pub(super) mod groups;
 pub(super) mod instance_facts;
@@ -8,6 +9,7 @@ pub(super) mod warmth;
 
 use crate::cache::Cache;
 use crate::id::{FindingId, InputId};
+use crate::outcome::FailureKind;
 use crate::sandbox::candidate::Candidate;
 use crate::sandbox::code::cache::CodeCache;
 use crate::sandbox::code::compiled::CompiledModule;
@@ -17,6 +19,7 @@ use crate::sandbox::imports::Imports;
 use crate::sandbox::imports::host::MutateBytes;
 use crate::sandbox::interrupt::stop::Stop;
 use crate::sandbox::limits::INIT_FUEL_MAX;
+use crate::sandbox::targets::against::Against;
 use crate::sandbox::targets::groups::Groups;
 use crate::sandbox::targets::instance_facts::{InstanceFacts, Preparation};
 use crate::sandbox::targets::warmth::Warmth;
@@ -55,6 +58,8 @@ pub struct Target {
     pub(in crate::sandbox) warmth: Option<Warmth>,
     /// What instances showed.
     pub(in crate::sandbox) learned: InstanceFacts,
+    /// Another build, which executes each input as well.
+    pub(crate) against: Option<Against>,
     /// What else was made of it, if its code is quick.
     pub(in crate::sandbox) optimised: OptimisedTargets,
 }
@@ -165,9 +170,9 @@ impl Target {
         self.rewritten.injected.annex.as_ref().is_some_and(|annex| annex.bounds)
     }
 
-    /// See [`Candidate::result_id`].
-    pub fn result_id(&self, input: InputId) -> FindingId {
-        self.candidate.result_id(input)
+    /// See [`Candidate::finding_id`].
+    pub fn finding_id(&self, input: InputId, kind: FailureKind) -> FindingId {
+        self.candidate.finding_id(input, kind)
     }
 
     /// Whether inputs are choice streams.

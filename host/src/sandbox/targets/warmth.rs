@@ -60,6 +60,7 @@ impl Target {
             cache: self.cache.clone(),
             warmth: Some(Warmth { inputs, cold }),
             learned: InstanceFacts::default(),
+            against: self.against.clone(),
             optimised: OptimisedTargets::default(),
         }
     }

@@ -36,6 +36,9 @@ pub struct FindingRecord {
     pub frames: Vec<ResolvedFrame>,
     /// The settings that can change the outcome, in the form of whoever ran it.
     pub settings: serde_json::Value,
+    /// The file of the module that it was compared with, in the store, if that is what the settings say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against_object: Option<ObjectId>,
     /// Executions of the campaign when it was found.
     pub found_at_execs: u64,
     /// The campaign's seed.

@@ -32,6 +32,7 @@ pub(in crate::store) fn record(signature: &str, input: &[u8]) -> FindingRecord {
             column: None,
         }],
         settings: serde_json::json!({"fuel_max": u64::MAX, "ratio": 0.1}),
+        against_object: None,
         found_at_execs: 9,
         seed: u64::MAX,
         strategy: "quickcheck".to_owned(),
