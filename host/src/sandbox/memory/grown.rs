@@ -16,8 +16,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 /// has made the processor forget where it is, and what is behind the gap 1 us as a run by itself.
 const GAP_PAGES: usize = 4;
 
-/// So much of what an execution touched is zeroed by writing; the rest is given back to the kernel. That costs ten times
-/// as much, but keeps a rare huge growth from staying resident.
+/// So much of what an execution touched is zeroed by writing; the rest is given back to the kernel. That costs ten
+/// times as much, but keeps a rare huge growth from staying resident.
 const RESIDENT_BYTES_MAX: usize = 16 << 20;
 
 /// After so many faults each makes four times as many pages hot: an allocator that is asked for another size each time
