@@ -82,8 +82,14 @@ impl AgainstExecutor {
     fn new(executor: Executor) -> Self {
         Self { executor, own: Outcome::Ok, other: None, difference: None, signatures: BTreeMap::new() }
     }
+}
 
-    /// Whether the other build executed the last input to its end.
+impl Beside for AgainstExecutor {
+    fn observation(&self) -> Observation<'_> {
+        let Executor { target, instance, .. } = &self.executor;
+        instance.observation(target)
+    }
+
     fn counts(&self) -> bool {
         matches!(self.other, Some(Outcome::Ok | Outcome::Rejected))
     }
@@ -279,10 +285,7 @@ impl Executor {
 
     /// What the last execution showed.
     pub fn observation(&self) -> Observation<'_> {
-        let beside = self.against.as_ref().map(|against| {
-            let Self { target, instance, .. } = &against.executor;
-            Beside::new(instance.observation(target), against.counts())
-        });
+        let beside = self.against.as_deref().map(|against| -> &dyn Beside { against });
         Observation { beside, ..self.instance.observation(&self.target) }
     }
 

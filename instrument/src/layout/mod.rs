@@ -90,6 +90,9 @@ pub const ROOM: u32 = 80;
 /// The cells of the annex.
 pub const ANNEX_CELLS: Range<u32> = HIDDEN..ROOM + 8;
 
+/// Where all cells end; nothing follows until [`POLL`].
+pub const CELLS_END: u32 = CALLED_START + CALLED_SLOTS * CALLED_SLOT_BYTES;
+
 /// The most bytes that a trace can take: 1 GiB.
 pub const TRACE_BYTES_MAX: u32 = 1 << 30;
 

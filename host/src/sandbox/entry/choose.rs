@@ -48,7 +48,7 @@ impl Entry {
             ensure!(is_usual, "export `{name}` has the unusual type {}", signature(ty));
             entry
         };
-        entry.0.check(settings)?;
+        entry.way.check(settings)?;
         Ok(entry)
     }
 
@@ -70,7 +70,7 @@ impl Entry {
     pub(crate) fn of_recipe(recipe: &Recipe, interface: &Interface, settings: &Settings) -> Result<Self> {
         ensure!(settings.entry.is_none(), "--call says what is called: there is no --entry beside it");
         let entry = Self::new(RecipeEntry::new(recipe, interface)?);
-        entry.0.check(settings)?;
+        entry.way.check(settings)?;
         Ok(entry)
     }
 

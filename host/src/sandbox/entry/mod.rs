@@ -35,58 +35,62 @@ const WAYS: &[EntryOf] = &[check::entry, function::entry, property::entry, comma
 
 /// The export of a target that is called, and how it takes its input.
 #[derive(Clone, Debug)]
-pub struct Entry(Arc<dyn Way>);
+pub struct Entry {
+    way: Arc<dyn Way>,
+    /// The way's, which is asked for in every execution.
+    form: Form,
+}
 
 impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&shown(&*self.0))
+        f.write_str(&shown(&*self.way))
     }
 }
 
 impl Entry {
     fn new(way: impl Way + 'static) -> Self {
-        Self(Arc::new(way))
+        Self { form: way.form(), way: Arc::new(way) }
     }
 
     /// The name of the export that is called.
     pub fn export(&self) -> &str {
-        self.0.export()
+        self.way.export()
     }
 
     /// What people call it: the export's name, or a component's function as `interface#name`.
     pub fn name(&self) -> &str {
-        self.0.name()
+        self.way.name()
     }
 
     /// How it takes its input.
     pub(crate) fn way(&self) -> &dyn Way {
-        &*self.0
+        &*self.way
     }
 
     /// Whether it is the export that runs a whole program.
     pub(crate) fn is_program(&self) -> bool {
-        self.0.is_program()
+        self.way.is_program()
     }
 
     /// Whether the input is a choice stream.
     pub(crate) fn takes_choices(&self) -> bool {
-        self.0.form() == Form::Choices
+        self.form == Form::Choices
     }
 
     /// Whether bytes of the input are put into linear memory.
     pub(crate) fn takes_bytes(&self) -> bool {
-        matches!(self.0.form(), Form::InMemory(_))
+        matches!(self.form, Form::InMemory(_))
     }
 
     /// Whether the input is a record of numbers, in which each byte means something by its place.
     pub(crate) fn takes_numbers(&self) -> bool {
-        matches!(self.0.form(), Form::Numbers(_))
+        matches!(self.form, Form::Numbers(_))
     }
 
     /// How many bytes at the start of the input are numbers. What is missing of them is 0, so an input that is filled
     /// up means the same.
     pub(crate) fn numbers_bytes(&self) -> usize {
-        match self.0.form() {
+        match self.form {
             Form::InMemory(bytes) | Form::Numbers(bytes) => bytes,
             Form::Bytes | Form::Choices => 0,
         }

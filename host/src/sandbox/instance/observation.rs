@@ -23,33 +23,16 @@ pub struct Observation<'a> {
     /// Fuel that there was.
     pub(crate) fuel_max: u64,
     /// The other build's execution of the same input, if there is another build.
-    pub(crate) beside: Option<Beside<'a>>,
+    pub(crate) beside: Option<&'a dyn Beside>,
 }
 
 /// The execution of the same input in another build.
-#[derive(Clone, Copy)]
-pub(crate) struct Beside<'a> {
-    target: &'a Target,
-    injected: &'a Injected,
-    host: &'a Host,
-    cut: bool,
-    lost: bool,
-    fuel_max: u64,
-    /// It was executed to its end, so what it showed counts.
-    counts: bool,
-}
+pub(crate) trait Beside {
+    /// What it showed.
+    fn observation(&self) -> Observation<'_>;
 
-impl<'a> Beside<'a> {
-    /// An execution, and whether what it showed counts.
-    pub(crate) fn new(observation: Observation<'a>, counts: bool) -> Self {
-        let Observation { target, injected, host, cut, lost, fuel_max, .. } = observation;
-        Self { target, injected, host, cut, lost, fuel_max, counts }
-    }
-
-    fn observation(self) -> Observation<'a> {
-        let Self { target, injected, host, cut, lost, fuel_max, .. } = self;
-        Observation { target, injected, host, cut, lost, fuel_max, beside: None }
-    }
+    /// Whether it was executed to its end, so that what it showed counts.
+    fn counts(&self) -> bool;
 }
 
 impl std::fmt::Debug for Observation<'_> {
@@ -135,7 +118,7 @@ impl<'a> Observation<'a> {
     /// What the execution of the same input in the other build showed, if there is another build, and it was executed
     /// to its end.
     pub fn beside(&self) -> Option<Self> {
-        self.beside.filter(|beside| beside.counts).map(Beside::observation)
+        self.beside.filter(|beside| beside.counts()).map(Beside::observation)
     }
 
     /// As [`Observation::beside`], however that ended.

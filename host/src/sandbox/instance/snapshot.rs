@@ -27,6 +27,7 @@ use crate::sandbox::tables::{SavedTables, TableImage};
 use crate::sandbox::targets::Target;
 use anyhow::{Context, Result};
 use fuzzbox_instrument::layout;
+use std::ops::Range;
 use std::sync::Arc;
 use wasmtime::{Global, Instance, Store, TypedFunc, Val};
 
@@ -171,6 +172,7 @@ fn memories(
         // Of a stream only what the host wrote is read, and then what the guest did.
         let stream = target.rewritten.injected.stream.as_ref().filter(|_| Arc::ptr_eq(region, &injected.region));
         let scratch = stream.map(|stream| (stream.start + layout::stream::ITEMS) as usize);
+        let written = Arc::ptr_eq(region, &injected.region).then(|| written(target)).flatten();
         let mut image = |bytes| {
             let number = numbers.next().expect("there are few memories");
             images.image(number, bytes).context("failed to copy a linear memory")
@@ -178,9 +180,16 @@ fn memories(
         // SAFETY: no guest runs.
         let (image, annex) = unsafe { (image(region.bytes())?, region.annex_bytes().map(image).transpose()?) };
         // SAFETY: no guest runs; the caller sets the handler before one does.
-        unsafe { region.track(image, annex, scratch) }.context("failed to protect a linear memory")?;
+        unsafe { region.track(image, annex, scratch, written) }.context("failed to protect a linear memory")?;
     }
     Ok(memories)
+}
+
+/// What is written of the injected memory, if that is little.
+fn written(target: &Target) -> Option<[Range<usize>; 2]> {
+    let place = &target.rewritten.injected;
+    let counters = layout::COUNTERS as usize..layout::COUNTERS as usize + 4 * target.counters();
+    (place.stream.is_none() && place.trace.is_none()).then_some([0..layout::CELLS_END as usize, counters])
 }
 
 impl SavedGlobals {

@@ -29,6 +29,8 @@ pub(super) struct Run {
     pub(super) start: usize,
     /// In bytes.
     pub(super) len: usize,
+    /// As many of them may be written, in bytes: lines of 64.
+    pub(super) used: usize,
     /// The image has nothing but zeros there.
     pub(super) zero: bool,
 }
@@ -49,11 +51,13 @@ pub(super) struct Upkeep {
     patience: Vec<u8>,
     /// By page: the number of the check after which it was demoted; 0 for those that never were.
     demoted: Vec<u32>,
+    /// What may be written, in bytes from the memory's start; all if that isn't said.
+    written: Option<[Range<usize>; 2]>,
 }
 
 impl Upkeep {
-    /// Nothing is hot. What is never hot takes no memory.
-    pub(super) fn new(pages: usize) -> Self {
+    /// Nothing is hot. What is never hot takes no memory. Only what is in `written` is ever written, if it is said.
+    pub(super) fn new(pages: usize, written: Option<[Range<usize>; 2]>) -> Self {
         Self {
             runs: Vec::new(),
             look_first: false,
@@ -63,6 +67,7 @@ impl Upkeep {
             clean: vec![0; pages],
             patience: vec![0; pages],
             demoted: vec![0; pages],
+            written,
         }
     }
 
@@ -78,7 +83,7 @@ impl Upkeep {
 
     /// Takes notice of pages that became hot, or were demoted.
     pub(super) fn refresh(&mut self, hot: &Marks, image: &Image) {
-        let Self { known, clean, patience, demoted, checks, runs, .. } = self;
+        let Self { known, clean, patience, demoted, checks, runs, written, .. } = self;
         hot.for_each_beyond(known, |page| {
             clean[page] = 0;
             let Some(cold) = checks.checked_sub(demoted[page]).filter(|_| demoted[page] != 0) else { return };
@@ -95,12 +100,12 @@ impl Upkeep {
             while page < end {
                 let kind_ends = image.kind_ends(page, end);
                 let (start, len) = (page * *PAGE_BYTES, (kind_ends - page) * *PAGE_BYTES);
-                runs.push(Run { start, len, zero: image.is_zero(page) });
+                runs.push(Run { start, len, used: used(written.as_ref(), start, len), zero: image.is_zero(page) });
                 page = kind_ends;
             }
         }
         // What is zero needs no image, so it takes half the cache.
-        let bytes = runs.iter().map(|run| if run.zero { run.len / 2 } else { run.len }).sum();
+        let bytes = runs.iter().map(|run| if run.zero { run.used / 2 } else { run.used }).sum();
         self.look_first = lines::look_first(bytes);
     }
 
@@ -128,6 +133,13 @@ impl Upkeep {
     }
 }
 
+/// How many bytes of a run may be written, as lines.
+fn used(written: Option<&[Range<usize>; 2]>, start: usize, len: usize) -> usize {
+    let Some(written) = written else { return len };
+    let end = written.iter().filter(|part| part.start < start + len && part.end > start).map(|part| part.end).max();
+    end.map_or(0, |end| (end - start).next_multiple_of(lines::LINE_BYTES).min(len))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -148,7 +160,7 @@ mod tests {
         let image = Image::of(&[0; 1 << 16]).unwrap();
         let (hot, cold) = (Marks::new(16), Marks::new(16));
         hot.insert(3..4);
-        let mut upkeep = Upkeep::new(16);
+        let mut upkeep = Upkeep::new(16, None);
         let heat = |upkeep: &mut Upkeep| {
             upkeep.refresh(&hot, &image);
             let executions = patience(upkeep, 3);
@@ -171,7 +183,7 @@ mod tests {
         for cycle in [64, 100, 244, 500, 610, 1_000, 2_000] {
             let image = Image::of(&[0; 1 << 16]).unwrap();
             let hot = Marks::new(16);
-            let (mut upkeep, mut demotions) = (Upkeep::new(16), 0);
+            let (mut upkeep, mut demotions) = (Upkeep::new(16, None), 0);
             for execution in 0..4_000_000_u32 {
                 let written = execution % cycle == 0;
                 if written && !hot.contains(0) {
@@ -194,11 +206,24 @@ mod tests {
         let image = Image::of(&[0; 1 << 16]).unwrap();
         let hot = Marks::new(16);
         hot.insert(0..1);
-        let mut upkeep = Upkeep::new(16);
+        let mut upkeep = Upkeep::new(16, None);
         for doublings in 0..4 {
             upkeep.refresh(&hot, &image);
             assert_eq!(patience(&mut upkeep, 0), (CHECK_EVERY * CLEAN_CHECKS) << doublings);
         }
+    }
+
+    #[test]
+    fn of_a_run_only_what_may_be_written_is_used() {
+        let page = *PAGE_BYTES;
+        let image = Image::of(&vec![0; 8 * page]).unwrap();
+        let hot = Marks::new(8);
+        hot.insert(0..2);
+        hot.insert(4..7);
+        let mut upkeep = Upkeep::new(8, Some([0..100, 4 * page..5 * page + 1]));
+        upkeep.refresh(&hot, &image);
+        let used: Vec<_> = upkeep.runs().iter().map(|run| (run.start / page, run.len / page, run.used)).collect();
+        assert_eq!(used, [(0, 2, 128), (4, 3, page + 64)]);
     }
 
     #[test]
@@ -211,7 +236,7 @@ mod tests {
         let hot = Marks::new(8);
         hot.insert(1..5);
         hot.insert(6..7);
-        let mut upkeep = Upkeep::new(8);
+        let mut upkeep = Upkeep::new(8, None);
         upkeep.refresh(&hot, &image);
         let runs: Vec<_> = upkeep.runs().iter().map(|run| (run.start / page, run.len / page, run.zero)).collect();
         assert_eq!(runs, [(1, 1, true), (2, 2, false), (4, 1, true), (6, 1, true)]);

@@ -5,6 +5,9 @@
 //! not be written back. (Xeon of 2023, ns per page in 10 to 100 pages, 1 to 64 of 64 lines changed: 63 to 179, a copy
 //! 115 to 213.)
 
+/// Bytes of a line of the first cache.
+pub(super) const LINE_BYTES: usize = 64;
+
 /// Whether to look before writing, if so many bytes are to be made what they were.
 pub(super) fn look_first(bytes: usize) -> bool {
     /// About what the first cache holds, with the image: there, copying is faster than looking.
@@ -26,7 +29,7 @@ fn can_look() -> bool {
 ///
 /// # Safety
 ///
-/// All bytes can be read and those at `to` written; nobody else does. The ranges start and end at pages and don't
+/// All bytes can be read and those at `to` written; nobody else does. The ranges start at pages, end at lines and don't
 /// overlap. `look` only if [`look_first`] said so.
 pub(super) unsafe fn restore(to: *mut u8, from: Option<*const u8>, len: usize, look: bool) {
     // SAFETY: by the contract.
@@ -49,7 +52,8 @@ mod avx512 {
         __m512i, _mm512_cmpneq_epi64_mask, _mm512_load_si512, _mm512_mask_store_epi64, _mm512_setzero_si512,
     };
 
-    const LINE: usize = size_of::<__m512i>();
+    const LINE: usize = super::LINE_BYTES;
+    const _: () = assert!(LINE == size_of::<__m512i>());
 
     /// # Safety
     ///
@@ -57,7 +61,7 @@ mod avx512 {
     #[target_feature(enable = "avx512f")]
     pub(super) unsafe fn copy(to: *mut u8, from: *const u8, len: usize) {
         for offset in (0..len).step_by(LINE) {
-            // SAFETY: by the contract; pages start and end at lines.
+            // SAFETY: by the contract; ranges start and end at lines.
             unsafe {
                 let line = to.add(offset);
                 let image = _mm512_load_si512(from.add(offset).cast());
@@ -74,7 +78,7 @@ mod avx512 {
     pub(super) unsafe fn clear(to: *mut u8, len: usize) {
         let zeros = _mm512_setzero_si512();
         for offset in (0..len).step_by(LINE) {
-            // SAFETY: by the contract; pages start and end at lines.
+            // SAFETY: by the contract; ranges start and end at lines.
             unsafe {
                 let line = to.add(offset);
                 let changed = _mm512_cmpneq_epi64_mask(zeros, _mm512_load_si512(line.cast()));

@@ -303,7 +303,7 @@ impl Region {
 
     /// Takes the present contents as the snapshot and begins to track writes. `image` holds the present contents,
     /// `annex` those of the annex. What is from `scratch` on, which starts a page, is not restored: for what is always
-    /// written before it is read.
+    /// written before it is read. Nothing is ever written but what is in `written`, if it is said.
     ///
     /// # Safety
     ///
@@ -313,6 +313,7 @@ impl Region {
         image: Arc<Image>,
         annex: Option<Arc<Image>>,
         scratch: Option<usize>,
+        written: Option<[Range<usize>; 2]>,
     ) -> io::Result<()> {
         assert_eq!(image.len(), self.size());
         let forbidden = Some(self.forbidden.load(Relaxed)).filter(|&offset| offset != NOWHERE);
@@ -324,12 +325,12 @@ impl Region {
         let end = self.annex.get().map_or(self.capacity, |annex| annex.start);
         let grown = Grown::new(round_up(image.len()), end, self.keeps_open.load(Relaxed), self.pool);
         let below = page_in(0..image.len());
-        let pages = Pages::new(&self.mapping, 0, image, below, scratch.map(page_of), self.pool)?;
+        let pages = Pages::new(&self.mapping, 0, image, below, scratch.map(page_of), written, self.pool)?;
         let annex = match (annex, self.annex.get()) {
             (Some(image), Some(range)) => {
                 assert_eq!(image.len(), range.len());
                 let forbidden = page_in(range.clone());
-                Some(Pages::new(&self.mapping, range.start, image, forbidden, None, self.pool)?)
+                Some(Pages::new(&self.mapping, range.start, image, forbidden, None, None, self.pool)?)
             }
             (None, None) => None,
             _ => panic!("there is an image of the annex if there is one"),

@@ -41,13 +41,14 @@ unsafe impl Sync for Pages {}
 
 impl Pages {
     /// No page is hot. `image` is what `mapping` holds now from `start` on, in bytes; the forbidden page holds zeros.
-    /// Nobody minds what pages from `scratch` on hold.
+    /// Nobody minds what pages from `scratch` on hold. Nobody writes anything but what is in `written`, if it is said.
     pub(super) fn new(
         mapping: &Mapping,
         start: usize,
         image: Arc<Image>,
         forbidden: Option<usize>,
         scratch: Option<usize>,
+        written: Option<[Range<usize>; 2]>,
         pool: &'static Pool,
     ) -> io::Result<Self> {
         let count = image.padded().len() / *PAGE_BYTES;
@@ -62,7 +63,7 @@ impl Pages {
             forbidden,
             opened: AtomicBool::new(false),
             budget: Budget::new(pool),
-            upkeep: UnsafeCell::new(Upkeep::new(count)),
+            upkeep: UnsafeCell::new(Upkeep::new(count, written)),
         };
         pages.protect(mapping, 0..count, Access::Read)?;
         if scratch < count {
@@ -229,9 +230,9 @@ impl Pages {
             return Ok(());
         }
         let (to, from, look) = (self.at(mapping, 0), self.image.padded().as_ptr(), upkeep.look_first());
-        for &Run { start, len, zero } in upkeep.runs() {
+        for &Run { start, used, zero, .. } in upkeep.runs() {
             // SAFETY: hot pages are inside the image and writable, and the image is as long as they are.
-            unsafe { lines::restore(to.add(start), (!zero).then(|| from.add(start)), len, look) };
+            unsafe { lines::restore(to.add(start), (!zero).then(|| from.add(start)), used, look) };
         }
         Ok(())
     }

@@ -16,7 +16,7 @@ fn track(region: &Region) -> Arc<Image> {
     // SAFETY: no guest anywhere.
     unsafe {
         let image = Arc::new(Image::of(region.bytes()).unwrap());
-        region.track(image.clone(), None, None).unwrap();
+        region.track(image.clone(), None, None, None).unwrap();
         image
     }
 }
