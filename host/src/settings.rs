@@ -1,5 +1,24 @@
 //! What can change the outcome of an execution, apart from module and input.
 
+/// Lets serde store a value as the text that people type for it.
+macro_rules! stored_as_text {
+    ($type:ty) => {
+        impl TryFrom<String> for $type {
+            type Error = String;
+
+            fn try_from(text: String) -> Result<Self, String> {
+                text.parse()
+            }
+        }
+
+        impl From<$type> for String {
+            fn from(value: $type) -> Self {
+                value.to_string()
+            }
+        }
+    };
+}
+
 mod compare;
 
 pub use compare::{Compare, Observable};
@@ -113,19 +132,7 @@ impl fmt::Display for EntryArgs {
     }
 }
 
-impl TryFrom<String> for EntryArgs {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<EntryArgs> for String {
-    fn from(args: EntryArgs) -> Self {
-        args.to_string()
-    }
-}
+stored_as_text!(EntryArgs);
 
 /// Checks that the rewriter's code makes, of those that [`Flag::checks`] lists; as text their names with commas
 /// between.
@@ -172,19 +179,7 @@ impl fmt::Display for Checks {
     }
 }
 
-impl TryFrom<String> for Checks {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<Checks> for String {
-    fn from(checks: Checks) -> Self {
-        checks.to_string()
-    }
-}
+stored_as_text!(Checks);
 
 /// What a stubbed import does when it is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

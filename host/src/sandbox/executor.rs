@@ -187,9 +187,8 @@ impl Executor {
     pub fn set_fuel_max(&mut self, fuel_max: u64) {
         self.fuel_max = fuel_max.min(self.target.candidate.settings.fuel_max);
         // Where it is compared which of them has enough, it is with all of the fuel.
-        let all = self.target().compares(Observable::Limits);
-        if let Some(against) = self.against.as_mut().filter(|_| !all) {
-            against.executor.set_fuel_max(fuel_max);
+        if self.against.is_some() && !self.target().compares(Observable::Limits) {
+            self.against.iter_mut().for_each(|against| against.executor.set_fuel_max(fuel_max));
         }
     }
 

@@ -29,31 +29,28 @@ pub(crate) struct Growth {
     returned: bool,
     /// In bytes.
     grown: u64,
-    /// In units.
-    fuel: u64,
+    counted: Growths,
 }
 
 impl Growth {
-    /// Of the last execution, which ended so.
-    pub(crate) fn of(executor: &Executor, outcome: Outcome) -> Self {
-        Self {
-            outcome,
-            returned: executor.has_returned(),
-            grown: executor.grown_bytes(),
-            fuel: executor.observation().fuel(),
-        }
+    /// Executes inputs and says what each did.
+    pub(crate) fn of_each(executor: &mut Executor, inputs: &[Arc<[u8]>]) -> Result<Vec<Self>> {
+        let growth = |input: &Arc<[u8]>| {
+            let outcome = executor.run(input)?;
+            let (returned, grown) = (executor.has_returned(), executor.grown_bytes());
+            Ok(Self { outcome, returned, grown, counted: executor.growth() })
+        };
+        inputs.iter().map(growth).collect()
     }
 
     fn all(growths: &[Self]) -> Growths {
         let mut all = Growths::default();
-        for growth in growths {
-            all.add(&Growths { execs: 1, grown: u64::from(growth.grown > 0), fuel: growth.fuel });
-        }
+        growths.iter().for_each(|growth| all.add(&growth.counted));
         all
     }
 }
 
-/// Executes inputs on an executor of the target, and tells what they did; `None` if that was aborted.
+/// [`Growth::of_each`] of inputs on an executor of the target; `None` if that was aborted.
 pub(crate) type Execute<'a> = dyn FnMut(&Arc<Target>, &[Arc<[u8]>]) -> Result<Option<Vec<Growth>>> + 'a;
 
 impl Target {
@@ -112,7 +109,7 @@ impl Target {
 fn affordable(growths: &[Growth]) -> usize {
     let mut fuel: u64 = 0;
     let within = |growth: &&Growth| {
-        fuel = fuel.saturating_add(growth.fuel);
+        fuel = fuel.saturating_add(growth.counted.fuel);
         fuel <= SAMPLES_FUEL_MAX
     };
     growths.iter().take_while(within).count()

@@ -84,19 +84,7 @@ impl fmt::Display for Compare {
     }
 }
 
-impl TryFrom<String> for Compare {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<Compare> for String {
-    fn from(compare: Compare) -> Self {
-        compare.to_string()
-    }
-}
+stored_as_text!(Compare);
 
 #[cfg(test)]
 mod tests {

@@ -153,14 +153,9 @@ impl Args {
 /// The target as campaigns execute it that begin with these inputs.
 fn warmed(target: Arc<Target>, inputs: &[Vec<u8>]) -> Result<Arc<Target>> {
     let inputs: Vec<_> = inputs.iter().map(|input| Arc::from(&**input)).collect();
-    let warm = target.warmed_by(&inputs, &mut |target, inputs| {
-        let mut executor = Executor::new(target)?;
-        let growth = |input: &Arc<[u8]>| {
-            let outcome = executor.run(input)?;
-            Ok(Growth::of(&executor, outcome))
-        };
-        inputs.iter().map(growth).collect::<Result<_>>().map(Some)
-    })?;
+    let mut execute =
+        |target: &Arc<Target>, inputs: &[_]| Growth::of_each(&mut Executor::new(target)?, inputs).map(Some);
+    let warm = target.warmed_by(&inputs, &mut execute)?;
     Ok(warm.unwrap_or(target))
 }
 

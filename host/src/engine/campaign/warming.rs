@@ -75,13 +75,7 @@ impl Campaign {
         self.warming.looked_at = count;
         let testcases: Vec<_> = self.corpus.testcases().iter().map(|testcase| testcase.bytes.clone()).collect();
         let warm = self.target().warmed_by(&testcases, &mut |target, inputs| {
-            workers.run_one(target, |executor| {
-                let growth = |input: &Arc<[u8]>| {
-                    let outcome = executor.run(input)?;
-                    Ok(Growth::of(executor, outcome))
-                };
-                inputs.iter().map(growth).collect()
-            })
+            workers.run_one(target, |executor| Growth::of_each(executor, inputs))
         })?;
         match warm.filter(|_| !workers.aborted()) {
             Some(warm) => self.go_on_with(warm, workers),

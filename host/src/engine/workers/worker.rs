@@ -65,6 +65,19 @@ impl Life {
         Ok(outcome)
     }
 
+    /// What an input shows with all of the fuel.
+    fn result(
+        &self,
+        executor: &mut Executor,
+        known: Baseline<'_>,
+        (input, rule): (&[u8], &Rule),
+    ) -> Result<ExecutionResult> {
+        executor.set_closing(known.closing);
+        executor.set_fuel_max(u64::MAX);
+        let outcome = self.run(executor, input, rule)?;
+        Ok(ExecutionResult::of(outcome, executor.target(), executor.observation()))
+    }
+
     /// Fails if nobody wants anything to be executed any more.
     fn check(&self) -> Result<()> {
         ensure!(!self.abort.load(Ordering::Relaxed), "the round was aborted");
@@ -160,10 +173,7 @@ impl Worker {
         (input, rule): (&[u8], &Rule),
     ) -> Result<ExecutionResult> {
         let executor = deciding(&mut self.quick, &mut self.metered, variants, &self.life)?;
-        executor.set_closing(known.closing);
-        executor.set_fuel_max(u64::MAX);
-        let outcome = self.life.run(executor, input, rule)?;
-        Ok(ExecutionResult::of(outcome, executor.target(), executor.observation()))
+        self.life.result(executor, known, (input, rule))
     }
 
     /// Executes an input where that decides and nothing was executed before, with all of the fuel, and returns what it
@@ -174,13 +184,8 @@ impl Worker {
         known: Baseline<'_>,
         input: &[u8],
     ) -> Result<ExecutionResult> {
-        let target = variants.metered.cold();
-        let fits = |executor: &Executor| fits(executor, target);
-        let made = self.cold.take().filter(fits).map_or_else(|| self.life.executor(target), Ok)?;
-        let executor = self.cold.insert(made);
-        executor.set_closing(known.closing);
-        let outcome = self.life.run(executor, input, &Rule::default())?;
-        Ok(ExecutionResult::of(outcome, executor.target(), executor.observation()))
+        let executor = executor_of(&mut self.cold, variants.metered.cold(), &self.life)?;
+        self.life.result(executor, known, (input, &Rule::default()))
     }
 
     /// Executes a suspect with all of the fuel. Returns what it brought; and if it hangs how, and what it reached.
@@ -339,9 +344,13 @@ pub(in crate::engine) fn deciding<'a>(
     if quick.target().variant == Variant::Metered {
         return Ok(quick);
     }
-    let fits = |executor: &Executor| fits(executor, &variants.metered);
-    let made = metered.take().filter(fits).map_or_else(|| life.executor(&variants.metered), Ok)?;
-    Ok(metered.insert(made))
+    executor_of(metered, &variants.metered, life)
+}
+
+/// The executor in a slot if it is of this target, else a new one.
+fn executor_of<'a>(slot: &'a mut Option<Executor>, target: &Arc<Target>, life: &Life) -> Result<&'a mut Executor> {
+    let made = slot.take().filter(|executor| fits(executor, target)).map_or_else(|| life.executor(target), Ok)?;
+    Ok(slot.insert(made))
 }
 
 /// Whether an executor is of this target, or of one that went over to optimised code before the campaign does.
