@@ -13,7 +13,7 @@ pub(crate) trait Call: Send + Sync {
     /// Gives the entry an input and calls it, `enter` right before. The result is -1 if the input is not to be kept.
     fn run(&mut self, store: &mut Store<Host>, input: &[u8], enter: &dyn Fn()) -> wasmtime::Result<i32>;
 
-    /// What the last call returned; nothing if it did not return, or for what returns nothing that means something.
+    /// What the last call returned, if it did; nothing for what returns nothing that means something.
     fn returned(&self) -> Returned<'_> {
         Returned::default()
     }
@@ -160,8 +160,6 @@ pub(super) struct Raw {
     function: Func,
     /// The types of its results.
     results: Box<[Number]>,
-    /// The last call returned.
-    has_returned: bool,
     /// Parameters, of which the first call's results take the place.
     pub(super) values: Box<[ValRaw]>,
 }
@@ -177,23 +175,19 @@ impl Raw {
         let ty = function.ty(store);
         let values = vec![ValRaw::u32(0); ty.params().len().max(ty.results().len())];
         let results = ty.results().map(|ty| Number::of(&ty)).collect();
-        Self { function, results, has_returned: false, values: values.into() }
+        Self { function, results, values: values.into() }
     }
 
     /// Calls with the present values as parameters. Whatever it returns is nothing: 0.
     pub(super) fn call(&mut self, store: &mut Store<Host>) -> wasmtime::Result<i32> {
-        self.has_returned = false;
         // SAFETY: `values` has room for the parameters and for the results, and whoever fills it does so by the
         // function's own type, all of whose parameters are numbers. Results that are references are never read.
-        unsafe { self.function.call_unchecked(store, &raw mut *self.values) }?;
-        self.has_returned = true;
-        Ok(0)
+        unsafe { self.function.call_unchecked(store, &raw mut *self.values) }.map(|()| 0)
     }
 
     /// What the last call returned.
     pub(super) fn returned(&self) -> Returned<'_> {
-        let types = if self.has_returned { &*self.results } else { &[] };
-        Returned { types, values: &self.values }
+        Returned { types: &self.results, values: &self.values }
     }
 }
 

@@ -130,7 +130,7 @@ impl Way for Function {
                 let returns = function.ty(&*store).results().len() == 1;
                 let function = Harness::bind(store, function, self.wide)?;
                 let returned = [ValRaw::i32(0)];
-                Box::new(HarnessCall { function, place, rejects: self.rejects(), returns, returned, ended: false })
+                Box::new(HarnessCall { function, place, rejects: self.rejects(), returns, returned })
             }
             place => Box::new(FunctionCall {
                 function: Raw::new(store, function),
@@ -150,23 +150,20 @@ struct HarnessCall {
     returns: bool,
     /// What the last call returned, if it did.
     returned: [ValRaw; 1],
-    ended: bool,
 }
 
 impl Call for HarnessCall {
     fn run(&mut self, store: &mut Store<Host>, input: &[u8], enter: &dyn Fn()) -> wasmtime::Result<i32> {
         store.data_mut().wasi.reset(&[]);
         let start = self.place.put(input);
-        self.ended = false;
         enter();
         let result = self.function.call(store, start, input.len())?;
         self.returned = [ValRaw::i32(result)];
-        self.ended = true;
         Ok(if self.rejects { result } else { 0 })
     }
 
     fn returned(&self) -> Returned<'_> {
-        if self.ended && self.returns { Returned::i32(&self.returned) } else { Returned::default() }
+        if self.returns { Returned::i32(&self.returned) } else { Returned::default() }
     }
 }
 

@@ -134,7 +134,7 @@ impl KeptInstance {
 
     /// What the entry returned in the last execution.
     pub(crate) fn returned(&self) -> Returned<'_> {
-        self.call.returned()
+        if self.returned { self.call.returned() } else { Returned::default() }
     }
 
     /// What the guest wrote to its standard output in the last execution, up to the limit.
