@@ -63,6 +63,7 @@ pub mod recipe;
 mod rename;
 pub mod trace;
 mod walk;
+pub mod ways;
 mod write;
 
 pub use cfg::{Block, BlockKind, Cfg, Cfgs, ControlDependence, DominatorTree, Flow, FlowKind, Loops};

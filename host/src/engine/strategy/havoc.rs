@@ -1,5 +1,6 @@
 //! Mutants of testcases that the scheduler picks.
 
+use super::directed::Nearby;
 use super::{Cost, Strategy, View, shown};
 use crate::engine::mutate::{Steps, custom};
 use crate::engine::rng::Rng;
@@ -50,14 +51,9 @@ impl Strategy for Havoc {
 
     /// The tasks for `execs` mutants in a round.
     fn plan(&self, view: &View<'_>, execs: u64) -> Vec<Mutating> {
-        let scheduler = Scheduler::new(view.corpus);
-        let plan = |(number, execs): (u64, u64)| {
-            let mut rng = Rng::of_task(view.seed, view.round, number);
-            let picks: Vec<_> = (0..execs.div_ceil(PICK_EXECS as u64)).map(|_| scheduler.pick(&mut rng)).collect();
-            let fuel = picks.iter().map(|&pick| view.corpus.testcases()[pick].fuel).fold(0, u64::saturating_add);
-            Mutating { number, execs, picks, fuel, rng }
-        };
-        shares(execs).map(plan).collect()
+        let (scheduler, nearby) = (Scheduler::new(view.corpus), Nearby::new(view));
+        let near = |rng: &mut Rng| nearby.as_ref().and_then(|nearby| nearby.pick(rng));
+        Self::tasks(view, execs, |rng| near(rng).unwrap_or_else(|| scheduler.pick(rng)))
     }
 
     fn cost(&self, task: &Mutating, _: &View<'_>) -> Cost {
@@ -92,6 +88,19 @@ impl Strategy for Havoc {
             }
         }
         Ok(())
+    }
+}
+
+impl Havoc {
+    /// The tasks for `execs` mutants of testcases that `pick` picks, by index.
+    pub(super) fn tasks(view: &View<'_>, execs: u64, pick: impl Fn(&mut Rng) -> usize) -> Vec<Mutating> {
+        let plan = |(number, execs): (u64, u64)| {
+            let mut rng = Rng::of_task(view.seed, view.round, number);
+            let picks: Vec<_> = (0..execs.div_ceil(PICK_EXECS as u64)).map(|_| pick(&mut rng)).collect();
+            let fuel = picks.iter().map(|&pick| view.corpus.testcases()[pick].fuel).fold(0, u64::saturating_add);
+            Mutating { number, execs, picks, fuel, rng }
+        };
+        shares(execs).map(plan).collect()
     }
 }
 

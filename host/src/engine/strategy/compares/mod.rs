@@ -55,7 +55,7 @@ use budget::{
 use dependence::dependence;
 use effort::Effort;
 use facts::Facts;
-use form::Form;
+pub(super) use form::Form;
 use hard::{Hard, Waiting};
 use observed::{Observed, Operands, observe};
 use places::Dependence;
