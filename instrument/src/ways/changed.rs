@@ -36,11 +36,8 @@ pub fn changed_blocks(old: (&[u8], &Cfg), new: (&[u8], &Cfg)) -> Vec<u32> {
 
 /// What the blocks with code execute, as text.
 fn codes((wasm, cfg): (&[u8], &Cfg), addresses: bool) -> BTreeMap<u32, String> {
-    let (start, end) = (cfg.blocks()[Cfg::ENTRY as usize].start, cfg.blocks()[Cfg::EXIT as usize].start);
     let mut codes = BTreeMap::new();
-    let Some(body) = wasm.get(start as usize..end as usize) else { return codes };
-    let operators = OperatorsReader::new(BinaryReader::new(body, u64::from(start)));
-    for (operator, at) in operators.into_iter_with_offsets().map_while(Result::ok) {
+    for (operator, at) in body(wasm, cfg) {
         if let Some(block) = cfg.block_at(at as u32) {
             codes.entry(block).or_insert_with(String::new).push_str(&code(&operator, addresses));
         }
@@ -64,4 +61,16 @@ fn code(operator: &Operator<'_>, addresses: bool) -> String {
         O::I64Const { value } if may_be_address(value) => "i64.const;".to_owned(),
         _ => format!("{operator:?};"),
     }
+}
+
+/// Where the operators of a function are, in the module that its graph is of.
+pub fn operators(wasm: &[u8], cfg: &Cfg) -> Vec<u32> {
+    body(wasm, cfg).map(|(_, at)| at as u32).collect()
+}
+
+/// The operators of a function.
+fn body<'w>(wasm: &'w [u8], cfg: &Cfg) -> impl Iterator<Item = (Operator<'w>, u64)> {
+    let (start, end) = (cfg.blocks()[Cfg::ENTRY as usize].start, cfg.blocks()[Cfg::EXIT as usize].start);
+    let body = wasm.get(start as usize..end as usize).unwrap_or_default();
+    OperatorsReader::new(BinaryReader::new(body, u64::from(start))).into_iter_with_offsets().map_while(Result::ok)
 }

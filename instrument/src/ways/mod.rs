@@ -18,7 +18,7 @@ mod program;
 #[cfg(test)]
 mod tests;
 
-pub use changed::changed_blocks;
+pub use changed::{changed_blocks, operators};
 pub use decisions::{Decision, Test};
 pub use levels::{Dependence, Levels};
 pub use program::{Goal, Program};

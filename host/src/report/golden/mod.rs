@@ -147,6 +147,14 @@ fn campaign() -> Vec<Event> {
             .into(),
         }),
         Event::Warmed(Warmed { target: target(), inputs: vec![InputId::of(b"warm")] }),
+        Event::Arrived(Arrived {
+            target: target(),
+            goal: "parse_string".to_owned(),
+            execs: 1234,
+            input: Some(InputId::of(b"\"a")),
+            input_bytes: Some(2),
+            preview: "\"a".to_owned(),
+        }),
         Event::NewEdge(NewEdge {
             target: target(),
             input: InputId::of(b"{}"),
@@ -213,6 +221,7 @@ fn done() -> Done {
         .map(str::to_owned)
         .to_vec(),
         nameless_not_reached: 3,
+        not_arrived: Vec::new(),
         stopped: "--execs 1200000 reached".to_owned(),
     }
 }
