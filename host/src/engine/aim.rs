@@ -190,6 +190,11 @@ impl Pursuit {
         &self.near
     }
 
+    /// The least level of a testcase's blocks; more than all of them if no goal depends on what it executes.
+    pub(super) fn level(&self, testcase: usize) -> u32 {
+        self.near.get(testcase).and_then(|near| near.level).unwrap_or(u32::MAX)
+    }
+
     /// Of so many mutants of [`SHARE_OF`] that are made of testcases which are near.
     pub(super) fn share(&self) -> usize {
         self.aim.share

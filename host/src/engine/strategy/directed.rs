@@ -31,7 +31,7 @@ impl Strategy for Directed {
     type Learned = ();
 
     fn plan(&self, view: &View<'_>, execs: u64) -> Vec<Mutating> {
-        let near = view.pursuit.map(|pursuit| Scheduler::scaled(view.corpus, &energies(pursuit, view.execs)));
+        let near = view.near().map(|pursuit| Scheduler::scaled(view.corpus, &energies(pursuit, view.execs)));
         let scheduler = near.unwrap_or_else(|| Scheduler::new(view.corpus));
         Havoc::tasks(view, execs, |rng| scheduler.pick(rng))
     }
@@ -56,7 +56,7 @@ pub(super) struct Nearby {
 impl Nearby {
     /// `None` if there is nothing to be near.
     pub(super) fn new(view: &View<'_>) -> Option<Self> {
-        let pursuit = view.pursuit.filter(|pursuit| pursuit.share() > 0)?;
+        let pursuit = view.near().filter(|pursuit| pursuit.share() > 0)?;
         let by_distance = Scheduler::scaled(view.corpus, &energies(pursuit, view.execs));
         Some(Self { by_distance, frontier: pursuit.frontier(), share: pursuit.share() })
     }

@@ -145,6 +145,13 @@ pub(super) struct View<'a> {
     pub(super) tally: bool,
 }
 
+impl View<'_> {
+    /// How near the testcases are that are shown; `None` if they are others than the campaign's.
+    fn near(&self) -> Option<&Pursuit> {
+        self.pursuit.filter(|_| !self.is_apart)
+    }
+}
+
 /// What a task may take, at most.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cost {

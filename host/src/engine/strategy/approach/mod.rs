@@ -17,6 +17,7 @@ use self::score::Score;
 use super::havoc::give_mutant;
 use super::quickcheck;
 use super::{Cost, Spent, Strategy, View};
+use crate::engine::aim::Pursuit;
 use crate::engine::corpus::Corpus;
 use crate::engine::rng::Rng;
 use crate::engine::workers::report::Report;
@@ -37,7 +38,7 @@ const OTHER_EXECS: u64 = 128;
 pub(super) struct Approach {
     /// The best, the nearest first.
     kept: Vec<Kept>,
-    /// Of which goals: see [`Pursuit::epoch`](crate::engine::aim::Pursuit).
+    /// Of which goals: see [`Pursuit::epoch`].
     epoch: u64,
 }
 
@@ -81,9 +82,10 @@ impl Strategy for Approach {
     fn plan(&self, view: &View<'_>, execs: u64) -> Vec<Climb> {
         let Some(pursuit) = view.pursuit.filter(|_| view.variants.traced.is_some()) else { return Vec::new() };
         let mut rng = Rng::of_task(view.seed, view.round, TASKS);
+        let bytes = |index: usize| &*view.corpus.testcases()[index].bytes;
         let is_stale = pursuit.epoch != self.epoch;
         let known: Vec<&[u8]> = if is_stale || self.kept.is_empty() {
-            pursuit.frontier().iter().map(|&index| &*view.corpus.testcases()[index].bytes).collect()
+            view.near().map_or_else(Vec::new, Pursuit::frontier).iter().map(|&index| bytes(index)).collect()
         } else {
             self.kept.iter().map(|kept| &*kept.input).collect()
         };

@@ -19,7 +19,11 @@ impl Strategy for Compares {
     type Learned = Learned;
 
     fn plan(&self, view: &View<'_>, execs: u64) -> Vec<Comparing> {
-        if view.variants.traced.is_some() { self.due(view.fuel, view.fuel_mean, execs) } else { Vec::new() }
+        if view.variants.traced.is_none() {
+            return Vec::new();
+        }
+        let goals = view.pursuit.filter(|pursuit| pursuit.share() > 0);
+        self.due((view.fuel, view.fuel_mean), execs, goals)
     }
 
     fn cost(&self, task: &Comparing, _: &View<'_>) -> Cost {
