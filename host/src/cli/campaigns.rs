@@ -242,10 +242,8 @@ impl CampaignArgs {
             let aim = job.goals.find(path, (target, symbols), known)?;
             if aim.is_none() && (self.strategy.needs_goals() || self.hunts) {
                 let strategy = &self.strategy;
-                return Err(anyhow::anyhow!(
-                    "strategy `{strategy}` searches for goals, and there is none\nhelp: --goal says where to get"
-                ))
-                .blame_user();
+                let none = "searches for goals, and there is none\nhelp: --goal says where to get";
+                return Err(anyhow::anyhow!("strategy `{strategy}` {none}")).blame_user();
             }
             aims.push(aim);
         }

@@ -22,6 +22,11 @@ impl Campaign {
         self.pursuit.as_ref().is_some_and(Pursuit::is_done)
     }
 
+    /// Whether a goal that mutants are for was not reached.
+    pub(super) fn is_under_way(&self) -> bool {
+        self.pursuit.as_ref().is_some_and(|pursuit| pursuit.share() > 0 && !pursuit.is_done())
+    }
+
     /// Looks where it is by now.
     pub(super) fn look_where(&mut self) {
         let (corpus, failing) = (&self.corpus, &self.failing_edges);

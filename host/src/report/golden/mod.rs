@@ -370,7 +370,7 @@ fn a_resumed_campaign_counts_on_and_two_at_once_count_apart() {
     let mut second = start(2_000_000, known.clone());
     let mut other = start(2_000_000, known);
     campaign().iter().for_each(|event| second.report(event).unwrap());
-    campaign()[..6].iter().for_each(|event| other.report(event).unwrap());
+    campaign()[..7].iter().for_each(|event| other.report(event).unwrap());
 
     let stats = read(&folder, "fuzzer_stats");
     let of = |key| stat(&stats, key);

@@ -1,5 +1,6 @@
 //! Goals: how many executions it takes to reach some, by strategies that know of them and by one that doesn't.
 
+mod outside;
 mod parsers;
 mod solved;
 
@@ -62,7 +63,8 @@ fn pursue(
     (seed, execs): (u64, u64),
 ) -> (Campaign, bool) {
     let search: Search = strategy.parse().unwrap();
-    let mut campaign = Campaign::new(target.clone(), seed, Mutator::new(Dictionary::default()))
+    let mutator = Mutator::new(Dictionary::default().with_constants_of(target.candidate.bytes()));
+    let mut campaign = Campaign::new(target.clone(), seed, mutator)
         .with_search(&search)
         .with_aim(aim.clone());
     let signature = |outcome: &Outcome| outcome.name().to_owned();
