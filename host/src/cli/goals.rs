@@ -63,7 +63,8 @@ impl GoalArgs {
             Cd::Seed => Dependence::Dominating,
         };
         let found = Goals::find(&split(&self.goals), dependence, target, store);
-        let Goals { aim, notes } = found.with_context(|| format!("failed to find goals in `{}`", shown(path))).blame_user()?;
+        let Goals { aim, notes } =
+            found.with_context(|| format!("failed to find goals in `{}`", shown(path))).blame_user()?;
         notes.iter().for_each(|note| tell(&format!("note: {note}")));
         Ok(aim.map(Arc::new))
     }

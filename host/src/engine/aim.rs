@@ -8,7 +8,6 @@ use super::testcase::Testcase;
 use crate::coverage::Profile;
 use anyhow::{Result, ensure};
 use fuzzbox_instrument::ways::{Dependence, Goal, Levels, Program};
-use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -60,8 +59,8 @@ impl Aim {
     ) -> Result<Self> {
         ensure!(named.iter().any(|(_, goals)| !goals.is_empty()), "there is nothing to be reached");
         let aim = |(name, goals): (String, Vec<Goal>)| {
-            let witnesses: BTreeSet<u32> = goals.iter().flat_map(|goal| program.witnesses(*goal)).collect();
-            Aimed { name, goals, witnesses: witnesses.into_iter().collect() }
+            let witnesses = program.witnesses(&goals);
+            Aimed { name, goals, witnesses }
         };
         let aimed: Vec<_> = named.into_iter().map(aim).collect();
         let all: Vec<Goal> = aimed.iter().flat_map(|aimed| aimed.goals.iter().copied()).collect();

@@ -70,10 +70,11 @@ impl Goals {
             Err(_) if typed.is_empty() => return Ok(Self::default()),
             program => Arc::new(program.context("no goals in it can be found")?),
         };
-        ensure!(
-            program.edges() == target.edges.edges.len(),
-            "has other edges than its graphs, so that no goals in it can be found"
-        );
+        let is_it = program.edges() == target.edges.edges.len();
+        if !is_it && typed.is_empty() {
+            return Ok(Self::default());
+        }
+        ensure!(is_it, "has other edges than its graphs, so that no goals in it can be found");
         let mut reader = Reader { program, symbols, named: Vec::new(), notes: Vec::new() };
         for goal in typed {
             match goal.as_str() {
@@ -106,7 +107,9 @@ impl Reader<'_> {
     /// Adds what changed since a build. Who `asks` is told if there is nothing.
     fn changed(&mut self, builds: Option<&Builds>, asks: bool) {
         let Some(builds) = builds else {
-            return self.notes.push("there is no older build in the store, so nothing changed that could be a goal".to_owned());
+            return self
+                .notes
+                .push("there is no older build in the store, so nothing changed that could be a goal".to_owned());
         };
         let changed: Vec<_> = builds.changed_blocks(&self.program);
         let functions = builds.functions();
@@ -117,12 +120,15 @@ impl Reader<'_> {
             return;
         }
         let count = counted(changed.len() as u64, "function");
-        let (are, off) = if asks { ("are", "") } else { ("get a quarter of all mutants: ", "; --goal none leaves that out") };
-        if asks {
-            self.notes.push(format!("goals {are} what changed in {count}"));
-        } else {
-            self.notes.push(format!("{count} that changed {are}{}{off}", self.names(&changed)));
-        }
+        self.notes.push(match asks {
+            true => format!("what changed in {count} is where to get"),
+            false => {
+                let names = self.names(&changed);
+                format!(
+                    "a quarter of all mutants is for what changed in {count}: {names} (--goal none leaves that out)"
+                )
+            }
+        });
         for (function, blocks) in changed {
             let blocks = blocks.into_iter().filter_map(|block| self.program.block(function, block));
             let name = format!("{CHANGED} {}", self.symbols.simple_name(function));
@@ -192,8 +198,12 @@ impl Reader<'_> {
     }
 
     fn no_function(&self, typed: &str) -> anyhow::Error {
-        let names: Vec<_> =
-            self.program.cfgs().filter(|cfg| cfg.name().is_some()).map(|cfg| self.symbols.simple_name(cfg.function())).collect();
+        let names: Vec<_> = self
+            .program
+            .cfgs()
+            .filter(|cfg| cfg.name().is_some())
+            .map(|cfg| self.symbols.simple_name(cfg.function()))
+            .collect();
         let near = nearest(typed, names.iter().map(|name| &**name));
         let help = near.map_or_else(
             || "fuzzbox inspect lists what a module has".to_owned(),
@@ -265,7 +275,9 @@ impl Reader<'_> {
         let near = nearest(file, names.iter().map(String::as_str).chain(functions.iter().map(|name| &**name)));
         let help = match near {
             Some(near) => format!("\nhelp: did you mean `{}`?", printable(near)),
-            None if files.is_empty() => "\nhelp: the module tells no lines: --debug-info names a file that does".to_owned(),
+            None if files.is_empty() => {
+                "\nhelp: the module tells no lines: --debug-info names a file that does".to_owned()
+            }
             None => String::new(),
         };
         anyhow::anyhow!("there is no function or file `{}`{help}", printable(file))

@@ -31,7 +31,8 @@ use std::ops::Range;
 
 use anyhow::{Context, Result, bail, ensure};
 use wasmparser::{
-    FuncToValidate, FuncValidator, FuncValidatorAllocations, FunctionBody, Operator, OperatorsReader, ValidatorResources,
+    FuncToValidate, FuncValidator, FuncValidatorAllocations, FunctionBody, Operator, OperatorsReader,
+    ValidatorResources,
 };
 
 pub use dependence::ControlDependence;

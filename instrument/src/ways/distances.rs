@@ -16,9 +16,11 @@ use super::{Goal, NONE, Program};
 
 /// What a call counts, in edges.
 const CALL: f64 = 10.0;
-/// Steps that are made for the sources of a function, about; of more sources the nearest count.
-const STEPS_MAX: usize = 1 << 26;
-/// Steps for all functions.
+/// Steps that are made for the sources of all functions, about, of which one function may take a part of what is left;
+/// of more sources than that the nearest count.
+const STEPS_MAX: usize = 1 << 29;
+const STEPS_PART: usize = 8;
+/// Steps through calls.
 const CALL_STEPS_MAX: usize = 1 << 28;
 
 impl Program {
@@ -31,13 +33,13 @@ impl Program {
             functions.iter().filter_map(|&function| to_functions[function as usize]).min_by(f64::total_cmp)
         };
         let by_kind: Vec<_> = self.of_kind.iter().map(nearest).collect();
-        let mut distances = vec![None; self.blocks()];
+        let (mut distances, mut left) = (vec![None; self.blocks()], STEPS_MAX);
         for (function, &start) in self.functions.iter().zip(&self.starts) {
             let end = start + function.cfg.blocks().len() as u32;
             let own = blocks.range(start..end).map(|block| block - start);
             let sources = sources(function, own, &to_functions, &by_kind);
             let places = &mut distances[start as usize..end as usize];
-            block_distances(function, &sources, places);
+            block_distances(function, &sources, places, &mut left);
         }
         distances
     }
@@ -78,7 +80,8 @@ impl Program {
             let mut next = Vec::new();
             for &function in &level {
                 found(function, calls);
-                let kind = self.kinds[function as usize].filter(|&kind| !std::mem::replace(&mut kinds[kind as usize], true));
+                let kind =
+                    self.kinds[function as usize].filter(|&kind| !std::mem::replace(&mut kinds[kind as usize], true));
                 let by_reference = kind.map_or(&[][..], |kind| &self.by_reference[kind as usize]);
                 for caller in self.callers[function as usize].iter().chain(by_reference) {
                     if !std::mem::replace(&mut seen[caller.function as usize], true) {
@@ -118,13 +121,15 @@ fn sources(
 }
 
 /// Writes the distances of a function's blocks, by its sources.
-fn block_distances(function: &Function, sources: &[(u32, f64)], distances: &mut [Option<f64>]) {
+fn block_distances(function: &Function, sources: &[(u32, f64)], distances: &mut [Option<f64>], left: &mut usize) {
     if sources.is_empty() {
         return;
     }
     let flows = function.cfg.flows();
     let before = Before::new(distances.len(), flows.iter().map(|flow| (flow.from, flow.to)));
-    let most = (STEPS_MAX / (flows.len() + distances.len()).max(1)).max(1);
+    let each = (flows.len() + distances.len()).max(1);
+    let most = (*left / STEPS_PART / each).max(1);
+    *left = left.saturating_sub(each * sources.len().min(most));
     let mut nearest: Vec<_> = sources.to_vec();
     if nearest.len() > most {
         nearest.sort_by(|(_, a), (_, b)| a.total_cmp(b));

@@ -1,6 +1,6 @@
 //! A program: the graphs of its functions, who calls whom, and which edges enter which blocks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, ensure};
 use wasmparser::{ModuleArity, Operator, ValType};
@@ -97,9 +97,7 @@ impl Program {
                     Operator::CallIndirect { type_index, .. }
                     | Operator::ReturnCallIndirect { type_index, .. }
                     | Operator::CallRef { type_index }
-                    | Operator::ReturnCallRef { type_index } => {
-                        kinds.of(validator, type_index).map(Callee::Kind)
-                    }
+                    | Operator::ReturnCallRef { type_index } => kinds.of(validator, type_index).map(Callee::Kind),
                     Operator::RefFunc { function_index } => {
                         referenced.push(function_index);
                         None
@@ -241,28 +239,42 @@ impl Program {
         }
     }
 
-    /// The edges each of which says that a goal was reached, ascending.
-    pub fn witnesses(&self, goal: Goal) -> Vec<u32> {
-        let block = match goal {
-            Goal::Edge(edge) => return vec![edge],
-            Goal::Block(block) => block,
-        };
-        let (function, own) = self.place(block);
-        let Some(cfg) = self.cfg(function) else { return Vec::new() };
-        let mut before: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        for flow in cfg.flows().iter().filter(|flow| matches!(flow.kind, FlowKind::Next | FlowKind::Br)) {
-            before.entry(flow.to).or_default().push(flow.from);
-        }
-        let mut seen = vec![false; cfg.blocks().len()];
-        let mut open = vec![own];
-        while let Some(block) = open.pop() {
-            if !std::mem::replace(&mut seen[block as usize], true) {
-                open.extend(before.get(&block).into_iter().flatten());
+    /// The edges each of which says that one of some goals was reached, ascending.
+    pub fn witnesses(&self, goals: &[Goal]) -> Vec<u32> {
+        let mut edges = BTreeSet::new();
+        let mut blocks: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for goal in goals {
+            match *goal {
+                Goal::Edge(edge) => _ = edges.insert(edge),
+                Goal::Block(block) => {
+                    let (function, own) = self.place(block);
+                    blocks.entry(function).or_default().push(own);
+                }
             }
         }
-        let enters = |edge: &u32| cfg.flow(*edge).is_some_and(|flow| seen[flow.to as usize]);
-        cfg.edges().filter(enters).collect()
+        for (function, blocks) in blocks {
+            let Some(cfg) = self.cfg(function) else { continue };
+            let seen = before(cfg, blocks);
+            let enters = |edge: &u32| cfg.flow(*edge).is_some_and(|flow| seen[flow.to as usize]);
+            edges.extend(cfg.edges().filter(enters));
+        }
+        edges.into_iter().collect()
     }
+}
+
+/// Which blocks are followed by one of these without an edge that is counted.
+fn before(cfg: &Cfg, mut open: Vec<u32>) -> Vec<bool> {
+    let mut before: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for flow in cfg.flows().iter().filter(|flow| matches!(flow.kind, FlowKind::Next | FlowKind::Br)) {
+        before.entry(flow.to).or_default().push(flow.from);
+    }
+    let mut seen = vec![false; cfg.blocks().len()];
+    while let Some(block) = open.pop() {
+        if !std::mem::replace(&mut seen[block as usize], true) {
+            open.extend(before.get(&block).into_iter().flatten());
+        }
+    }
+    seen
 }
 
 impl Kinds {

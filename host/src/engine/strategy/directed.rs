@@ -75,8 +75,7 @@ impl Nearby {
 fn energies(pursuit: &Pursuit, execs: u64) -> Vec<f64> {
     let distances = || pursuit.testcases().iter().filter_map(|near| near.distance);
     let (least, most) = (distances().fold(f64::INFINITY, f64::min), distances().fold(0.0, f64::max));
-    let factors: Vec<f64> =
-        std::iter::successors(Some(LEAST), |factor| Some(factor * STEP)).take(STEPS + 1).collect();
+    let factors: Vec<f64> = std::iter::successors(Some(LEAST), |factor| Some(factor * STEP)).take(STEPS + 1).collect();
     let cold = 1.0 - temperature(execs);
     let factor = |distance: f64| {
         let normal = if most > least { (distance - least) / (most - least) } else { 0.0 };

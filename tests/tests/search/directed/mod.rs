@@ -64,9 +64,7 @@ fn pursue(
 ) -> (Campaign, bool) {
     let search: Search = strategy.parse().unwrap();
     let mutator = Mutator::new(Dictionary::default().with_constants_of(target.candidate.bytes()));
-    let mut campaign = Campaign::new(target.clone(), seed, mutator)
-        .with_search(&search)
-        .with_aim(aim.clone());
+    let mut campaign = Campaign::new(target.clone(), seed, mutator).with_search(&search).with_aim(aim.clone());
     let signature = |outcome: &Outcome| outcome.name().to_owned();
     campaign.start(workers, &[], execs, &signature).unwrap();
     while campaign.totals().execs < execs && !campaign.has_arrived() {

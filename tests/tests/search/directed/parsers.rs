@@ -39,7 +39,11 @@ pub(super) fn parsers(changed: u32) -> String {
                     (br $next)))"#
         );
         labels.push_str(&format!("(block $case{number} "));
-        let _ = write!(cases, ") (call $parser{} (local.get $from) (local.get $to)) (return (i32.const 0))", PARSERS - 1 - number);
+        let _ = write!(
+            cases,
+            ") (call $parser{} (local.get $from) (local.get $to)) (return (i32.const 0))",
+            PARSERS - 1 - number
+        );
     }
     let table: String = (0..PARSERS).rev().map(|number| format!("$case{number} ")).collect();
     format!(

@@ -9,9 +9,7 @@ use std::sync::Arc;
 /// executed where it is equilateral, twice isosceles, or scalene.
 fn triangle(simplest: [u32; 3]) -> Arc<Target> {
     let [a, b, c] = simplest;
-    let draw = |towards: u32| {
-        format!("(call $int (i64.const 0) (i64.const 0x7fffffff) (i64.const {towards}))")
-    };
+    let draw = |towards: u32| format!("(call $int (i64.const 0) (i64.const 0x7fffffff) (i64.const {towards}))");
     target(
         format!(
             r#"(module

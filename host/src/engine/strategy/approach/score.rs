@@ -273,8 +273,12 @@ mod tests {
         let content = [b"abc".to_vec(), b"abf".to_vec()];
         let bytes = Event::Bytes { comparer: Comparer::Memcmp, pointers: [0; 2], length: Some(3), content };
         let own = Event::Compare { comparison: Comparison::Ne, float: false, width: 4, left: 1, right: 2 };
-        let result = Event::Compare { comparison: Comparison::Eq, float: false, width: 4, left: u64::from(u32::MAX), right: 0 };
-        let (enter, leave) = (Event::Enter { function: 3, depth: 2 }, Event::Leave { depth: 2, way: fuzzbox_instrument::trace::Way::End });
+        let result =
+            Event::Compare { comparison: Comparison::Eq, float: false, width: 4, left: u64::from(u32::MAX), right: 0 };
+        let (enter, leave) = (
+            Event::Enter { function: 3, depth: 2 },
+            Event::Leave { depth: 2, way: fuzzbox_instrument::trace::Way::End },
+        );
         let mut values = Values::default();
         for event in [&enter, &bytes, &own, &leave] {
             values.take(10, event);

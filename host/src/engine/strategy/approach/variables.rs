@@ -77,7 +77,11 @@ impl Climber<'_, '_> {
         let lengths = (0..best.form.growths()).map(Variable::Length);
         let mut variables: Vec<_> = self.some_of(numbers).into_iter().flat_map(|at| words(at, false)).collect();
         variables.extend(runs(&hot).into_iter().flat_map(|run| words(run, true)));
-        if variables.is_empty() { variables.splice(0..0, lengths) } else { variables.splice(variables.len().., lengths) };
+        if variables.is_empty() {
+            variables.splice(0..0, lengths)
+        } else {
+            variables.splice(variables.len().., lengths)
+        };
         variables.extend(cold.into_iter().map(|at| Variable::Word { at: at..at + 1, big_endian: false }));
         Ok(Some(variables))
     }
@@ -160,7 +164,8 @@ mod tests {
             .into_iter()
             .map(|word| if let Variable::Word { at, big_endian } = word { (at, big_endian) } else { panic!() })
             .collect();
-        let expected = [(1..4, false), (1..4, true), (1..3, false), (1..3, true), (1..2, false), (2..3, false), (3..4, false)];
+        let expected =
+            [(1..4, false), (1..4, true), (1..3, false), (1..3, true), (1..2, false), (2..3, false), (3..4, false)];
         assert_eq!(places, expected);
         assert_eq!(words(0..4, false).len(), 1);
     }
