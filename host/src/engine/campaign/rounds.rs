@@ -6,6 +6,8 @@ use super::{Campaign, ROUND_FUEL};
 const ROUND_EXECS_MIN: u64 = 128;
 /// How far: at its end a round waits for its slowest execution.
 const ROUND_EXECS: u64 = 8192;
+/// The same while a goal is to be reached: each round goes on from what the one before found.
+const ROUND_EXECS_UNDER_WAY: u64 = 1024;
 /// How often a round doubles while none finds anything: nothing is new to the next one.
 const ROUND_DOUBLINGS_MAX: u32 = 3;
 /// A round has one part in so many of all executions before it at least, so that what is done between rounds, by one
@@ -38,6 +40,7 @@ impl Campaign {
     pub(super) fn round_execs(&self) -> u64 {
         let young = ROUND_EXECS_MIN << self.totals.rounds.min(16);
         let old = ROUND_EXECS << self.rounds_without_news.min(ROUND_DOUBLINGS_MAX);
+        let old = if self.is_under_way() { ROUND_EXECS_UNDER_WAY } else { old };
         let old = old.max(self.totals.execs / ROUND_PART);
         young.min(old).min(ROUND_FUEL / self.fuel_mean()).max(1)
     }

@@ -1,5 +1,6 @@
 //! Mutants of testcases that the scheduler picks.
 
+use super::directed::Nearby;
 use super::{Cost, Strategy, View, shown};
 use crate::engine::mutate::{Steps, custom};
 use crate::engine::rng::Rng;
@@ -39,7 +40,22 @@ pub(in crate::engine) struct Mutating {
     /// Mutants.
     execs: u64,
     /// Says which testcases are mutated, each [`PICK_EXECS`] times.
-    scheduler: Arc<Scheduler>,
+    picker: Arc<Picker>,
+}
+
+/// Picks testcases, by index.
+#[derive(Debug)]
+pub(super) struct Picker {
+    pub(super) scheduler: Scheduler,
+    /// Those that have their turn sometimes, if there is something to be near.
+    pub(super) nearby: Option<Nearby>,
+}
+
+impl Picker {
+    fn pick(&self, rng: &mut Rng) -> usize {
+        let near = self.nearby.as_ref().and_then(|nearby| nearby.pick(rng));
+        near.unwrap_or_else(|| self.scheduler.pick(rng))
+    }
 }
 
 impl Strategy for Havoc {
@@ -48,9 +64,8 @@ impl Strategy for Havoc {
 
     /// The tasks for `execs` mutants in a round.
     fn plan(&self, view: &View<'_>, execs: u64) -> Vec<Mutating> {
-        let scheduler = Arc::new(Scheduler::new(view.corpus));
-        let plan = |(number, execs)| Mutating { number, execs, scheduler: scheduler.clone() };
-        shares(execs, view).map(plan).collect()
+        let picker = Picker { scheduler: Scheduler::new(view.corpus), nearby: Nearby::new(view) };
+        Self::tasks(view, execs, picker)
     }
 
     fn cost(&self, task: &Mutating, view: &View<'_>) -> Cost {
@@ -63,7 +78,7 @@ impl Strategy for Havoc {
         let mut left = usize::try_from(task.execs)?;
         let mut before = Vec::with_capacity(PICK_EXECS);
         while left > 0 {
-            let parent = task.scheduler.pick(&mut rng);
+            let parent = task.picker.pick(&mut rng);
             report.picks.push(parent);
             before.clear();
             for number in 0..left.min(PICK_EXECS) {
@@ -87,6 +102,15 @@ impl Strategy for Havoc {
             }
         }
         Ok(())
+    }
+}
+
+impl Havoc {
+    /// The tasks for `execs` mutants of testcases that are picked so.
+    pub(super) fn tasks(view: &View<'_>, execs: u64, picker: Picker) -> Vec<Mutating> {
+        let picker = Arc::new(picker);
+        let plan = |(number, execs)| Mutating { number, execs, picker: picker.clone() };
+        shares(execs, view).map(plan).collect()
     }
 }
 
