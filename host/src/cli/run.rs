@@ -1,7 +1,7 @@
 //! `fuzzbox run`: fuzz one or more targets.
 
 use super::against::AgainstArgs;
-use super::campaigns::{CampaignArgs, Job};
+use super::campaigns::{CampaignArgs, Job, Order};
 use super::exit::{Fault, UserError, Verdict};
 use super::input::read_at_most;
 use super::naming::NameArgs;
@@ -34,7 +34,7 @@ impl Args {
     pub(super) fn run(self) -> Verdict {
         let Self { targets, against, campaigns, flags, names, .. } = &self;
         let seeds = targets.iter().map(|_| Vec::new()).collect();
-        campaigns.run(Job { targets, names, flags, against, mutator: self.mutator()?, seeds, watch: &|_, _| Ok(()) })
+        campaigns.run(Job { targets, names, flags, against, mutator: self.mutator()?, seeds, watch: &|_, _| Ok(()), order: Order::InTurns })
     }
 
     /// The module of `--mutator`, under the limits that targets have.

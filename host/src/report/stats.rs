@@ -222,7 +222,8 @@ impl StatsFiles {
             | Event::Warmed(_)
             | Event::Advice(_)
             | Event::Imported(_)
-            | Event::NotStarted(_) => {}
+            | Event::NotStarted(_)
+            | Event::Checked(_) => {}
             Event::Done(done) => {
                 self.state.done(done);
                 self.update()?;

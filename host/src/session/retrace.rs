@@ -242,7 +242,7 @@ fn fate(session: &Session<'_>, campaign: &mut Campaign, older: &Older, change: &
         let warn = |text: &str| warn(text);
         let reproduction = Reproduction { store, record, input, target, symbols, warn: &warn, is_another: true };
         // What can't be tried says nothing.
-        let attempts = reproduction.attempts(&[Way::Value, Way::Spans]).unwrap_or_default();
+        let attempts = reproduction.attempts(&[Way::Value, Way::Spans, Way::Search]).unwrap_or_default();
         if attempts.iter().any(|attempt| attempt.same) {
             return Ok(Fate::Fails);
         }

@@ -1,0 +1,71 @@
+//! What `fuzzbox ci` tells at its end: what became of all targets, in one table.
+
+use super::retraced::Retraced;
+use crate::text::{columns, count, cut, grouped, printable};
+use serde::Serialize;
+
+/// How a check of several targets ended.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Checked {
+    /// Each target, as they were given; without those that were not begun.
+    pub targets: Vec<CheckedTarget>,
+}
+
+/// How the check of one target ended.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct CheckedTarget {
+    /// The target's name.
+    pub target: String,
+    /// What became of what was known of an older build; `None` if there is none, or this one was fuzzed last.
+    pub retraced: Option<Retraced>,
+    /// Inputs that it began with.
+    pub inputs: u64,
+    /// Findings that are open.
+    pub open: u64,
+    /// Findings that are fixed in this build.
+    pub fixed: u64,
+    /// Findings that were not open before.
+    pub new: u64,
+    /// Edges that none of the first inputs reaches.
+    pub new_edges: u64,
+    /// Executions, and results that were known and count as such.
+    pub execs: u64,
+}
+
+/// A target's name takes so many columns at most.
+const TARGET_COLUMNS: usize = 32;
+
+impl Checked {
+    /// The table: a line with headings, and one for each target.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        const HEADINGS: [&str; 8] =
+            ["target", "unchanged", "re-traced", "open", "fixed", "new", "new edges", "executions"];
+        let rows: Vec<[String; 8]> = self.targets.iter().map(CheckedTarget::figures).collect();
+        let all = || std::iter::once(HEADINGS.map(str::to_owned)).chain(rows.iter().cloned());
+        let mut widths = [0; 8];
+        all().for_each(|row| widths.iter_mut().zip(&row).for_each(|(width, text)| *width = columns(text).max(*width)));
+        let line = |row: [String; 8]| {
+            let [target, figures @ ..] = row;
+            let mut line = format!("{target}{:1$}", "", widths[0] - columns(&target));
+            figures.iter().zip(&widths[1..]).for_each(|(figure, width)| line.push_str(&format!("  {figure:>width$}")));
+            line
+        };
+        all().map(line).collect()
+    }
+}
+
+impl CheckedTarget {
+    fn figures(&self) -> [String; 8] {
+        let compared = self.retraced.as_ref().and_then(|retraced| Some((retraced.unchanged?, retraced.functions?)));
+        [
+            cut(&printable(&self.target), TARGET_COLUMNS),
+            compared.map_or("-".to_owned(), |(same, all)| format!("{} of {}", grouped(same), grouped(all))),
+            grouped(self.inputs),
+            grouped(self.open),
+            grouped(self.fixed),
+            grouped(self.new),
+            grouped(self.new_edges),
+            count(self.execs),
+        ]
+    }
+}
