@@ -147,7 +147,9 @@ impl<T: Value> Value for Option<T> {
 
     fn of_item(item: &Item) -> Option<Self> {
         Some(match item {
-            Item::Option(option) => option.as_ref().map(|item| T::of_item(item)).map_or(Some(None), |value| value.map(Some))?,
+            Item::Option(option) => {
+                option.as_ref().map(|item| T::of_item(item)).map_or(Some(None), |value| value.map(Some))?
+            }
             other => Some(T::of_item(other)?),
         })
     }

@@ -34,7 +34,16 @@ impl Args {
     pub(super) fn run(self) -> Verdict {
         let Self { targets, against, campaigns, flags, names, .. } = &self;
         let seeds = targets.iter().map(|_| Vec::new()).collect();
-        campaigns.run(Job { targets, names, flags, against, mutator: self.mutator()?, seeds, watch: &|_, _| Ok(()), order: Order::InTurns })
+        campaigns.run(Job {
+            targets,
+            names,
+            flags,
+            against,
+            mutator: self.mutator()?,
+            seeds,
+            watch: &|_, _| Ok(()),
+            order: Order::InTurns,
+        })
     }
 
     /// The module of `--mutator`, under the limits that targets have.

@@ -128,8 +128,10 @@ impl Reproduction<'_> {
 
     /// Whether another build fails in the same way: where a function was edited its lines are others.
     fn is_same(&self, outcome: &Outcome, signature: &Signature) -> bool {
+        let known = self.record.signature();
         records::is_same_in_another_build(self.store, self.record, signature)
-            || self.record.signature().has_same_calls(signature) && self.is_edited(outcome)
+            || known.is_same_in_another_build(signature, false)
+            || known.is_same_in_another_build(signature, true) && self.is_edited(outcome)
     }
 
     /// Whether a function in which an execution failed is another one than it was.

@@ -260,5 +260,5 @@ fn is_same(
     let edited = |function: &u32| change.changed.contains(function);
     let is_edited = outcome.trap().is_some_and(|trap| trap.frames.iter().any(|frame| edited(&frame.function)));
     records::is_same_in_another_build(session.store, record, signature)
-        || is_edited && record.signature().has_same_calls(signature)
+        || record.signature().is_same_in_another_build(signature, is_edited)
 }

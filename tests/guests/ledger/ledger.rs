@@ -49,7 +49,7 @@ fn entry(source: &mut Source) -> Entry {
 }
 
 /// What fails: a transfer that costs too much, from one of some accounts, behind a deposit.
-fn check(entries: &[Entry]) {
+fn audit(entries: &[Entry]) {
     let mut has_money = false;
     for entry in entries {
         let is_large = entry.amount() >= 300 && (5..=20).contains(&entry.account());
@@ -63,20 +63,20 @@ property! {
         source.vec(0..=8, |source| source.draw())
     }
     check(entries) {
-        check(&entries);
+        audit(&entries);
     }
 }
 
 property! {
     fn in_one_part(source) {
         let entries: Vec<Entry> = source.vec(0..=8, |source| source.draw());
-        check(&entries);
+        audit(&entries);
     }
 }
 
 property! {
     fn by_hand(source) {
         let entries = source.vec(0..=8, entry);
-        check(&entries);
+        audit(&entries);
     }
 }

@@ -206,8 +206,17 @@ fn checked() -> Checked {
         new_edges: 12,
         execs: 1_204_224,
     };
-    let xml = CheckedTarget { target: "xml".to_owned(), retraced: None, inputs: 9, open: 0, fixed: 0, new: 0, ..json.clone() };
-    let evil = CheckedTarget { target: format!("\u{1b}[2J{}", "evil".repeat(20)), new_edges: 0, execs: 50, ..xml.clone() };
+    let xml = CheckedTarget {
+        target: "xml".to_owned(),
+        retraced: None,
+        inputs: 9,
+        open: 0,
+        fixed: 0,
+        new: 0,
+        ..json.clone()
+    };
+    let evil =
+        CheckedTarget { target: format!("\u{1b}[2J{}", "evil".repeat(20)), new_edges: 0, execs: 50, ..xml.clone() };
     Checked { targets: vec![json, xml, evil] }
 }
 
