@@ -32,21 +32,24 @@ pub(crate) struct CheckedTarget {
     pub execs: u64,
 }
 
-/// A target's name takes so many columns at most.
-const TARGET_COLUMNS: usize = 32;
+/// A target's name has so many columns at least, and where nothing else limits it so many at most.
+const TARGET_COLUMNS: std::ops::RangeInclusive<usize> = 12..=32;
 
 impl Checked {
-    /// The table: a line with headings, and one for each target.
-    pub(crate) fn lines(&self) -> Vec<String> {
+    /// The table: a line with headings, and one for each target, whose names give way where there is no room.
+    pub(crate) fn lines(&self, columns_max: usize) -> Vec<String> {
         const HEADINGS: [&str; 8] =
             ["target", "unchanged", "re-traced", "open", "fixed", "new", "new edges", "executions"];
         let rows: Vec<[String; 8]> = self.targets.iter().map(CheckedTarget::figures).collect();
         let all = || std::iter::once(HEADINGS.map(str::to_owned)).chain(rows.iter().cloned());
         let mut widths = [0; 8];
         all().for_each(|row| widths.iter_mut().zip(&row).for_each(|(width, text)| *width = columns(text).max(*width)));
+        let taken: usize = widths[1..].iter().map(|width| width + 2).sum();
+        let room = columns_max.saturating_sub(taken).clamp(*TARGET_COLUMNS.start(), *TARGET_COLUMNS.end());
         let line = |row: [String; 8]| {
             let [target, figures @ ..] = row;
-            let mut line = format!("{target}{:1$}", "", widths[0] - columns(&target));
+            let target = cut(&target, room);
+            let mut line = format!("{target}{:1$}", "", widths[0].min(room) - columns(&target));
             figures.iter().zip(&widths[1..]).for_each(|(figure, width)| line.push_str(&format!("  {figure:>width$}")));
             line
         };
@@ -58,7 +61,7 @@ impl CheckedTarget {
     fn figures(&self) -> [String; 8] {
         let compared = self.retraced.as_ref().and_then(|retraced| Some((retraced.unchanged?, retraced.functions?)));
         [
-            cut(&printable(&self.target), TARGET_COLUMNS),
+            printable(&self.target),
             compared.map_or("-".to_owned(), |(same, all)| format!("{} of {}", grouped(same), grouped(all))),
             grouped(self.inputs),
             grouped(self.open),

@@ -360,7 +360,10 @@ impl<W: Write> Reporter for Terminal<W> {
                 self.log(&self.labelled(ADVICE, "Left out", &text))
             }
             Event::Checked(checked) => {
-                let lines = checked.lines().into_iter().map(|line| format!("  {}\n", cut(&line, self.columns - 2)));
+                let lines = checked
+                    .lines(self.columns - 2)
+                    .into_iter()
+                    .map(|line| format!("  {}\n", cut(&line, self.columns - 2)));
                 let text: String = lines.collect();
                 self.log(&text)
             }

@@ -35,6 +35,8 @@ use std::sync::Arc;
 
 /// Executions in which a failure is looked for that nothing else shows.
 const SEARCH_EXECS: u64 = 50_000;
+/// Fuel that these may take: some seconds.
+const SEARCH_FUEL: u64 = 8_000_000_000;
 /// The seed of that search: what it finds is the same each time.
 const SEARCH_SEED: u64 = 1;
 
@@ -197,8 +199,9 @@ impl Reproduction<'_> {
             if let Some(failure) = done.failures.iter().find(|failure| is_same(&failure.outcome)) {
                 return self.attempt(Way::Search, self.target, failure.input.to_vec()).map(Some);
             }
-            let left = SEARCH_EXECS.saturating_sub(campaign.totals().execs);
-            if left == 0 || campaign.is_exhausted() {
+            let totals = campaign.totals();
+            let (left, fuel) = (SEARCH_EXECS.saturating_sub(totals.execs), totals.sampled_fuel / totals.sampled.max(1));
+            if left == 0 || campaign.is_exhausted() || fuel.saturating_mul(totals.execs) > SEARCH_FUEL {
                 break;
             }
             round = campaign.step(&workers, left, &name)?;
