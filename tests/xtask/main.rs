@@ -88,7 +88,8 @@ enum Task {
         #[arg(long, default_value_t = 1_000_000)]
         fresh_execs: u64,
     },
-    /// Compare the CPU time of rewritten guests with that of the plain ones; all that have seeds for it if none is named
+    /// Compare the CPU time of rewritten guests with that of the plain ones; all that have seeds for it if none is
+    /// named
     Cost {
         guests: Vec<String>,
         /// Print JSON

@@ -75,7 +75,7 @@ fn kept(at: u32, shape: &Shape<'_>, is_variant: bool) -> TokenStream {
 /// An arm that reads a shape.
 fn read(at: usize, shape: &Shape<'_>) -> TokenStream {
     let labels = labels(shape);
-    let values: Vec<TokenStream> = labels.iter().map(|_| quote!(fields.next()?)).collect();
+    let values: Vec<TokenStream> = labels.iter().map(|_| quote!(fields.take()?)).collect();
     let made = shape.made_of(&values);
     quote! {
         #at => {

@@ -52,8 +52,8 @@ impl Item {
         }
     }
 
-    /// The place of the variant that it is, among those of an enum whose variants are called so: by its name, else by its
-    /// place.
+    /// The place of the variant that it is, among those of an enum whose variants are called so: by its name, else by
+    /// its place.
     pub fn variant(&self, names: &[u32]) -> Option<usize> {
         match self {
             Self::Variant { at, name, .. } => {
@@ -166,7 +166,7 @@ impl<'a> Fields<'a> {
 
     /// The type's next field: what is called so, else the first that no other field has a name for and that can be read
     /// as one, else the simplest value.
-    pub fn next<T: Value>(&mut self) -> Option<T> {
+    pub fn take<T: Value>(&mut self) -> Option<T> {
         let name = self.names.get(self.taken).copied().unwrap_or(0);
         self.taken += 1;
         let named = self.left.iter().position(|(theirs, _)| name != 0 && *theirs == name);

@@ -13,8 +13,8 @@ use alloc::vec::Vec;
 
 /// The id of the encoding in this module: two bytes, 0xfb and 0x02, and an item.
 ///
-/// An item begins with a byte: its kind in the lowest three bits, then four bits of a number, and a bit that says whether
-/// more of the number follows, in LEB128.
+/// An item begins with a byte: its kind in the lowest three bits, then four bits of a number, and a bit that says
+/// whether more of the number follows, in LEB128.
 ///
 /// | kind | item | number | then |
 /// | --- | --- | --- | --- |
@@ -27,12 +27,13 @@ use alloc::vec::Vec;
 /// | 6 | variant of an enum | its place among the variants | its name, and a struct |
 /// | 7 | `Option` | 0, or 1 | nothing, or an item |
 ///
-/// Names are [`crate::label()`] of them, four bytes in little endian; fields without a name have 0. A box is what is in it.
+/// Names are [`crate::label()`] of them, four bytes in little endian; fields without a name have 0. A box is what is
+/// in it.
 ///
-/// So variants and fields may be reordered, added and removed. What is read finds its fields by their names; one that was
-/// renamed takes, in their order, what nobody else has a name for, and one that was added is the simplest value of its
-/// type ([`Value::simplest`]). Numbers are the nearest that the type has, what is or was an `Option`, or a struct around
-/// one thing, is taken out or put in. Bytes that are left over make a value unreadable.
+/// So variants and fields may be reordered, added and removed. What is read finds its fields by their names; one that
+/// was renamed takes, in their order, what nobody else has a name for, and one that was added is the simplest value of
+/// its type ([`Value::simplest`]). Numbers are the nearest that the type has, what is or was an `Option`, or a struct
+/// around one thing, is taken out or put in. Bytes that are left over make a value unreadable.
 pub const ENCODING: u32 = 2;
 
 /// What the bytes of a value begin with.

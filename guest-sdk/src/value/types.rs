@@ -254,7 +254,7 @@ macro_rules! tuples {
 
             fn of_item(item: &Item) -> Option<Self> {
                 let mut fields = Fields::new(item, &[]);
-                Some(($(fields.next::<$part>()?,)*))
+                Some(($(fields.take::<$part>()?,)*))
             }
 
             fn simplest(depth: u32) -> Option<Self> {

@@ -1,7 +1,7 @@
 //! Several targets, checked after a change.
 //!
-//! What is known of all of them is tried first, since a change breaks that most often, and it takes least. Then the time
-//! is shared: half of it alike, half by what a target brought in its last turns.
+//! What is known of all of them is tried first, since a change breaks that most often, and it takes least. Then the
+//! time is shared: half of it alike, half by what a target brought in its last turns.
 
 use super::running::Running;
 use super::setup::Session;
@@ -29,8 +29,8 @@ struct Check<'a> {
     brings: f64,
 }
 
-/// Checks each target: tries what is known of it, and fuzzes it for a part of `time`, or until it ends by itself. Tells a
-/// table at the end.
+/// Checks each target: tries what is known of it, and fuzzes it for a part of `time`, or until it ends by itself.
+/// Tells a table at the end.
 pub(crate) fn check<'a, E: From<anyhow::Error>>(
     sessions: &'a [Session<'a>],
     first_inputs: &FirstInputs<'_, E>,

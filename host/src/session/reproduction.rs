@@ -13,8 +13,8 @@
 //! A finding outlives what drew it. Its record has the value that the guest made of its choices, if it gave that away;
 //! on another build the value is tried first, then the choices, then the choices laid beside what the new generator
 //! draws, span by span. Functions that are spans are matched by `identity`. Where alternatives have other numbers, or
-//! what was drawn became optional, nothing says which of the new choices mean the same, but whether they fail in the same
-//! way is known by executing them: so a campaign from what is left of the choices comes last.
+//! what was drawn became optional, nothing says which of the new choices mean the same, but whether they fail in the
+//! same way is known by executing them: so a campaign from what is left of the choices comes last.
 
 use super::builds::Builds;
 use super::execution::Execution;

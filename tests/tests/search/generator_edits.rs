@@ -1,4 +1,5 @@
-//! A finding is found again after edits of the generators that drew it: a table of edits, each made to one guest in Rust.
+//! A finding is found again after edits of the generators that drew it: a table of edits, each made to one guest in
+//! Rust.
 
 use fuzzbox_tests::command::Fuzzbox;
 use fuzzbox_tests::{cache, guests, workspace};

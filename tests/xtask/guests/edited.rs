@@ -1,5 +1,5 @@
-//! Programs as they are and after edits of a line or two, each with two bugs, of which some edits mend one: what shows how
-//! much is left of what was learned from a build when the next one comes (`xtask survival`).
+//! Programs as they are and after edits of a line or two, each with two bugs, of which some edits mend one: what shows
+//! how much is left of what was learned from a build when the next one comes (`xtask survival`).
 
 use super::recipe::{C, Entry, MD4C, MIB, Package, SQLITE3};
 use super::{clang, debian, recompile};
@@ -124,7 +124,7 @@ const MD4C_EDITS: &[Edit] = &[
             (
                 "md4c.c",
                 "static int\nmd_is_hr_line(",
-                "static __attribute__((noinline)) int\nmd_least(int n)\n{\n    return n ^ 1;\n}\n\nstatic int\nmd_is_hr_line(",
+                "static __attribute__((noinline)) int\nmd_least(volatile int n)\n{\n    return n ^ 1;\n}\n\nstatic int\nmd_is_hr_line(",
             ),
             ("md4c.c", "    if(n < 3) {", "    if(n < md_least(2)) {"),
         ],
@@ -135,7 +135,7 @@ const MD4C_EDITS: &[Edit] = &[
             (
                 "md4c.c",
                 "static int\nmd_is_opening_code_fence(",
-                "static __attribute__((noinline)) int\nmd_fence(int n)\n{\n    return n ^ 1;\n}\n\nstatic int\nmd_is_opening_code_fence(",
+                "static __attribute__((noinline)) int\nmd_fence(volatile int n)\n{\n    return n ^ 1;\n}\n\nstatic int\nmd_is_opening_code_fence(",
             ),
             (
                 "md4c.c",
@@ -174,7 +174,7 @@ const SQLITE3_EDITS: &[Edit] = &[
         &[(
             "sqlite3.c",
             "static void roundFunc(sqlite3_context *context, int argc, sqlite3_value **argv){\n  int n = 0;",
-            "static SQLITE_NOINLINE int atMost(int n){\n  return n^1;\n}\nstatic void roundFunc(sqlite3_context *context, int argc, sqlite3_value **argv){\n  int n = atMost(1);",
+            "static SQLITE_NOINLINE int atMost(volatile int n){\n  return n^1;\n}\nstatic void roundFunc(sqlite3_context *context, int argc, sqlite3_value **argv){\n  int n = atMost(1);",
         )],
     ),
     edit(
@@ -182,7 +182,7 @@ const SQLITE3_EDITS: &[Edit] = &[
         &[(
             "sqlite3.c",
             "static void lowerFunc(sqlite3_context *context, int argc, sqlite3_value **argv){\n",
-            "static SQLITE_NOINLINE int isMany(int n){\n  return n>99;\n}\nstatic void lowerFunc(sqlite3_context *context, int argc, sqlite3_value **argv){\n  if( isMany(argc) ) return;\n",
+            "static SQLITE_NOINLINE int isMany(volatile int n){\n  return n>99;\n}\nstatic void lowerFunc(sqlite3_context *context, int argc, sqlite3_value **argv){\n  if( isMany(argc) ) return;\n",
         )],
     ),
     edit(

@@ -1,9 +1,9 @@
 //! How much is left of what was learned from a build when the next one comes: on four programs with ten edits each.
 //!
-//! A campaign on the program as it was finds two planted bugs, perhaps others, and a corpus. For each edit a copy of its
-//! store goes on with the edited program, three times: with all that is known, with nothing known of what inputs show, so
-//! that all are executed, and from nothing. Whether a finding is still there is also asked of `replay`, which knows of no
-//! other build.
+//! A campaign on the program as it was finds two planted bugs, perhaps others, and a corpus. For each edit a copy of
+//! its store goes on with the edited program, three times: with all that is known, with nothing known of what inputs
+//! show, so that all are executed, and from nothing. Whether a finding is still there is also asked of `replay`, which
+//! knows of no other build.
 
 use crate::command::Fuzzbox;
 use crate::guests::{Build, Program};
@@ -31,7 +31,7 @@ pub struct Row {
     pub program: String,
     /// What was edited.
     pub edit: String,
-    /// Functions that are as they were, of all.
+    /// Functions that are as they were, of all; none of none if it is the same module but for names.
     pub unchanged: (u64, u64),
     /// Corpus entries and inputs of findings; those that the new build began with; those that it executed.
     pub inputs: (u64, u64, u64),
@@ -106,7 +106,12 @@ impl Campaign<'_> {
             let flags = ["--corpus", "inputs", "--execs", &settings.fresh_execs.to_string(), "--no-shrink"];
             Some(number(&last(&self.events("run", edit, "fresh", &flags)?, "done")?["edges"]))
         };
-        let (checked, retraced) = (checked(&again)?, last(&again, "retraced")?);
+        let (checked, retraced) = (checked(&again)?, last(&again, "retraced").unwrap_or_default());
+        // What is the same module but for its names has nothing to tell.
+        let is_same = retraced.is_null();
+        let recalled = number(&last(&again, "done")?["recalled"]);
+        let executed =
+            retraced["executed"].as_u64().unwrap_or_else(|| number(&checked["inputs"]).saturating_sub(recalled));
         let edges = |events: &[Value]| -> Result<u64> {
             Ok(number(&last(events, "done")?["edges"]) - number(&self::checked(events)?["new_edges"]))
         };
@@ -115,7 +120,7 @@ impl Campaign<'_> {
             let told = retraced["findings"].as_array().and_then(|all| all.iter().find(|told| told["id"] == **id));
             let told = told.map_or("", |told| told["now"].as_str().unwrap_or_default());
             if self.fails(edit, input)? {
-                still = (still.0 + 1, still.1 + u64::from(told == "still"));
+                still = (still.0 + 1, still.1 + u64::from(told == "still" || is_same));
             } else {
                 fixed = (fixed.0 + 1, fixed.1 + u64::from(told == "fixed"));
             }
@@ -124,7 +129,7 @@ impl Campaign<'_> {
             program: name.to_owned(),
             edit: edit.edit.clone(),
             unchanged: (number(&retraced["unchanged"]), number(&retraced["functions"])),
-            inputs: (kept, number(&checked["inputs"]), number(&retraced["executed"])),
+            inputs: (kept, number(&checked["inputs"]), executed),
             edges: (edges(&again)?, edges(&full)?, fresh),
             still,
             fixed,

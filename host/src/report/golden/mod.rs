@@ -180,44 +180,8 @@ fn campaign() -> Vec<Event> {
         Event::Finding(hang()),
         Event::Finding(drawn()),
         Event::Done(done()),
-        Event::Checked(checked()),
+        Event::Checked(super::checked::example()),
     ]
-}
-
-/// What became of three targets: a later build, the same one, and one with a hostile name.
-fn checked() -> Checked {
-    let retraced = Retraced {
-        target: "json".to_owned(),
-        older: ModuleId::of(b"older"),
-        functions: Some(430),
-        unchanged: Some(412),
-        inputs: 3_120,
-        executed: 180,
-        elapsed_ms: 230,
-        findings: Vec::new(),
-    };
-    let json = CheckedTarget {
-        target: "json".to_owned(),
-        retraced: Some(retraced),
-        inputs: 3_120,
-        open: 2,
-        fixed: 1,
-        new: 1,
-        new_edges: 12,
-        execs: 1_204_224,
-    };
-    let xml = CheckedTarget {
-        target: "xml".to_owned(),
-        retraced: None,
-        inputs: 9,
-        open: 0,
-        fixed: 0,
-        new: 0,
-        ..json.clone()
-    };
-    let evil =
-        CheckedTarget { target: format!("\u{1b}[2J{}", "evil".repeat(20)), new_edges: 0, execs: 50, ..xml.clone() };
-    Checked { targets: vec![json, xml, evil] }
 }
 
 fn done() -> Done {
