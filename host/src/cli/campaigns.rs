@@ -9,6 +9,7 @@ use super::naming::{NameArgs, folders};
 use super::output::Output;
 use super::store_args::StoreArgs;
 use super::target_args::{TargetArgs, compile, duration};
+use super::traces;
 use super::write::{shown, warn, warning};
 use crate::engine::{Dictionary, Search, Workers};
 use crate::report::{Done, Event, Flags, Reporter};
@@ -18,6 +19,7 @@ use crate::session::setup::{Limits, Session};
 use crate::session::turns::{take_turns, turn};
 use crate::settings::Settings;
 use crate::store::{Dir, State, Store};
+use crate::stream::Traces;
 use crate::symbols::Symbols;
 use anyhow::{Context, bail};
 use clap::ValueEnum;
@@ -26,6 +28,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// How long a gate is held if nobody says how long.
+const GATE_TIME: Duration = Duration::from_mins(5);
 /// What initialisers may take beyond the campaign's time.
 const INITIALISERS_GRACE: Duration = Duration::from_secs(1);
 
@@ -33,7 +37,7 @@ const INITIALISERS_GRACE: Duration = Duration::from_secs(1);
 #[derive(Debug, clap::Args)]
 pub(super) struct CampaignArgs {
     /// Stop after this time: 30s, 10m, 8h; several targets share it
-    #[arg(short, long, value_name = "TIME", value_parser = duration)]
+    #[arg(short, long, alias = "budget", value_name = "TIME", value_parser = duration)]
     time: Option<Duration>,
     /// Stop after this many executions of each target
     #[arg(short = 'n', long, value_name = "N")]
@@ -88,6 +92,10 @@ pub(super) struct Job<'a> {
     pub(super) against: &'a AgainstArgs,
     /// What makes the mutants of all of them, if that is another module.
     pub(super) mutator: Option<Candidate>,
+    /// What their executions are to tell, if that is looked for.
+    pub(super) traces: Option<Arc<Traces>>,
+    /// It is done when they did, and has failed if they did not.
+    pub(super) is_gate: bool,
     /// Inputs of its own that each of them begins with.
     pub(super) seeds: Vec<Vec<Vec<u8>>>,
     /// Is told what happens, too, with the store where the input of a finding, and at the end the corpus, is by then.
@@ -171,7 +179,7 @@ impl CampaignArgs {
         let ending = Ending::by_signals()?;
         let workers = Workers::new(jobs, ending.abort())?;
         let seed = self.seed.unwrap_or_else(random_seed);
-        let limits = self.limits(job.targets.len());
+        let limits = self.limits(&job);
         let session = |((target, symbols), name): ((Target, Symbols), String)| Session {
             name,
             dictionary: with_constants(&dictionary, &target),
@@ -201,7 +209,10 @@ impl CampaignArgs {
         if job.against.is_given() && job.targets.len() > 1 {
             return Err(anyhow::anyhow!("--against is for one target, there are {}", job.targets.len())).blame_user();
         }
-        let candidate = |path: &PathBuf| job.against.compared(job.flags.candidate(path)?);
+        let candidate = |path: &PathBuf| {
+            let candidate = traces::follow(job.flags.candidate(path)?, job.traces.as_ref(), path)?;
+            job.against.compared(candidate)
+        };
         let candidates: Vec<_> = job.targets.iter().map(candidate).collect::<Result<_, _>>()?;
         let named = names.iter().zip(job.targets).zip(&candidates);
         job.names.check(&self.store, named.map(|((name, path), candidate)| (&**name, &**path, candidate)))?;
@@ -232,12 +243,15 @@ impl CampaignArgs {
     }
 
     /// When the campaign of each of some targets stops.
-    fn limits(&self, targets: usize) -> Limits {
+    fn limits(&self, job: &Job<'_>) -> Limits {
+        // A gate is closed some time.
+        let time = self.time.or((job.is_gate && self.execs.is_none()).then_some(GATE_TIME));
         Limits {
-            time: self.time.map(|time| time / u32::try_from(targets).expect("arguments are few")),
+            time: time.map(|time| time / u32::try_from(job.targets.len()).expect("arguments are few")),
             execs: self.execs,
             seeds_only: false,
             stop_on_first: self.stop_on == StopOn::First,
+            stop_on_traces: job.is_gate,
         }
     }
 
@@ -267,7 +281,9 @@ impl CampaignArgs {
             reporter,
         )?;
         let executed = done.iter().any(|done| done.execs > 0);
-        let found = self.fail_on.has_one(sessions, &done)?;
+        let is_gate = sessions.iter().any(|session| session.limits.stop_on_traces);
+        let is_closed = is_gate && done.iter().any(|done| done.traces.iter().any(|trace| trace.missing.is_some()));
+        let found = self.fail_on.has_one(sessions, &done)? || is_closed && executed;
         Ok(match (found, executed) {
             (true, _) => Exit::Findings,
             (false, false) => Exit::NothingExecuted,

@@ -18,6 +18,7 @@ mod export;
 mod findings;
 #[cfg(test)]
 mod flags;
+mod gate;
 mod glue;
 mod import;
 mod input;
@@ -37,6 +38,7 @@ mod show;
 mod shrink;
 mod store_args;
 mod target_args;
+mod traces;
 mod usage;
 mod values;
 mod write;
@@ -66,6 +68,8 @@ enum Verb {
     New(new::Args),
     /// Fuzz one or more targets
     Run(run::Args),
+    /// Fuzz a target just long enough to reach every trace of key frames
+    Gate(gate::Args),
     /// Fuzz the targets of a cargo-fuzz folder, as they are
     Cargo(Box<cargo::Args>),
     /// Run a finding again, by a prefix of its hash or of its input's hash
@@ -140,6 +144,7 @@ fn run(verb: Verb) -> Verdict {
     match verb {
         Verb::New(args) => args.run(),
         Verb::Run(args) => args.run(),
+        Verb::Gate(args) => args.run(),
         Verb::Cargo(args) => args.run(),
         Verb::Repro(args) => args.run(),
         Verb::Bisect(args) => args.run(),

@@ -6,6 +6,7 @@ use super::exit::{Fault, UserError, Verdict};
 use super::input::read_at_most;
 use super::naming::NameArgs;
 use super::target_args::{MODULE_BYTES_MAX, TargetArgs};
+use super::traces;
 use super::write::shown;
 use crate::sandbox::Candidate;
 use anyhow::Context;
@@ -20,6 +21,9 @@ pub(super) struct Args {
     /// A module that makes the mutants, by LLVMFuzzerCustomMutator or LLVMFuzzerCustomCrossOver
     #[arg(long, value_name = "WASM")]
     mutator: Option<PathBuf>,
+    /// Follow the traces of key frames that the `.toml` files of this directory are
+    #[arg(long, value_name = "DIR")]
+    traces: Option<PathBuf>,
     #[command(flatten)]
     against: AgainstArgs,
     #[command(flatten)]
@@ -34,7 +38,17 @@ impl Args {
     pub(super) fn run(self) -> Verdict {
         let Self { targets, against, campaigns, flags, names, .. } = &self;
         let seeds = targets.iter().map(|_| Vec::new()).collect();
-        campaigns.run(Job { targets, names, flags, against, mutator: self.mutator()?, seeds, watch: &|_, _| Ok(()) })
+        campaigns.run(Job {
+            targets,
+            names,
+            flags,
+            against,
+            mutator: self.mutator()?,
+            traces: self.traces.as_deref().map(traces::of).transpose()?,
+            is_gate: false,
+            seeds,
+            watch: &|_, _| Ok(()),
+        })
     }
 
     /// The module of `--mutator`, under the limits that targets have.

@@ -25,6 +25,8 @@ pub(crate) enum Event {
     Retraced(Retraced),
     /// Executions begin after others from now on.
     Warmed(Warmed),
+    /// A new corpus entry came further on a trace than all before it.
+    Keyframe(Keyframe),
     /// A failure with a signature not seen before in this campaign.
     Finding(Finding),
     /// Where the campaign stands.
@@ -48,6 +50,7 @@ impl Event {
             Self::NewEdge(new) => &new.target,
             Self::Retraced(retraced) => &retraced.target,
             Self::Warmed(warmed) => &warmed.target,
+            Self::Keyframe(keyframe) => &keyframe.target,
             Self::Finding(finding) => &finding.target,
             Self::Status(status) => &status.target,
             Self::Advice(advice) => &advice.target,
@@ -136,6 +139,61 @@ impl Warmed {
         format!(
             "memory grew again and again: the search goes on after {before}, and what it finds is executed without them"
         )
+    }
+}
+
+/// A frame of a trace was reached for the first time, and all before it.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Keyframe {
+    /// The target's name.
+    pub target: String,
+    /// The trace's.
+    pub trace: String,
+    /// How many of its frames were reached.
+    pub reached: u64,
+    /// How many it has.
+    pub frames: u64,
+    /// The last one that was reached, in words: `4 (confirm), argument 1 to 9`.
+    pub frame: String,
+    /// How many draws came before it.
+    pub draws: u64,
+    /// The corpus entry.
+    pub input: InputId,
+    /// Executions up to then.
+    pub execs: u64,
+}
+
+impl Keyframe {
+    /// In a line.
+    pub(crate) fn text(&self) -> String {
+        let Self { trace, reached, frames, frame, execs, .. } = self;
+        let after = counted(*execs, "execution");
+        format!("trace `{trace}`: reached {reached} of {frames} frames after {after}, `{frame}`")
+    }
+}
+
+/// How far a campaign came on a trace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct TraceReached {
+    /// The trace's name.
+    pub name: String,
+    /// How many of its frames were reached in one execution.
+    pub reached: u64,
+    /// How many it has.
+    pub frames: u64,
+    /// The frame that was not, in words: `4 (confirm)`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+}
+
+impl TraceReached {
+    /// In a line: ``trace `login`: reached 3 of 5 frames, not `4 (confirm)` ``.
+    pub(crate) fn text(&self) -> String {
+        let Self { name, reached, frames, missing } = self;
+        match missing {
+            Some(missing) => format!("trace `{name}`: reached {reached} of {frames} frames, not `{missing}`"),
+            None => format!("trace `{name}`: reached all of {}", counted(*frames, "frame")),
+        }
     }
 }
 
@@ -278,6 +336,9 @@ pub(crate) struct Done {
     /// How many functions without a name were not reached.
     #[serde(skip_serializing)]
     pub nameless_not_reached: u64,
+    /// How far it came on each trace that it followed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub traces: Vec<TraceReached>,
     /// Why it ended: `--execs 1000 reached`, `interrupted`, ...
     pub stopped: String,
 }

@@ -1,6 +1,7 @@
 //! What is told about a campaign, and kept of it in the store.
 
 use super::execution::Execution;
+use super::frames::all_reached;
 use super::queue::End;
 use super::records::{new_record, renamed};
 use super::retrace::Past;
@@ -36,7 +37,7 @@ pub(super) struct Outlet<'a> {
 
 /// What is told about a campaign, and written to the store.
 pub(super) struct View<'a> {
-    session: &'a Session<'a>,
+    pub(super) session: &'a Session<'a>,
     /// AFL's files in the target's folder of the store.
     pub(super) stats: StatsFiles,
     advisor: Advisor,
@@ -53,6 +54,8 @@ pub(super) struct View<'a> {
     dismissed: usize,
     /// Failures that are findings of other builds.
     still_there: usize,
+    /// By trace: frames of which was told that they were reached.
+    pub(super) reached: Vec<usize>,
     /// Time in turns before this one.
     pub(super) spent: Duration,
     last_status: Option<Duration>,
@@ -92,6 +95,7 @@ impl<'a> View<'a> {
             closed,
             dismissed: 0,
             still_there: 0,
+            reached: Vec::new(),
             spent: Duration::ZERO,
             last_status: None,
         })
@@ -139,6 +143,7 @@ impl<'a> View<'a> {
             .filter_map(|(found, testcase)| self.new_edge(campaign, found, testcase))
             .collect();
         self.tell(out.reporter, &new_edges)?;
+        self.frames(out, campaign)?;
         if round.is_warmer {
             let inputs = campaign.warm_up_inputs().collect();
             let warmed = report::Warmed { target: self.session.name.clone(), inputs };
@@ -349,10 +354,10 @@ impl<'a> View<'a> {
         }
     }
 
-    pub(super) fn done(&self, campaign: &Campaign, stopped: String) -> report::Done {
+    pub(super) fn done(&self, campaign: &Campaign, stopped: String) -> Result<report::Done> {
         let status = self.status(campaign, self.spent);
         let (not_reached, nameless_not_reached) = unreached(self.session, campaign);
-        report::Done {
+        Ok(report::Done {
             target: status.target,
             module: self.session.target.candidate.id,
             execs: status.execs,
@@ -372,8 +377,9 @@ impl<'a> View<'a> {
             corpus_hash: campaign.corpus().hash().to_hex().to_string(),
             not_reached,
             nameless_not_reached,
+            traces: all_reached(self.session, campaign)?,
             stopped,
-        }
+        })
     }
 }
 

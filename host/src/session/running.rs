@@ -79,7 +79,7 @@ impl Running<'_> {
         results::keep(&self.session.target, self.campaign.results());
         // The corpus is safe before the end is told.
         let stopped = self.stopped.take().unwrap_or_else(|| "interrupted".to_owned());
-        let done = self.view.done(&self.campaign, stopped);
+        let done = self.view.done(&self.campaign, stopped)?;
         self.view.tell(reporter, &[Event::Done(done.clone())])?;
         Ok(done)
     }
@@ -114,9 +114,12 @@ impl Running<'_> {
 
     /// The limit that was reached.
     fn limit(&self, out: &Outlet<'_>) -> Option<String> {
-        let Limits { time, execs, stop_on_first, seeds_only } = self.session.limits;
+        let Limits { time, execs, stop_on_first, seeds_only, stop_on_traces } = self.session.limits;
         match execs {
             _ if self.session.ending.is_signalled() => Some("interrupted".to_owned()),
+            _ if stop_on_traces && !self.campaign.has_seeds() && self.campaign.has_reached_traces() => {
+                Some("every trace was reached".to_owned())
+            }
             Some(execs) if self.campaign.totals().execs >= execs => Some(format!("--execs {execs} reached")),
             _ if time.is_some_and(|time| self.view.elapsed(out) >= time) => Some("--time reached".to_owned()),
             _ if self.campaign.is_exhausted() => Some("every input executed that the strategy has".to_owned()),

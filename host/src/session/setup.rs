@@ -17,6 +17,8 @@ pub(crate) struct Limits {
     /// Stop when the first inputs were executed.
     pub(crate) seeds_only: bool,
     pub(crate) stop_on_first: bool,
+    /// Stop when all traces were reached.
+    pub(crate) stop_on_traces: bool,
 }
 
 /// What a campaign needs, and everything around it.

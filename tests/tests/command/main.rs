@@ -8,6 +8,7 @@ mod cfg;
 mod checked_first;
 mod debug_info;
 mod endings;
+mod gate;
 mod mutators;
 mod names;
 mod new_guest;

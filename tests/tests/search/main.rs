@@ -6,6 +6,7 @@ mod compares;
 mod crashes_shrunk;
 mod custom_mutators;
 mod edited_generators;
+mod frames;
 mod hangs;
 mod same_search;
 mod strategies;

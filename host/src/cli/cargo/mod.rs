@@ -130,6 +130,8 @@ impl RunArgs {
             flags: &flags,
             against: &AgainstArgs::default(),
             mutator,
+            traces: None,
+            is_gate: false,
             seeds,
             watch: &watch,
         })?;

@@ -178,5 +178,11 @@ fn rule(rng: &mut Rng) -> Rule {
 
 /// Random choices up to 8 in all, or twice as many, and so on, each as likely.
 pub(super) fn random_tail(rng: &mut Rng) -> Tail {
-    Tail::Random { seed: rng.word(), choices: RANDOM_CHOICES_MIN << rng.below(RANDOM_CHOICES_STEPS) }
+    random_tail_after(0, rng)
+}
+
+/// As [`random_tail`], so many more than there are.
+pub(super) fn random_tail_after(choices: usize, rng: &mut Rng) -> Tail {
+    let more = RANDOM_CHOICES_MIN << rng.below(RANDOM_CHOICES_STEPS);
+    Tail::Random { seed: rng.word(), choices: u32::try_from(choices).unwrap_or(u32::MAX).saturating_add(more) }
 }

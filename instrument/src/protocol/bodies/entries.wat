@@ -27,7 +27,8 @@
 
 (func (export "name") (param $kind i32) (param $id i32) (param $text i32) (param $len i32) (param $site i32)
   (call $check (local.get $text) (local.get $len))
-  (if (global.get $recording)
+  ;; Names of key frames say which frames were told: that counts in all variants.
+  (if (i32.or (global.get $recording) (i32.eq (local.get $kind) (i32.const %NAME_KEYFRAME)))
     (then
       (call $entry (i32.const %ENTRY_NAME) (local.get $site)
         (i64.extend_i32_u (local.get $kind)) (i64.extend_i32_u (local.get $id))
