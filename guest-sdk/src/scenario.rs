@@ -130,8 +130,7 @@ mod tests {
             .until(|&state| state >= 1)
             .then()
             .until(|&state| state == 0);
-        let lost =
-            |scenario: &Scenario<'_, u32, u32>| (0..10).filter(|it| scenario.drops(it)).collect::<Vec<u32>>();
+        let lost = |scenario: &Scenario<'_, u32, u32>| (0..10).filter(|it| scenario.drops(it)).collect::<Vec<u32>>();
         assert_eq!((lost(&scenario), scenario.observe(&1)), (vec![1, 8, 9], None));
         assert_eq!((lost(&scenario), scenario.observe(&2)), (vec![1, 8, 9], Some(1)));
         // One state ends one step.

@@ -1,5 +1,5 @@
-//! How far executions come on the traces that a campaign follows, as features: each frame that matched is worth reaching
-//! as an edge is. Their numbers are behind those of events, [`CELLS`] for each trace, a bucket for each frame.
+//! How far executions come on the traces that a campaign follows, as features: each frame that matched is worth
+//! reaching as an edge is. Their numbers are behind those of events, [`CELLS`] for each trace, a bucket for each frame.
 
 use super::{Profile, Seen, events};
 use crate::sandbox::Observation;

@@ -2,8 +2,9 @@
 //!
 //! A *feature* is a pair (edge, hit-count bucket), as in AFL: an input is worth keeping if it shows a feature that no
 //! input before it showed. An execution's features are its [`Profile`]; [`Seen`] is the union of profiles. What a guest
-//! tells as an event is a feature too ([`events`]), and so is how far it comes on a trace (`frames`), under numbers that no
-//! edge has. So are those of another build that executes each input as well: its numbers are behind all of the target's.
+//! tells as an event is a feature too ([`events`]), and so is how far it comes on a trace (`frames`), under numbers
+//! that no edge has. So are those of another build that executes each input as well: its numbers are behind all of the
+//! target's.
 //!
 //! # Judging costs what is new
 //!
@@ -18,8 +19,8 @@
 //!
 //! # Files
 //!
-//! Counters, `events` and `frames` -> features -> novelty; `judge` asks only about what no execution did before, and about
-//! large functions for several executions `together`.
+//! Counters, `events` and `frames` -> features -> novelty; `judge` asks only about what no execution did before, and
+//! about large functions for several executions `together`.
 
 pub(crate) mod buckets;
 pub(crate) mod events;

@@ -38,8 +38,8 @@ mod terminal;
 pub(crate) use advice::{AdviceFacts, Advisor, Flags};
 pub(crate) use color::{ColorChoice, is_dumb};
 pub(crate) use event::{
-    Advice, Compiling, Done, Event, Files, Finding, Imported, Keyframe, NewEdge, NotStarted, Start, Status, TraceReached,
-    Warmed,
+    Advice, Compiling, Done, Event, Files, Finding, Imported, Keyframe, NewEdge, NotStarted, Start, Status,
+    TraceReached, Warmed,
 };
 pub(crate) use json::Json;
 pub(crate) use preview::preview;

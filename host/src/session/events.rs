@@ -1,7 +1,7 @@
 //! What is told about a campaign, and kept of it in the store.
 
 use super::execution::Execution;
-use super::frames::all_reached;
+use super::frames;
 use super::queue::End;
 use super::records::{new_record, renamed};
 use super::retrace::Past;
@@ -37,7 +37,7 @@ pub(super) struct Outlet<'a> {
 
 /// What is told about a campaign, and written to the store.
 pub(super) struct View<'a> {
-    pub(super) session: &'a Session<'a>,
+    session: &'a Session<'a>,
     /// AFL's files in the target's folder of the store.
     pub(super) stats: StatsFiles,
     advisor: Advisor,
@@ -55,7 +55,7 @@ pub(super) struct View<'a> {
     /// Failures that are findings of other builds.
     still_there: usize,
     /// By trace: frames of which was told that they were reached.
-    pub(super) reached: Vec<usize>,
+    reached: Vec<usize>,
     /// Time in turns before this one.
     pub(super) spent: Duration,
     last_status: Option<Duration>,
@@ -143,7 +143,8 @@ impl<'a> View<'a> {
             .filter_map(|(found, testcase)| self.new_edge(campaign, found, testcase))
             .collect();
         self.tell(out.reporter, &new_edges)?;
-        self.frames(out, campaign)?;
+        let frames = frames::news(self.session, campaign, &mut self.reached)?;
+        self.tell(out.reporter, &frames)?;
         if round.is_warmer {
             let inputs = campaign.warm_up_inputs().collect();
             let warmed = report::Warmed { target: self.session.name.clone(), inputs };
@@ -377,7 +378,7 @@ impl<'a> View<'a> {
             corpus_hash: campaign.corpus().hash().to_hex().to_string(),
             not_reached,
             nameless_not_reached,
-            traces: all_reached(self.session, campaign)?,
+            traces: frames::all_reached(self.session, campaign)?,
             stopped,
         })
     }

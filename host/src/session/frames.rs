@@ -1,6 +1,5 @@
 //! How far a campaign comes on its traces, as it is told.
 
-use super::events::{Outlet, View};
 use super::setup::Session;
 use crate::engine::{Campaign, Testcase};
 use crate::report::{Event, Keyframe, TraceReached};
@@ -26,30 +25,27 @@ fn shown(session: &Session<'_>, input: &[u8]) -> Result<(Vec<Reached>, Names)> {
     Ok(shown?.unwrap_or_default())
 }
 
-impl View<'_> {
-    /// Tells of the traces on which a round came further.
-    pub(super) fn frames(&mut self, out: &mut Outlet<'_>, campaign: &Campaign) -> Result<()> {
-        let session = self.session;
-        self.reached.resize(traces(session).len(), 0);
-        let mut news = Vec::new();
-        for (trace, reached) in campaign.frames_reached().into_iter().enumerate() {
-            let Some(testcase) = campaign.furthest(trace).filter(|_| reached > self.reached[trace]) else { continue };
-            self.reached[trace] = reached;
-            let (all, names) = shown(session, &testcase.bytes)?;
-            let FrameTrace { name, patterns } = &traces(session)[trace];
-            news.push(Event::Keyframe(Keyframe {
-                target: session.name.clone(),
-                trace: name.clone(),
-                reached: reached as u64,
-                frames: patterns.len() as u64,
-                frame: patterns[reached - 1].described(&names),
-                draws: all.get(trace).map_or(0, |reached| reached.draws.into()),
-                input: testcase.id,
-                execs: campaign.totals().execs,
-            }));
-        }
-        self.tell(out.reporter, &news)
+/// What is told of the traces on which a campaign came further than `told` says, by trace, which then says so.
+pub(super) fn news(session: &Session<'_>, campaign: &Campaign, told: &mut Vec<usize>) -> Result<Vec<Event>> {
+    told.resize(traces(session).len(), 0);
+    let mut news = Vec::new();
+    for (trace, reached) in campaign.frames_reached().into_iter().enumerate() {
+        let Some(testcase) = campaign.furthest(trace).filter(|_| reached > told[trace]) else { continue };
+        told[trace] = reached;
+        let (all, names) = shown(session, &testcase.bytes)?;
+        let FrameTrace { name, patterns } = &traces(session)[trace];
+        news.push(Event::Keyframe(Keyframe {
+            target: session.name.clone(),
+            trace: name.clone(),
+            reached: reached as u64,
+            frames: patterns.len() as u64,
+            frame: patterns[reached - 1].described(&names),
+            draws: all.get(trace).map_or(0, |reached| reached.draws.into()),
+            input: testcase.id,
+            execs: campaign.totals().execs,
+        }));
     }
+    Ok(news)
 }
 
 /// How far a campaign came on its traces.

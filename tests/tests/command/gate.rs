@@ -103,9 +103,11 @@ fn what_fails_on_the_way_is_a_finding_and_its_frames_are_shown() {
     let fuzzbox = at(&protocol(5, true), &[("login.toml", "frames = [1, 2, 3, 4]")]);
     let ran = fuzzbox.run("gate", &["login.wat"], &["--seed", "3", "--execs", "60000", "--reporter", "json"]);
     assert_eq!(ran.code, 0, "the last step fails, and is beyond the trace: {ran:?}");
-    let ran = fuzzbox.run("run", &["login.wat"], &[
-        "--seed", "3", "--execs", "60000", "--traces", "traces", "--stop-on", "first", "--reporter", "json",
-    ]);
+    let ran = fuzzbox.run(
+        "run",
+        &["login.wat"],
+        &["--seed", "3", "--execs", "60000", "--traces", "traces", "--stop-on", "first", "--reporter", "json"],
+    );
     assert_eq!(ran.code, 1, "{ran:?}");
     let done = ran.json_lines().pop().unwrap();
     let id = done["findings"][0]["id"].as_str().unwrap().to_owned();
@@ -123,7 +125,10 @@ fn traces_that_are_none_are_refused_by_file_and_line() {
     let cases: [(&[(&str, &str)], &str); 5] = [
         (&[("a.toml", "frames = [1,\n 2.5]")], "failed to read trace `traces/a.toml`\n  caused by: line 2: "),
         (&[("a.toml", "frames = [1]\nfrom = 2")], "line 2: unknown field `from`"),
-        (&[("a.toml", "name = 'x'\nframes = [1]"), ("b.toml", "name = 'x'\nframes = [2]")], "two traces have the name `x`"),
+        (
+            &[("a.toml", "name = 'x'\nframes = [1]"), ("b.toml", "name = 'x'\nframes = [2]")],
+            "two traces have the name `x`",
+        ),
         (&[("a.toml", "\u{0}")], "failed to read trace `traces/a.toml`"),
         (&[], "there is no `.toml` in it"),
     ];
