@@ -27,7 +27,7 @@ pub(super) struct Args {
 }
 
 /// What the exit codes mean here.
-const CODES: &str = "It ends as soon as every trace was reached, or else after --time (or --budget), or --execs, or \
+const CODES: &str = "It ends as soon as every trace was reached, or else after --time or --execs, or \
     if there is neither after 5 minutes. Inputs that come further on a trace are stored, so that the next time they are \
     executed first.\n\nExit codes: 0 every trace was reached and nothing failed; 1 something fails, or a trace was not \
     reached, whose first frame that was not is named; 2 a bad flag, file or target; 3 fuzzbox itself failed; 4 nothing \

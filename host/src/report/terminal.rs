@@ -217,7 +217,9 @@ impl<W: Write> Terminal<W> {
             text.push_str(&format!("  {:1$} {2}\n", "", id.len(), self.paint.paint(STRONG, &repro(finding))));
         }
         for trace in &done.traces {
-            text.push_str(&format!("  {}\n", cut(&printable(&trace.text()), self.columns - "  ".len())));
+            for line in wrap(&printable(&trace.text()), self.columns - "  ".len()) {
+                text.push_str(&format!("  {line}\n"));
+            }
         }
         if !done.not_reached.is_empty() {
             text.push_str(&format!("  not reached: {}\n", self.names(&done.not_reached, "  not reached: ".len())));

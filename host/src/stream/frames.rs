@@ -369,7 +369,7 @@ mod tests {
         for (text, wanted) in [
             ("frames = [1,\n2,\n", "line "),
             ("\n\nfrom = 3\nframes = [1]", "line 3: unknown field `from`"),
-            ("name = 'a'\n", "missing field `frames`"),
+            ("name = 'a'\n", "line 1: missing field `frames`"),
             ("frames = [1,\n -1]", "line 2: -1 is no key frame's number"),
             ("frames = [1,\n 4294967296]", "line 2: 4294967296 is no key frame's number"),
             ("frames = [1.5]", "line 1: invalid type"),
