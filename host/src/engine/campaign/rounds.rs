@@ -5,6 +5,8 @@ use crate::engine::strategy::havoc::{TASK_EXECS_MAX, TASKS};
 
 /// Executions of a task in the first round; doubles every round while the corpus is young and stale quickly.
 const TASK_EXECS_MIN: u64 = 1;
+/// The same while a trace is to be reached; doubles while nothing is found.
+const TRACE_EXECS: u64 = 2;
 /// How often a round doubles while none finds anything: at its end it waits for its slowest execution, and nothing is
 /// new to the next one.
 const ROUND_DOUBLINGS_MAX: u32 = 3;
@@ -39,6 +41,8 @@ impl Campaign {
         let young = TASK_EXECS_MIN << self.totals.rounds.min(16);
         let old = TASK_EXECS_MAX << self.rounds_without_news.min(ROUND_DOUBLINGS_MAX);
         let old = old.max(self.totals.execs / ROUND_PART / TASKS);
+        // The search for a trace's next frame begins with the round after that of the last.
+        let old = if self.has_reached_traces() { old } else { old.min(TRACE_EXECS << self.rounds_without_news.min(8)) };
         let affordable = ROUND_FUEL / self.fuel_mean();
         // As many for each task, if there is one for each.
         if affordable < TASKS { affordable.max(1) } else { TASKS * young.min(old).min(affordable / TASKS) }
