@@ -12,6 +12,7 @@ use super::target_args::{TargetArgs, compile, duration};
 use super::traces;
 use super::write::{shown, warn, warning};
 use crate::engine::{Dictionary, Search, Workers};
+use crate::grammar::Grammar;
 use crate::report::{Done, Event, Flags, Reporter};
 use crate::sandbox::{Candidate, CodeCache, CustomTargets, Target};
 use crate::session::ending::Ending;
@@ -92,6 +93,8 @@ pub(super) struct Job<'a> {
     pub(super) against: &'a AgainstArgs,
     /// What makes the mutants of all of them, if that is another module.
     pub(super) mutator: Option<Candidate>,
+    /// What inputs are texts of, if somebody says so.
+    pub(super) grammar: Option<Arc<Grammar>>,
     /// What their executions are to tell, if that is looked for.
     pub(super) traces: Option<Arc<Traces>>,
     /// It is done when they did, and has failed if they did not.
@@ -183,6 +186,7 @@ impl CampaignArgs {
         let session = |((target, symbols), name): ((Target, Symbols), String)| Session {
             name,
             dictionary: with_constants(&dictionary, &target),
+            grammar: job.grammar.clone(),
             target: Arc::new(target),
             store: &store,
             workers: &workers,
@@ -315,12 +319,15 @@ fn with_constants(dictionary: &Dictionary, target: &Target) -> Dictionary {
     }
 }
 
-/// Refuses a mutator where there is nothing for it to do.
+/// Refuses a mutator, or a grammar, where there is nothing for it to do.
 fn check_mutator(job: &Job<'_>, candidates: &[Candidate]) -> anyhow::Result<()> {
     let draws = candidates.iter().zip(job.targets).find(|(target, _)| target.entry.takes_choices());
-    match draws.filter(|_| job.mutator.is_some()) {
-        Some((_, path)) => bail!("`{}` draws what it needs: no mutator can change that", shown(path)),
-        None => Ok(()),
+    match draws {
+        Some((_, path)) if job.mutator.is_some() => {
+            bail!("`{}` draws what it needs: no mutator can change that", shown(path))
+        }
+        Some((_, path)) if job.grammar.is_some() => bail!("`{}` draws what it needs: it takes no texts", shown(path)),
+        _ => Ok(()),
     }
 }
 

@@ -42,6 +42,7 @@ impl Args {
             flags: &flags,
             against: &AgainstArgs::default(),
             mutator: None,
+            grammar: None,
             traces: Some(traces::of(&traces)?),
             is_gate: true,
             seeds: vec![Vec::new()],

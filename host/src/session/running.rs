@@ -35,7 +35,8 @@ impl<'a> Running<'a> {
         seeds.dedup();
         let past = Past::of(session)?;
         let seeds = past.first(seeds);
-        let campaign = Campaign::new(session.target.clone(), session.seed, Mutator::new(session.dictionary.clone()));
+        let mutator = Mutator::new(session.dictionary.clone()).with_grammar(session.grammar.clone());
+        let campaign = Campaign::new(session.target.clone(), session.seed, mutator);
         let campaign = campaign.with_search(&session.search).with_custom_mutators(session.mutator)?;
         let campaign = campaign.with_results(results::load(&session.target));
         let campaign = if session.compares { campaign } else { campaign.without_compares() };
@@ -107,6 +108,12 @@ impl Running<'_> {
             // What took long is kept before anything else can happen.
             results::keep(&self.session.target, self.campaign.results());
             self.view.retraced(out, &mut self.campaign)?;
+            let (underived, all) = (self.campaign.underived(), self.campaign.corpus().testcases().len());
+            if underived > 0 && all > 1 {
+                (self.session.warn)(&format!(
+                    "{underived} of the {all} inputs that the campaign begins with are no texts of the grammar, and changed as bytes"
+                ));
+            }
         }
         self.stopped = self.limit(out).or_else(|| round.is_none().then(|| "interrupted".to_owned()));
         Ok(())

@@ -2,6 +2,7 @@
 
 use super::ending::Ending;
 use crate::engine::{Dictionary, Search, Workers};
+use crate::grammar::Grammar;
 use crate::report::Flags;
 use crate::sandbox::{Candidate, Target};
 use crate::store::Store;
@@ -32,6 +33,8 @@ pub(crate) struct Session<'a> {
     pub(crate) jobs: usize,
     pub(crate) seed: u64,
     pub(crate) dictionary: Dictionary,
+    /// What inputs are texts of.
+    pub(crate) grammar: Option<Arc<Grammar>>,
     pub(crate) limits: Limits,
     /// What need not be advised.
     pub(crate) given: Flags,

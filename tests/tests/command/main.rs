@@ -9,6 +9,7 @@ mod checked_first;
 mod debug_info;
 mod endings;
 mod gate;
+mod grammar;
 mod mutators;
 mod names;
 mod new_guest;

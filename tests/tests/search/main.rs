@@ -7,6 +7,7 @@ mod crashes_shrunk;
 mod custom_mutators;
 mod edited_generators;
 mod frames;
+mod grammar;
 mod hangs;
 mod same_search;
 mod strategies;

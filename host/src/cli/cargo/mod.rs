@@ -130,6 +130,7 @@ impl RunArgs {
             flags: &flags,
             against: &AgainstArgs::default(),
             mutator,
+            grammar: None,
             traces: None,
             is_gate: false,
             seeds,

@@ -41,6 +41,12 @@ impl Campaign {
         self.strategies.states()
     }
 
+    /// How many testcases its grammar does not derive, if it has one: they are changed as bytes.
+    pub fn underived(&self) -> usize {
+        let testcases = self.corpus.testcases().iter().filter(|testcase| testcase.derivation.is_none());
+        if self.mutator.grammar().is_some() { testcases.count() } else { 0 }
+    }
+
     /// How many frames of each trace that it follows were reached in one execution, in the order of the traces.
     pub fn frames_reached(&self) -> Vec<usize> {
         let count = self.target().candidate.traces.as_ref().map_or(0, |traces| traces.all().len());

@@ -3,14 +3,14 @@
 //! # Traces are searched piece by piece
 //!
 //! Frames that each come with a small probability are never met together by chance. So what comes further on a trace is
-//! a testcase, as it has a feature that is new, and from it the search for the next frame goes on: the choices up to the
-//! last frame stay, and behind them others are drawn or those that were there are changed. A native frame can't be
+//! a testcase, as it has a feature that is new, and from it the search for the next frame goes on: the choices before
+//! the last frame stay, and behind them others are drawn or those that were there are changed. A native frame can't be
 //! copied, so what is kept is drawn again. Now and then a piece begins at an earlier frame, because there may be no way
 //! from where the furthest one led. Of inputs that are bytes nobody knows where a frame is; they are changed anywhere.
 //!
 //! No more than half of all executions are such, and none once every trace was reached.
 
-use super::havoc::{PICK_EXECS, give_mutant, random_tail_after};
+use super::havoc::{PICK_EXECS, give_mutant, random_tail_after, tree};
 use super::{Cost, Spent, Strategy, View};
 use crate::engine::corpus::Corpus;
 use crate::engine::mutate::Steps;
@@ -30,6 +30,9 @@ const TASKS_MAX: u64 = 64;
 const TASK_EXECS: u64 = PICK_EXECS as u64;
 /// One piece in so many begins at some frame that any testcase reached, and not at the furthest.
 const EARLIER: usize = 4;
+
+/// One mutant in so many goes on as its testcase did, with changes, and not at random.
+const CHANGED: usize = 4;
 
 /// Goes on from testcases that came far on traces.
 #[derive(Debug, Default)]
@@ -120,13 +123,13 @@ fn give(view: &View<'_>, testcase: Option<&Testcase>, kept: usize, rng: &mut Rng
     let sample = testcase.and_then(|testcase| testcase.sample.as_ref());
     if !view.variants.metered.takes_choices() {
         let bytes = testcase.map_or(&[][..], |testcase| &testcase.bytes);
-        return give_mutant(view, view.steps.unwrap_or_default(), (bytes, None), rng, worker);
+        return give_mutant(view, view.steps.unwrap_or_default(), (bytes, testcase.and_then(tree)), rng, worker);
     }
     let choices = sample.map_or_else(Vec::new, Node::choices);
     let (begin, rest) = choices.split_at(kept.min(choices.len()));
     worker.input = encode(begin);
     let len_max = view.len_max.max(testcase.map_or(0, |testcase| testcase.bytes.len()));
-    let tail = if rng.one_in(2) {
+    let tail = if rng.one_in(CHANGED) {
         // The stream's own way on, changed: any bytes are choices.
         let mut rest = encode(rest);
         view.mutator.mutate_in(Steps::Usual, &mut rest, len_max.saturating_sub(worker.input.len()), view.corpus, rng);
