@@ -28,6 +28,7 @@
 //! - [`Source`] is what properties draw from; [`Generate`] are types that say how they are drawn, [`generator`] has generators
 //!   as values, to be combined.
 //! - [`Domain`] is for finite sets whose values have numbers: one draw is any of them, each alike.
+//! - [`Scenario`] says in advance what is lost in a simulation, and until when.
 //! - [`Value`] is for properties in two parts, whose values survive a change of the generator.
 //! - [`index`], [`float`] and [`text`] say what the numbers in a stream mean.
 //!
@@ -61,6 +62,7 @@ pub mod native;
 mod panics;
 mod property;
 mod range;
+mod scenario;
 mod size;
 mod source;
 pub mod text;
@@ -74,6 +76,7 @@ pub use generator::{Generator, any, boxed, ints, just, option, recursive, vec, w
 pub use integer::Integer;
 pub use label::{label, label64};
 pub use range::Lengths;
+pub use scenario::Scenario;
 pub use size::{INFINITE, Sizes, total_size};
 pub use source::{NameKind, Source};
 pub use value::Value;

@@ -40,6 +40,8 @@ pub struct Source {
     depth_max: Option<u32>,
     /// The host's answer, once it was asked.
     is_reporting: Option<bool>,
+    /// Key frames whose names were told.
+    frames: Vec<u32>,
     /// Orders of alternatives that have been worked out, by type.
     orders: Vec<(&'static str, Vec<u32>)>,
 }
@@ -310,9 +312,20 @@ impl Source {
         self.backend.event(label, value);
     }
 
-    /// A predicate of a trace has become true.
+    /// A predicate of a trace has become true: `fuzzbox gate` looks for executions that tell certain ones one after the other.
     pub fn keyframe(&mut self, id: u32, arg: i64) {
         self.backend.keyframe(id, arg);
+    }
+
+    /// As [`Source::keyframe`], of a frame that is known by its name alone: its number is the name's
+    /// [`label`](crate::label()).
+    pub fn frame(&mut self, name: &str, arg: i64) {
+        let id = label(name);
+        if !self.frames.contains(&id) {
+            self.frames.push(id);
+            self.name(NameKind::Keyframe, id, name);
+        }
+        self.keyframe(id, arg);
     }
 
     /// Tells the name of a label or a key frame, for reports. Nothing is named unless this is called; call it once.

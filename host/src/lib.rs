@@ -58,6 +58,7 @@
 pub(crate) mod coverage;
 pub mod engine;
 pub mod failure;
+pub mod grammar;
 pub mod outcome;
 pub(crate) mod packed;
 pub(crate) mod report;

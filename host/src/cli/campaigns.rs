@@ -10,8 +10,10 @@ use super::naming::{NameArgs, folders};
 use super::output::Output;
 use super::store_args::StoreArgs;
 use super::target_args::{TargetArgs, compile, duration};
+use super::traces;
 use super::write::{shown, warn, warning};
 use crate::engine::{Aim, Dictionary, Search, Workers};
+use crate::grammar::Grammar;
 use crate::report::{Done, Event, Flags, Reporter};
 use crate::sandbox::{Candidate, CodeCache, CustomTargets, Target};
 use crate::session::checking::check;
@@ -20,6 +22,7 @@ use crate::session::setup::{Limits, Session};
 use crate::session::turns::{take_turns, turn};
 use crate::settings::Settings;
 use crate::store::{Dir, State, Store};
+use crate::stream::Traces;
 use crate::symbols::Symbols;
 use anyhow::{Context, bail};
 use clap::ValueEnum;
@@ -28,6 +31,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// How long a gate is held if nobody says how long.
+const GATE_TIME: Duration = Duration::from_mins(5);
 /// What initialisers may take beyond the campaign's time.
 const INITIALISERS_GRACE: Duration = Duration::from_secs(1);
 
@@ -35,7 +40,7 @@ const INITIALISERS_GRACE: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct CampaignArgs {
     /// Stop after this time: 30s, 10m, 8h; several targets share it
-    #[arg(short, long, value_name = "TIME", value_parser = duration)]
+    #[arg(short, long, alias = "budget", value_name = "TIME", value_parser = duration)]
     time: Option<Duration>,
     /// Stop after this many executions of each target
     #[arg(short = 'n', long, value_name = "N")]
@@ -95,6 +100,12 @@ pub(super) struct Job<'a> {
     pub(super) goals: &'a GoalArgs,
     /// What makes the mutants of all of them, if that is another module.
     pub(super) mutator: Option<Candidate>,
+    /// What inputs are texts of, if somebody says so.
+    pub(super) grammar: Option<Arc<Grammar>>,
+    /// What their executions are to tell, if that is looked for.
+    pub(super) traces: Option<Arc<Traces>>,
+    /// It is done when they did, and has failed if they did not.
+    pub(super) is_gate: bool,
     /// Inputs of its own that each of them begins with.
     pub(super) seeds: Vec<Vec<Vec<u8>>>,
     /// What is executed when.
@@ -201,10 +212,11 @@ impl CampaignArgs {
         let ending = Ending::by_signals()?;
         let workers = Workers::new(jobs, ending.abort())?;
         let seed = self.seed.unwrap_or_else(random_seed);
-        let limits = self.limits(job.targets.len(), job.order);
+        let limits = self.limits(&job);
         let session = |(((target, symbols), aim), name): (((Target, Symbols), Option<Arc<Aim>>), String)| Session {
             name,
             dictionary: with_constants(&dictionary, &target),
+            grammar: job.grammar.clone(),
             target: Arc::new(target),
             store: &store,
             workers: &workers,
@@ -233,7 +245,10 @@ impl CampaignArgs {
             return Err(anyhow::anyhow!("--against is for one target, there are {}", job.targets.len())).blame_user();
         }
         let candidate = |path: &PathBuf| job.against.compared(job.flags.candidate(path)?);
-        let candidates: Vec<_> = job.targets.iter().map(candidate).collect::<Result<_, _>>()?;
+        let mut candidates: Vec<_> = job.targets.iter().map(candidate).collect::<Result<_, _>>()?;
+        if let Some(traces) = &job.traces {
+            traces::follow(&mut candidates, traces, job.targets)?;
+        }
         let named = names.iter().zip(job.targets).zip(&candidates);
         job.names.check(&self.store, named.map(|((name, path), candidate)| (&**name, &**path, candidate)))?;
         Ok(candidates)
@@ -293,14 +308,17 @@ impl CampaignArgs {
     }
 
     /// When the campaign of each of some targets stops.
-    fn limits(&self, targets: usize, order: Order) -> Limits {
-        let time = self.time.filter(|_| order == Order::InTurns);
+    fn limits(&self, job: &Job<'_>) -> Limits {
+        // A gate is closed some time, and what several targets share is shared elsewhere.
+        let time = self.time.or((job.is_gate && self.execs.is_none()).then_some(GATE_TIME));
+        let time = time.filter(|_| job.order == Order::InTurns);
         Limits {
-            time: time.map(|time| time / u32::try_from(targets).expect("arguments are few")),
+            time: time.map(|time| time / u32::try_from(job.targets.len()).expect("arguments are few")),
             execs: self.execs,
             seeds_only: false,
             stop_on_first: self.stop_on == StopOn::First,
             hunts: self.hunts,
+            stop_on_traces: job.is_gate,
         }
     }
 
@@ -338,7 +356,8 @@ impl CampaignArgs {
         if self.hunts && executed && done.iter().all(|done| done.not_arrived.is_empty()) {
             return Ok(Exit::Clean);
         }
-        let found = self.fail_on.has_one(sessions, &done)?;
+        let is_gate = order == Order::KnownFirst || sessions.iter().any(|session| session.limits.stop_on_traces);
+        let found = self.fail_on.has_one(sessions, &done)? || is_gate && executed && is_closed(&done);
         Ok(match (found, executed) {
             (true, _) => Exit::Findings,
             (false, false) => Exit::NothingExecuted,
@@ -362,6 +381,13 @@ impl CampaignArgs {
     }
 }
 
+/// Whether there is a trace that no target reached.
+fn is_closed(done: &[Done]) -> bool {
+    let traces = || done.iter().flat_map(|done| &done.traces);
+    let is_reached = |name: &str| traces().any(|trace| trace.name == name && trace.missing.is_none());
+    traces().any(|trace| !is_reached(&trace.name))
+}
+
 /// The dictionary, with constants of the target and of what it is compared with.
 fn with_constants(dictionary: &Dictionary, target: &Target) -> Dictionary {
     let dictionary = dictionary.clone().with_constants_of(target.candidate.bytes());
@@ -371,12 +397,15 @@ fn with_constants(dictionary: &Dictionary, target: &Target) -> Dictionary {
     }
 }
 
-/// Refuses a mutator where there is nothing for it to do.
+/// Refuses a mutator, or a grammar, where there is nothing for it to do.
 fn check_mutator(job: &Job<'_>, candidates: &[Candidate]) -> anyhow::Result<()> {
     let draws = candidates.iter().zip(job.targets).find(|(target, _)| target.entry.takes_choices());
-    match draws.filter(|_| job.mutator.is_some()) {
-        Some((_, path)) => bail!("`{}` draws what it needs: no mutator can change that", shown(path)),
-        None => Ok(()),
+    match draws {
+        Some((_, path)) if job.mutator.is_some() => {
+            bail!("`{}` draws what it needs: no mutator can change that", shown(path))
+        }
+        Some((_, path)) if job.grammar.is_some() => bail!("`{}` draws what it needs: it takes no texts", shown(path)),
+        _ => Ok(()),
     }
 }
 

@@ -6,6 +6,7 @@ use super::exit::Verdict;
 use super::goals::GoalArgs;
 use super::naming::NameArgs;
 use super::target_args::TargetArgs;
+use super::traces;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -19,6 +20,9 @@ pub(super) struct Args {
     /// [default: 60s], shared by what each brings
     #[arg(required = true, value_name = "WASM")]
     targets: Vec<PathBuf>,
+    /// The directory whose `.toml` files are traces of key frames, each of which one target at least has to reach
+    #[arg(long, value_name = "DIR")]
+    traces: Option<PathBuf>,
     #[command(flatten)]
     goals: GoalArgs,
     #[command(flatten)]
@@ -32,7 +36,7 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn run(mut self) -> Verdict {
         self.campaigns.end_after(TIME);
-        let Self { targets, goals, campaigns, flags, names } = &self;
+        let Self { targets, traces, goals, campaigns, flags, names } = &self;
         campaigns.run(Job {
             targets,
             names,
@@ -40,6 +44,9 @@ impl Args {
             against: &AgainstArgs::default(),
             goals,
             mutator: None,
+            grammar: None,
+            traces: traces.as_deref().map(traces::of).transpose()?,
+            is_gate: false,
             seeds: targets.iter().map(|_| Vec::new()).collect(),
             watch: &|_, _| Ok(()),
             order: Order::KnownFirst,

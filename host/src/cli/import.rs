@@ -71,6 +71,7 @@ impl Args {
             jobs: 1,
             seed: 0,
             dictionary: Dictionary::default(),
+            grammar: None,
             limits: Limits { seeds_only: true, ..Limits::default() },
             given: Flags::default(),
             // Importing is to be quick.

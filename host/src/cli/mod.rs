@@ -19,6 +19,7 @@ mod export;
 mod findings;
 #[cfg(test)]
 mod flags;
+mod gate;
 mod glue;
 mod goals;
 mod hunt;
@@ -40,6 +41,7 @@ mod show;
 mod shrink;
 mod store_args;
 mod target_args;
+mod traces;
 mod usage;
 mod values;
 mod write;
@@ -71,6 +73,8 @@ enum Verb {
     Run(run::Args),
     /// Find an input that gets to a function, a line or an edge
     Hunt(Box<hunt::Args>),
+    /// Fuzz a target just long enough to reach every trace of key frames
+    Gate(gate::Args),
     /// Fuzz the targets of a cargo-fuzz folder, as they are
     Cargo(Box<cargo::Args>),
     /// Check all targets after a change: try what is known of them, then fuzz them for a while
@@ -148,6 +152,7 @@ fn run(verb: Verb) -> Verdict {
         Verb::New(args) => args.run(),
         Verb::Run(args) => args.run(),
         Verb::Hunt(args) => args.run(),
+        Verb::Gate(args) => args.run(),
         Verb::Cargo(args) => args.run(),
         Verb::Ci(args) => args.run(),
         Verb::Repro(args) => args.run(),

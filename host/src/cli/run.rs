@@ -7,10 +7,16 @@ use super::goals::GoalArgs;
 use super::input::read_at_most;
 use super::naming::NameArgs;
 use super::target_args::{MODULE_BYTES_MAX, TargetArgs};
+use super::traces;
 use super::write::shown;
+use crate::grammar::Grammar;
 use crate::sandbox::Candidate;
 use anyhow::Context;
 use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A larger grammar is refused, in bytes.
+const GRAMMAR_BYTES_MAX: u64 = 1 << 20;
 
 /// Flags of `run`.
 #[derive(Debug, clap::Args)]
@@ -21,6 +27,12 @@ pub(super) struct Args {
     /// A module that makes the mutants, by LLVMFuzzerCustomMutator or LLVMFuzzerCustomCrossOver
     #[arg(long, value_name = "WASM")]
     mutator: Option<PathBuf>,
+    /// What inputs are texts of, in EBNF: they are made and changed by its rules, where they are such texts
+    #[arg(long, value_name = "FILE", conflicts_with = "mutator")]
+    grammar: Option<PathBuf>,
+    /// Follow the traces of key frames that the `.toml` files of this directory are
+    #[arg(long, value_name = "DIR")]
+    traces: Option<PathBuf>,
     #[command(flatten)]
     against: AgainstArgs,
     #[command(flatten)]
@@ -44,10 +56,21 @@ impl Args {
             against,
             goals,
             mutator: self.mutator()?,
+            grammar: self.grammar()?,
+            traces: self.traces.as_deref().map(traces::of).transpose()?,
+            is_gate: false,
             seeds,
             watch: &|_, _| Ok(()),
             order: Order::InTurns,
         })
+    }
+
+    /// The grammar of `--grammar`.
+    fn grammar(&self) -> Result<Option<Arc<Grammar>>, Fault> {
+        let Some(path) = &self.grammar else { return Ok(None) };
+        let read = || Grammar::parse(&String::from_utf8(read_at_most(path, GRAMMAR_BYTES_MAX, "")?)?);
+        let grammar = read().with_context(|| format!("failed to read grammar `{}`", shown(path)));
+        grammar.map(|grammar| Some(Arc::new(grammar))).blame_user()
     }
 
     /// The module of `--mutator`, under the limits that targets have.

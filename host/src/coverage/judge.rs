@@ -6,7 +6,7 @@
 //! features are looked up.
 
 use super::together::{LATER_MIN, Together};
-use super::{Added, Seen, bucket, events, start_beside};
+use super::{Added, Seen, bucket, start_beside, told};
 use crate::sandbox::{Executed, ExecutedGroup, Group, Observation};
 use fuzzbox_instrument::{CountsBuffer, LANES};
 
@@ -136,8 +136,8 @@ impl Judge {
 
     fn look_at_own(&mut self, observation: Observation<'_>, seen: &Seen, added: &Added, number: Option<usize>) -> bool {
         let start = self.start;
-        let mut news = events::of(observation)
-            .any(|(event, bucket)| !seen.has(event, bucket) && !added.has(start + event, bucket));
+        let mut news =
+            told(observation).any(|(event, bucket)| !seen.has(event, bucket) && !added.has(start + event, bucket));
         if observation.has_left() {
             observation.groups(|group| self.look(group, None, (seen, added), &mut news));
             return news;

@@ -2,8 +2,9 @@
 //!
 //! A *feature* is a pair (edge, hit-count bucket), as in AFL: an input is worth keeping if it shows a feature that no
 //! input before it showed. An execution's features are its [`Profile`]; [`Seen`] is the union of profiles. What a guest
-//! tells as an event is a feature too ([`events`]), under a number that no edge has. So are those of another build that
-//! executes each input as well: its numbers are behind all of the target's.
+//! tells as an event is a feature too ([`events`]), and so is how far it comes on a trace (`frames`), under numbers
+//! that no edge has. So are those of another build that executes each input as well: its numbers are behind all of the
+//! target's.
 //!
 //! # Judging costs what is new
 //!
@@ -18,11 +19,12 @@
 //!
 //! # Files
 //!
-//! Counters and `events` -> features -> novelty; `judge` asks only about what no execution did before, and about
-//! large functions for several executions `together`.
+//! Counters, `events` and `frames` -> features -> novelty; `judge` asks only about what no execution did before, and
+//! about large functions for several executions `together`.
 
 pub(crate) mod buckets;
 pub(crate) mod events;
+mod frames;
 mod judge;
 mod together;
 
@@ -43,7 +45,7 @@ impl Profile {
     pub fn of(observation: Observation<'_>) -> Self {
         let mut features = Vec::new();
         observation.edges(|edge, count| features.push((edge, bucket(count))));
-        features.extend(events::of(observation));
+        features.extend(told(observation));
         features.sort_unstable();
         features.dedup();
         if let Some(beside) = observation.beside() {
@@ -83,14 +85,19 @@ impl Profile {
             edges = rest;
         }
         // One event may be told often.
-        let told: BTreeSet<_> = if events.is_empty() { BTreeSet::new() } else { events::of(observation).collect() };
+        let told: BTreeSet<_> = if events.is_empty() { BTreeSet::new() } else { told(observation).collect() };
         events.iter().all(|event| told.contains(event))
     }
 }
 
+/// The features of what the guest told in the last execution, each as often as it did.
+fn told(observation: Observation<'_>) -> impl Iterator<Item = (u32, u8)> {
+    events::of(observation).chain(frames::of(observation))
+}
+
 /// Where the numbers of another build's features begin, behind those of a module with so many edges.
 fn start_beside(edges_total: usize) -> u32 {
-    edges_total as u32 + events::LABELS * events::CELLS
+    edges_total as u32 + events::LABELS * events::CELLS + frames::NUMBERS
 }
 
 /// Features seen so far: one byte of bucket bits per edge, and behind them for each number of events, once there are

@@ -85,7 +85,9 @@ fn witnesses<'a>(reports: impl Iterator<Item = &'a mut Report>) -> Vec<Witness> 
 impl Campaign {
     /// A campaign against `target` that has not executed anything.
     pub fn new(target: Arc<Target>, seed: u64, mutator: Mutator) -> Self {
-        let corpus = Corpus::of(Seen::nothing_of(&target));
+        // What draws its input has choices of its own.
+        let mutator = if target.takes_choices() { mutator.with_grammar(None) } else { mutator };
+        let corpus = Corpus::of(Seen::nothing_of(&target)).parsed_by(mutator.grammar().cloned());
         let strategies = Strategies::new();
         Self {
             variants: Variants::of(target.clone()),
@@ -215,7 +217,8 @@ impl Campaign {
         // Fewer bytes are no simpler in choice streams, nor in records of numbers, whose missing bytes are 0 and hard
         // to put back.
         let is_text = !self.target().takes_choices() && !self.target().candidate.entry.takes_numbers();
-        let is_text = is_text && self.strategies.is_trimming();
+        // What a grammar derives would be no such text any more.
+        let is_text = is_text && self.strategies.is_trimming() && self.mutator.grammar().is_none();
         is_text && !admitted.new_edges.is_empty() && !self.corpus.targets().is_best(admitted.index)
     }
 

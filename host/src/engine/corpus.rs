@@ -7,6 +7,7 @@ use super::scores::Targets;
 use super::span_pool::Pool;
 use super::testcase::{NewTestcase, Scores, Testcase};
 use crate::coverage::{Profile, Seen};
+use crate::grammar::Grammar;
 use crate::id::InputId;
 use fuzzbox_instrument::EdgeSet;
 use std::collections::BTreeSet;
@@ -27,6 +28,8 @@ pub struct Corpus {
     retired: EdgeSet,
     /// What testcases were compared with, each once.
     tokens: Vec<Vec<u8>>,
+    /// What testcases are parsed by.
+    grammar: Option<Arc<Grammar>>,
 }
 
 /// Tokens that are kept at most.
@@ -60,7 +63,14 @@ impl Corpus {
             targets: Targets::default(),
             retired: EdgeSet::default(),
             tokens: Vec::new(),
+            grammar: None,
         }
+    }
+
+    /// The same, whose testcases are parsed.
+    pub(super) fn parsed_by(mut self, grammar: Option<Arc<Grammar>>) -> Self {
+        self.grammar = grammar;
+        self
     }
 
     /// Takes an input if its profile shows something new, or it has a better score. It counts for the scheduler once it
@@ -75,7 +85,7 @@ impl Corpus {
         let new_edges = self.seen.add(&news);
         let index = self.testcases.len();
         self.targets.add(index, &scores);
-        self.push(Testcase { id, bytes: input.into(), profile, fuel, picks: 0, sample, scores });
+        self.push(Testcase { id, bytes: input.into(), profile, fuel, picks: 0, sample, derivation: None, scores });
         Some(Admission { index, new_edges, news })
     }
 
@@ -90,7 +100,7 @@ impl Corpus {
         self.ids.remove(&self.testcases[index].id);
         let new_edges = self.seen.add(&unseen);
         self.targets.add(index, &scores);
-        let shorter = Testcase { id, bytes: input.into(), profile, fuel, picks: 0, sample, scores };
+        let shorter = Testcase { id, bytes: input.into(), profile, fuel, picks: 0, sample, derivation: None, scores };
         let replaced = std::mem::replace(&mut self.testcases[index], shorter);
         if replaced.fuel == self.slowest {
             self.slowest = self.testcases.iter().map(|testcase| testcase.fuel).max().unwrap_or_default();
@@ -103,8 +113,10 @@ impl Corpus {
     pub(super) fn settle(&mut self, index: usize) {
         self.weights.enter(index, &self.testcases);
         self.targets.enter(index, &self.testcases);
-        let Testcase { id, sample, .. } = &self.testcases[index];
-        if let Some(sample) = sample {
+        let testcase = &mut self.testcases[index];
+        testcase.derivation = self.grammar.as_ref().and_then(|grammar| grammar.derivation(&testcase.bytes));
+        let Testcase { id, sample, derivation, .. } = testcase;
+        if let Some(sample) = sample.as_ref().or(derivation.as_ref()) {
             let (seed, _) = id.0.split_first_chunk().expect("an id is longer");
             self.pool.offer(sample, &mut Rng::of_task(u64::from_le_bytes(*seed), 0, 0));
         }
@@ -184,7 +196,16 @@ impl Corpus {
         let id = InputId::of(&[]);
         self.ids.insert(id);
         let (profile, scores) = (Profile::default(), Scores::default());
-        self.push(Testcase { id, bytes: Arc::from([]), profile, fuel: 0, picks: 0, sample: None, scores });
+        self.push(Testcase {
+            id,
+            bytes: Arc::from([]),
+            profile,
+            fuel: 0,
+            picks: 0,
+            sample: None,
+            derivation: None,
+            scores,
+        });
     }
 
     fn push(&mut self, testcase: Testcase) {

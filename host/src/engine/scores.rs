@@ -193,6 +193,7 @@ mod tests {
             fuel: 1,
             picks: 0,
             sample: None,
+            derivation: None,
             scores: scores(told),
         }
     }

@@ -26,6 +26,8 @@ pub struct Testcase {
     pub picks: u64,
     /// What its execution drew, if the guest draws.
     pub sample: Option<Node>,
+    /// How a grammar derives it, if there is one that does.
+    pub derivation: Option<Node>,
     /// The scores that it told.
     pub scores: Scores,
 }

@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(said.summary(None), ["a", "b, at s.rs:3"]);
         assert_eq!(said.stderr, "b\u{fffd}\n");
         assert_eq!(said.lines(None), ["message", "  a", "  b, at s.rs:3", "stderr (its last 4 KiB)", "  b\u{fffd}"]);
-        let noted = Decoded { notes: vec!["panic: a\nb, at s.rs:3".into()], choices: Vec::new() };
+        let noted = Decoded { notes: vec!["panic: a\nb, at s.rs:3".into()], ..Decoded::default() };
         assert_eq!(said.summary(Some(&noted)), [""; 0]);
         let json = serde_json::to_string(&said).unwrap();
         assert_eq!(serde_json::from_str::<Said>(&json).unwrap(), said);

@@ -28,6 +28,8 @@ pub(crate) enum Event {
     Warmed(Warmed),
     /// A goal was reached.
     Arrived(Arrived),
+    /// A new corpus entry came further on a trace than all before it.
+    Keyframe(Keyframe),
     /// A failure with a signature not seen before in this campaign.
     Finding(Finding),
     /// Where the campaign stands.
@@ -54,6 +56,7 @@ impl Event {
             Self::Retraced(retraced) => &retraced.target,
             Self::Warmed(warmed) => &warmed.target,
             Self::Arrived(arrived) => &arrived.target,
+            Self::Keyframe(keyframe) => &keyframe.target,
             Self::Finding(finding) => &finding.target,
             Self::Status(status) => &status.target,
             Self::Advice(advice) => &advice.target,
@@ -173,6 +176,61 @@ impl Arrived {
         match &self.input {
             Some(input) => format!("{after}: {} ({})", self.preview, &input.to_string()[..8]),
             None => after,
+        }
+    }
+}
+
+/// A frame of a trace was reached for the first time, and all before it.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Keyframe {
+    /// The target's name.
+    pub target: String,
+    /// The trace's.
+    pub trace: String,
+    /// How many of its frames were reached.
+    pub reached: u64,
+    /// How many it has.
+    pub frames: u64,
+    /// The last one that was reached, in words: `4 (confirm), argument 1 to 9`.
+    pub frame: String,
+    /// How many draws came before it.
+    pub draws: u64,
+    /// The corpus entry.
+    pub input: InputId,
+    /// Executions up to then.
+    pub execs: u64,
+}
+
+impl Keyframe {
+    /// In a line.
+    pub(crate) fn text(&self) -> String {
+        let Self { trace, reached, frames, frame, execs, .. } = self;
+        let after = counted(*execs, "execution");
+        format!("trace `{trace}`: reached {reached} of {frames} frames after {after}, `{frame}`")
+    }
+}
+
+/// How far a campaign came on a trace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct TraceReached {
+    /// The trace's name.
+    pub name: String,
+    /// How many of its frames were reached in one execution.
+    pub reached: u64,
+    /// How many it has.
+    pub frames: u64,
+    /// The frame that was not, in words: `4 (confirm)`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+}
+
+impl TraceReached {
+    /// In a line: ``trace `login`: reached 3 of 5 frames, not `4 (confirm)` ``.
+    pub(crate) fn text(&self) -> String {
+        let Self { name, reached, frames, missing } = self;
+        match missing {
+            Some(missing) => format!("trace `{name}`: reached {reached} of {frames} frames, not `{missing}`"),
+            None => format!("trace `{name}`: reached all of {}", counted(*frames, "frame")),
         }
     }
 }
@@ -319,6 +377,9 @@ pub(crate) struct Done {
     /// Goals that were not reached.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_arrived: Vec<String>,
+    /// How far it came on each trace that it followed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub traces: Vec<TraceReached>,
     /// Why it ended: `--execs 1000 reached`, `interrupted`, ...
     pub stopped: String,
 }

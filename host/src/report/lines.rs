@@ -102,6 +102,9 @@ impl<W: Write> Lines<W> {
             let text = format!("{}: {}", printable(&finding.title()), repro(finding));
             self.line(&done.target, &text)?;
         }
+        for trace in &done.traces {
+            self.line(&done.target, &printable(&trace.text()))?;
+        }
         if !done.not_reached.is_empty() {
             let names: Vec<String> = done.not_reached.iter().map(|name| printable(&simplify(name))).collect();
             self.line(&done.target, &format!("not reached: {}", names.join(", ")))?;
@@ -132,6 +135,7 @@ impl<W: Write> Reporter for Lines<W> {
             }
             Event::Warmed(warmed) => self.line(&warmed.target, &format!("warm: {}", warmed.text()))?,
             Event::Arrived(arrived) => self.line(&arrived.target, &format!("goal: {}", printable(&arrived.text())))?,
+            Event::Keyframe(keyframe) => self.line(&keyframe.target, &printable(&keyframe.text()))?,
             Event::Finding(finding) => {
                 let text = finding_line(finding);
                 self.line(&finding.target, &text)?;

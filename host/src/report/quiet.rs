@@ -9,7 +9,8 @@ use std::io::{self, Write};
 pub(super) const FORMAT: Format =
     Format { name: "quiet", about: "Only findings", make: |out, _| Box::new(Quiet::new(out)) };
 
-/// Writes one line per finding, when it is found. Everything else is the exit code.
+/// Writes one line per finding, when it is found, and one per trace that was not reached. Everything else is the exit
+/// code.
 #[derive(Debug)]
 pub(super) struct Quiet<W> {
     out: W,
@@ -24,8 +25,17 @@ impl<W: Write> Quiet<W> {
 
 impl<W: Write> Reporter for Quiet<W> {
     fn report(&mut self, event: &Event) -> io::Result<()> {
-        let Event::Finding(finding) = event else { return Ok(()) };
-        writeln!(self.out, "{}: {}", printable(&finding.target), finding_line(finding))?;
+        match event {
+            Event::Finding(finding) => {
+                writeln!(self.out, "{}: {}", printable(&finding.target), finding_line(finding))?;
+            }
+            Event::Done(done) => {
+                for trace in done.traces.iter().filter(|trace| trace.missing.is_some()) {
+                    writeln!(self.out, "{}: {}", printable(&done.target), printable(&trace.text()))?;
+                }
+            }
+            _ => return Ok(()),
+        }
         self.out.flush()
     }
 }

@@ -221,6 +221,7 @@ impl StatsFiles {
             | Event::Retraced(_)
             | Event::Warmed(_)
             | Event::Arrived(_)
+            | Event::Keyframe(_)
             | Event::Advice(_)
             | Event::Imported(_)
             | Event::NotStarted(_)

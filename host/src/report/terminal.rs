@@ -216,6 +216,11 @@ impl<W: Write> Terminal<W> {
             text.push_str(&format!("  {} {what}\n", self.paint.paint(BAD, &id)));
             text.push_str(&format!("  {:1$} {2}\n", "", id.len(), self.paint.paint(STRONG, &repro(finding))));
         }
+        for trace in &done.traces {
+            for line in wrap(&printable(&trace.text()), self.columns - "  ".len()) {
+                text.push_str(&format!("  {line}\n"));
+            }
+        }
         if !done.not_reached.is_empty() {
             text.push_str(&format!("  not reached: {}\n", self.names(&done.not_reached, "  not reached: ".len())));
         }
@@ -336,6 +341,7 @@ impl<W: Write> Reporter for Terminal<W> {
             Event::Retraced(retraced) => self.log(&self.retraced(retraced)),
             Event::Warmed(warmed) => self.log(&self.wrapped("Warm", &warmed.text())),
             Event::Arrived(arrived) => self.log(&self.wrapped("Goal", &printable(&arrived.text()))),
+            Event::Keyframe(keyframe) => self.log(&self.wrapped("Reached", &printable(&keyframe.text()))),
             Event::Finding(finding) => self.log(&self.finding(finding)),
             Event::Status(status) => {
                 let text = self.live_text(status);

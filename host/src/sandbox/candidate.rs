@@ -22,9 +22,10 @@ use crate::sandbox::source::interface::{Interface, initial_bytes};
 use crate::sandbox::source::words::list;
 use crate::sandbox::wasi::WasiConfig;
 use crate::settings::{Compare, Settings, Stub};
+use crate::stream::Traces;
 use crate::text::size;
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use fuzzbox_instrument::Options;
+use fuzzbox_instrument::{Options, protocol};
 use std::sync::Arc;
 use wasmparser::{Parser, Payload};
 
@@ -50,6 +51,8 @@ pub struct Candidate {
     pub(super) missing: Arc<Missing>,
     /// Another build, which executes each input as well.
     pub(super) against: Option<Arc<Self>>,
+    /// Traces that a campaign is to follow: what they match is a feature. They change no outcome.
+    pub traces: Option<Arc<Traces>>,
 }
 
 impl Candidate {
@@ -115,6 +118,7 @@ impl Candidate {
             interface: Arc::new(interface),
             missing: Arc::new(missing),
             against: None,
+            traces: None,
         })
     }
 
@@ -196,6 +200,12 @@ impl Candidate {
     pub fn mutators(&self) -> impl Iterator<Item = String> + use<> {
         let (mutator, cross_over) = Entry::custom_mutators(&self.interface);
         [mutator, cross_over].into_iter().flatten().map(|entry| entry.export().to_owned())
+    }
+
+    /// Whether the guest can tell key frames.
+    pub fn tells_keyframes(&self) -> bool {
+        let mut imports = self.interface.imports.iter();
+        imports.any(|import| import.name == "keyframe" && protocol::is_function(&import.module, &import.name))
     }
 
     fn is_stubbed(&self, shown: &str) -> bool {

@@ -1,6 +1,7 @@
 //! What is told about a campaign, and kept of it in the store.
 
 use super::execution::Execution;
+use super::frames;
 use super::queue::End;
 use super::records::{new_record, renamed};
 use super::retrace::Past;
@@ -57,6 +58,8 @@ pub(super) struct View<'a> {
     told_goals: Vec<bool>,
     /// Failures that are findings of other builds.
     still_there: usize,
+    /// By trace: frames of which was told that they were reached.
+    reached: Vec<usize>,
     /// Time in turns before this one.
     pub(super) spent: Duration,
     last_status: Option<Duration>,
@@ -98,6 +101,7 @@ impl<'a> View<'a> {
             dismissed: 0,
             told_goals: session.aim.iter().flat_map(|aim| aim.aimed()).map(|_| false).collect(),
             still_there: 0,
+            reached: Vec::new(),
             spent: Duration::ZERO,
             last_status: None,
         })
@@ -145,6 +149,8 @@ impl<'a> View<'a> {
             .filter_map(|(found, testcase)| self.new_edge(campaign, found, testcase))
             .collect();
         self.tell(out.reporter, &new_edges)?;
+        let frames = frames::news(self.session, campaign, &mut self.reached)?;
+        self.tell(out.reporter, &frames)?;
         if round.is_warmer {
             let inputs = campaign.warm_up_inputs().collect();
             let warmed = report::Warmed { target: self.session.name.clone(), inputs };
@@ -393,12 +399,12 @@ impl<'a> View<'a> {
         }
     }
 
-    pub(super) fn done(&self, campaign: &Campaign, stopped: String) -> report::Done {
+    pub(super) fn done(&self, campaign: &Campaign, stopped: String) -> Result<report::Done> {
         let status = self.status(campaign, self.spent);
         let (not_reached, nameless_not_reached) = unreached(self.session, campaign);
         let goals = campaign.reached_goals().into_iter().flat_map(|(aim, reached)| aim.aimed().iter().zip(reached));
         let not_arrived = goals.filter(|(_, reached)| !**reached).map(|(aimed, _)| aimed.name.clone()).collect();
-        report::Done {
+        Ok(report::Done {
             target: status.target,
             module: self.session.target.candidate.id,
             execs: status.execs,
@@ -419,8 +425,9 @@ impl<'a> View<'a> {
             not_reached,
             nameless_not_reached,
             not_arrived,
+            traces: frames::all_reached(self.session, campaign)?,
             stopped,
-        }
+        })
     }
 }
 

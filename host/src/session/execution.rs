@@ -61,7 +61,7 @@ impl Execution {
         }
         let names = self.told.names.iter().chain(target.names());
         let function = |index| symbols.name(index).into_owned();
-        Some(Decoded::new(&self.trace, &self.told.notes, names, free, function))
+        Some(Decoded::new(&self.trace, &self.told, names, free, function))
     }
 
     /// What is kept with a finding; the value goes to the store's objects. `None` if the target doesn't draw.

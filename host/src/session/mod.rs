@@ -10,6 +10,7 @@
 //! ending     signals, and the end of the time
 //! results    what inputs show, in the user's cache  retrace      what became of findings on another build
 //! builds     two builds, function by function      goals         where a campaign is to get
+//! frames     how far it comes on traces
 //! ```
 //!
 //! Nothing here knows a command line: errors are plain, and what is no event goes to
@@ -20,6 +21,7 @@ pub(crate) mod checking;
 pub(crate) mod ending;
 mod events;
 pub(crate) mod execution;
+mod frames;
 pub(crate) mod goals;
 mod queue;
 pub(crate) mod records;

@@ -53,5 +53,9 @@ fn key(target: &Target, candidate: &Candidate) -> [u8; 32] {
     // Where faults can't be handled less is found.
     hasher.update(&[u8::from(target.can_be_interrupted())]);
     hasher.update(&candidate.result_id(InputId([0; 32])).0);
+    // What is reached of a trace is a feature.
+    if let Some(traces) = &target.candidate.traces {
+        hasher.update(format!("{traces:?}").as_bytes());
+    }
     *hasher.finalize().as_bytes()
 }

@@ -35,7 +35,8 @@ impl<'a> Running<'a> {
         seeds.dedup();
         let past = Past::of(session)?;
         let seeds = past.first(seeds);
-        let campaign = Campaign::new(session.target.clone(), session.seed, Mutator::new(session.dictionary.clone()));
+        let mutator = Mutator::new(session.dictionary.clone()).with_grammar(session.grammar.clone());
+        let campaign = Campaign::new(session.target.clone(), session.seed, mutator);
         let campaign = campaign.with_search(&session.search).with_custom_mutators(session.mutator)?;
         let campaign = campaign.with_results(results::load(&session.target));
         let campaign = match &session.aim {
@@ -116,7 +117,7 @@ impl Running<'_> {
         results::keep(&self.session.target, self.campaign.results());
         // The corpus is safe before the end is told.
         let stopped = self.stopped.take().unwrap_or_else(|| "interrupted".to_owned());
-        let done = self.view.done(&self.campaign, stopped);
+        let done = self.view.done(&self.campaign, stopped)?;
         self.view.tell(reporter, &[Event::Done(done.clone())])?;
         Ok(done)
     }
@@ -144,6 +145,12 @@ impl Running<'_> {
             // What took long is kept before anything else can happen.
             results::keep(&self.session.target, self.campaign.results());
             self.view.retraced(out, &mut self.campaign)?;
+            let (underived, all) = (self.campaign.underived(), self.campaign.corpus().testcases().len());
+            if underived > 0 && all > 1 {
+                (self.session.warn)(&format!(
+                    "{underived} of the {all} inputs that the campaign begins with are no texts of the grammar, and changed as bytes"
+                ));
+            }
         }
         self.stopped = self.limit(out).or_else(|| round.is_none().then(|| "interrupted".to_owned()));
         Ok(())
@@ -151,10 +158,13 @@ impl Running<'_> {
 
     /// The limit that was reached.
     fn limit(&self, out: &Outlet<'_>) -> Option<String> {
-        let Limits { time, execs, stop_on_first, hunts, seeds_only } = self.session.limits;
+        let Limits { time, execs, stop_on_first, hunts, seeds_only, stop_on_traces } = self.session.limits;
         match execs {
             _ if self.session.ending.is_signalled() => Some("interrupted".to_owned()),
             _ if hunts && self.campaign.has_arrived() => Some("all goals reached".to_owned()),
+            _ if stop_on_traces && !self.campaign.has_seeds() && self.campaign.has_reached_traces() => {
+                Some("every trace was reached".to_owned())
+            }
             Some(execs) if self.campaign.totals().execs >= execs => Some(format!("--execs {execs} reached")),
             _ if time.is_some_and(|time| self.view.elapsed(out) >= time) => Some("--time reached".to_owned()),
             _ if self.campaign.is_exhausted() => Some("every input executed that the strategy has".to_owned()),

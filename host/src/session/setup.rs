@@ -2,6 +2,7 @@
 
 use super::ending::Ending;
 use crate::engine::{Aim, Dictionary, Search, Workers};
+use crate::grammar::Grammar;
 use crate::report::Flags;
 use crate::sandbox::{Candidate, Target};
 use crate::store::Store;
@@ -19,6 +20,8 @@ pub(crate) struct Limits {
     pub(crate) stop_on_first: bool,
     /// Stop when all goals are reached.
     pub(crate) hunts: bool,
+    /// Stop when all traces were reached.
+    pub(crate) stop_on_traces: bool,
 }
 
 /// What a campaign needs, and everything around it.
@@ -32,6 +35,8 @@ pub(crate) struct Session<'a> {
     pub(crate) jobs: usize,
     pub(crate) seed: u64,
     pub(crate) dictionary: Dictionary,
+    /// What inputs are texts of.
+    pub(crate) grammar: Option<Arc<Grammar>>,
     pub(crate) limits: Limits,
     /// What need not be advised.
     pub(crate) given: Flags,

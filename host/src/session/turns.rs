@@ -139,6 +139,7 @@ mod tests {
                 jobs: 1,
                 seed: 1,
                 dictionary: Dictionary::default(),
+                grammar: None,
                 limits: Limits { execs: Some(20_000), ..Limits::default() },
                 given: Flags::default(),
                 search: Search::default(),

@@ -25,9 +25,9 @@
 //!
 //! What guests draw. `choice` (a stream and its bytes), `rule` (what it leaves open), `closing` (what call sites end
 //! with), `area` (writes it into the injected memory), `recorded` and `guest_report` (read what was drawn and said),
-//! `trace`, `sample` (the tree of spans), `reencode` (the same value where other bounds are drawn), `resync` (a stream
-//! found again when what draws it has changed), `float` (order of numbers), `alphabet` (order of characters),
-//! `simpler_bytes` (order of bytes),
+//! `frames` (which key frames are to be told, and how many were), `trace`, `sample` (the tree of spans), `reencode`
+//! (the same value where other bounds are drawn), `resync` (a stream found again when what draws it has changed),
+//! `float` (order of numbers), `alphabet` (order of characters), `simpler_bytes` (order of bytes),
 //! `reference` (the same protocol in Rust, the oracle).
 //!
 //! # Features are draws
@@ -40,6 +40,7 @@ pub mod area;
 pub mod choice;
 pub mod closing;
 pub mod float;
+pub mod frames;
 pub mod guest_report;
 pub mod recorded;
 pub mod reencode;
@@ -53,6 +54,7 @@ pub mod trace;
 
 pub use choice::{Choice, Item, decode, encode, encode_into, items, shortlex};
 pub use closing::Closing;
+pub use frames::{FrameTrace, Traces};
 pub use guest_report::GuestReport;
 pub use reference::Reference;
 pub use rendered::Decoded;

@@ -10,16 +10,16 @@
 //! only hand on are left out. The choices are those of the canonical stream, in order. `(any)` stands behind what can
 //! be anything: it fails all the same.
 
-use crate::stream::guest_report::Note;
-use crate::stream::{Choice, Draw, DrawKind, Node, Trace};
+use crate::stream::{Choice, Draw, DrawKind, GuestReport, Node, Trace, frames};
 use crate::text::PREVIEW_COLUMNS;
 use crate::text::{counted, cut, printable as one_line};
+use fuzzbox_instrument::layout::stream::NAME_KEYFRAME;
 use serde::Serialize;
 use std::ops::Range;
 
 /// Lines of choices that are shown.
 const LINES_MAX: usize = 60;
-/// Notes that are shown.
+/// Notes, and key frames, that are shown.
 const NOTES_MAX: usize = 40;
 /// Draws in a line.
 const LINE_DRAWS: usize = 12;
@@ -31,26 +31,29 @@ const BLOB_BYTES: usize = 24;
 pub struct Decoded {
     /// What the guest noted, in order. The SDK writes values in the syntax of the guest's language.
     pub notes: Vec<String>,
+    /// The key frames that the guest told, in order: `4 (confirm), argument 7`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub frames: Vec<String>,
     /// The tree of spans, a line each, two blanks deeper for those inside.
     pub choices: Vec<String>,
 }
 
 impl Decoded {
-    /// Decodes an execution, given the notes in it.
+    /// Decodes an execution, given what the guest told in it.
     ///
     /// `names` are those that the guest gave (of what kind, the id, the name), and `function` gives the name of a
     /// function by its index, for spans that the guest did not name. `free` are the ranges of choices that don't
     /// matter.
     pub fn new<'a>(
         trace: &Trace,
-        notes: &[Note],
+        told: &GuestReport,
         names: impl IntoIterator<Item = &'a (u32, u32, String)>,
         free: &[Range<usize>],
         function: impl Fn(u32) -> String,
     ) -> Self {
         let names: Vec<_> = names.into_iter().collect();
         let name = |label: u64| {
-            let told = names.iter().find(|(_, id, _)| u64::from(*id) == label);
+            let told = names.iter().find(|(kind, id, _)| *kind != NAME_KEYFRAME && u64::from(*id) == label);
             match (told, u32::try_from(label >> 32)) {
                 (Some((_, _, name)), _) => printable(name),
                 (None, Ok(0)) | (None, Err(_)) => "span".to_owned(),
@@ -64,15 +67,20 @@ impl Decoded {
         text.write(&Node::of(trace), None, 0);
         let mut lines = text.lines;
         fold(&mut lines, LINES_MAX);
-        let mut notes: Vec<String> = notes.iter().map(|note| printable(&note.text)).collect();
+        let mut notes: Vec<String> = told.notes.iter().map(|note| printable(&note.text)).collect();
         fold(&mut notes, NOTES_MAX);
-        Self { notes, choices: lines }
+        let frame = |frame: &(u32, i64)| frames::told(*frame, names.iter().copied());
+        let mut frames: Vec<String> = told.keyframes.iter().take(NOTES_MAX).map(frame).collect();
+        if let Some(more @ 1..) = told.keyframes.len().checked_sub(NOTES_MAX) {
+            frames.push(format!("... and {more} more"));
+        }
+        Self { notes, frames, choices: lines }
     }
 
-    /// Both in one list, each under its title, at most so many lines of each.
+    /// All in one list, each under its title, at most so many lines of each.
     pub fn lines(&self, lines_max: usize) -> Vec<String> {
         let mut lines = Vec::new();
-        for (title, part) in [("notes", &self.notes), ("choices", &self.choices)] {
+        for (title, part) in [("notes", &self.notes), ("key frames", &self.frames), ("choices", &self.choices)] {
             let mut part: Vec<_> = part.iter().flat_map(|entry| entry.lines()).map(str::to_owned).collect();
             if !part.is_empty() {
                 fold(&mut part, lines_max);
@@ -211,6 +219,7 @@ fn value(draw: &Draw, choice: &Choice) -> String {
 mod tests {
     use super::*;
     use crate::stream::Span;
+    use crate::stream::guest_report::Note;
 
     fn draw(kind: DrawKind, max: u64, lo: i64, hi: i64, towards: i64) -> Draw {
         Draw { kind, site: 0, max, forced: max == 0, payload: false, lo, hi, towards }
@@ -234,10 +243,12 @@ mod tests {
         let (draws, choices): (Vec<_>, Vec<_>) = draws.into_iter().unzip();
         let spans = vec![span(7, 0, 7, 0), span(5 << 32, 1, 5, 1), span(5 << 32 | 2, 3, 5, 2)];
         let trace = Trace { choices, draws, spans, ..Trace::default() };
-        let names = [(0, 7, "list".to_owned())];
-        let notes = [Note { text: "list = [-1]\x1b[2J".to_owned(), draws: 7 }];
-        let decoded = Decoded::new(&trace, &notes, &names, &[1..2, 3..5], |index| format!("function {index}"));
+        let names = [(1, 7, "sent".to_owned()), (0, 7, "list".to_owned())];
+        let notes = vec![Note { text: "list = [-1]\x1b[2J".to_owned(), draws: 7 }];
+        let told = GuestReport { notes, keyframes: vec![(7, 3), (8, -1)], ..GuestReport::default() };
+        let decoded = Decoded::new(&trace, &told, &names, &[1..2, 3..5], |index| format!("function {index}"));
         assert_eq!(decoded.notes, ["list = [-1]\u{fffd}[2J"]);
+        assert_eq!(decoded.frames, ["7 (sent), argument 3", "8, argument -1"]);
         let expected = [
             "list: more",
             "  function 5: -1 (any), 2 of 0..=3, true (any), \"a\\x00b\" (any)",
@@ -247,7 +258,16 @@ mod tests {
         assert_eq!(decoded.preview(), "list = [-1]\u{fffd}[2J");
         assert_eq!(
             decoded.lines(1),
-            ["notes", "  list = [-1]\u{fffd}[2J", "choices", "  list: more", "  ... and 2 more"]
+            [
+                "notes",
+                "  list = [-1]\u{fffd}[2J",
+                "key frames",
+                "  7 (sent), argument 3",
+                "  ... and 1 more",
+                "choices",
+                "  list: more",
+                "  ... and 2 more"
+            ]
         );
     }
 
@@ -255,7 +275,9 @@ mod tests {
     fn what_is_long_is_folded() {
         let draws = vec![draw(DrawKind::Bool, 1, 0, 1, 0); 3000];
         let trace = Trace { choices: vec![Choice::ZERO; 3000], draws, ..Trace::default() };
-        let decoded = Decoded::new(&trace, &[], &[], &[], |_| String::new());
+        let told = GuestReport { keyframes: vec![(1, 1); NOTES_MAX + 3], ..GuestReport::default() };
+        let decoded = Decoded::new(&trace, &told, &[], &[], |_| String::new());
+        assert_eq!((decoded.frames.len(), &*decoded.frames[NOTES_MAX]), (NOTES_MAX + 1, "... and 3 more"));
         assert_eq!(decoded.choices.len(), LINES_MAX + 1);
         assert_eq!(decoded.choices[LINES_MAX], format!("... and {} more", 3000 / LINE_DRAWS - LINES_MAX));
     }

@@ -235,6 +235,9 @@ pub const KIND_LEAVE: u8 = 13;
 /// A function has caught an exception: all spans that were found inside its own end.
 pub const KIND_CATCH: u8 = 14;
 
+/// The kind of names that key frames have, in `name`.
+pub const NAME_KEYFRAME: u32 = 1;
+
 /// The kinds of entries, named after the imports.
 pub const ENTRY_EVENT: u32 = 1;
 #[expect(missing_docs, reason = "named after the imports")]

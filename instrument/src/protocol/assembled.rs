@@ -293,7 +293,7 @@ const HASHES: [(&str, u64); 3] = [
 ];
 
 /// Numbers, by name.
-const NUMBERS: [(&str, u32); 82] = [
+const NUMBERS: [(&str, u32); 83] = [
     ("%STATUS", s::STATUS),
     ("%REJECTED", s::REJECTED),
     ("%FAILED", s::FAILED),
@@ -371,6 +371,7 @@ const NUMBERS: [(&str, u32); 82] = [
     ("%ENTRY_TARGET", s::ENTRY_TARGET),
     ("%ENTRY_KEYFRAME", s::ENTRY_KEYFRAME),
     ("%ENTRY_NAME", s::ENTRY_NAME),
+    ("%NAME_KEYFRAME", s::NAME_KEYFRAME),
     ("%ENTRY_NOTE", s::ENTRY_NOTE),
     ("%ENTRY_VALUE", s::ENTRY_VALUE),
     ("%ENTRY_FEATURE", s::ENTRY_FEATURE),

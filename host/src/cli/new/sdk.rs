@@ -43,6 +43,7 @@ const FILES: &[(&str, &str)] = files![
     "src/panics.rs"
     "src/property.rs"
     "src/range.rs"
+    "src/scenario.rs"
     "src/size.rs"
     "src/source.rs"
     "src/text.rs"

@@ -8,6 +8,8 @@ const ROUND_EXECS_MIN: u64 = 128;
 const ROUND_EXECS: u64 = 8192;
 /// The same while a goal is to be reached: each round goes on from what the one before found.
 const ROUND_EXECS_UNDER_WAY: u64 = 1024;
+/// And while a trace is; doubles while nothing is found.
+const ROUND_EXECS_ON_TRACE: u64 = 256;
 /// How often a round doubles while none finds anything: nothing is new to the next one.
 const ROUND_DOUBLINGS_MAX: u32 = 3;
 /// A round has one part in so many of all executions before it at least, so that what is done between rounds, by one
@@ -41,6 +43,9 @@ impl Campaign {
         let young = ROUND_EXECS_MIN << self.totals.rounds.min(16);
         let old = ROUND_EXECS << self.rounds_without_news.min(ROUND_DOUBLINGS_MAX);
         let old = if self.is_under_way() { ROUND_EXECS_UNDER_WAY } else { old };
+        // The search for a trace's next frame begins with the round after that of the last.
+        let on_trace = ROUND_EXECS_ON_TRACE << self.rounds_without_news.min(8);
+        let old = if self.has_reached_traces() { old } else { old.min(on_trace) };
         let old = old.max(self.totals.execs / ROUND_PART);
         young.min(old).min(ROUND_FUEL / self.fuel_mean()).max(1)
     }

@@ -1,7 +1,8 @@
-//! By which strategy a campaign searches, and how often it executed what.
+//! By which strategy a campaign searches, how often it executed what, and how far it came on traces.
 
 use super::Campaign;
 use crate::engine::strategy::named::Search;
+use crate::engine::testcase::Testcase;
 use std::collections::BTreeMap;
 
 /// Inputs that are counted at most; what comes later is not.
@@ -38,6 +39,30 @@ impl Campaign {
     /// Streams that stand for states of the guest, if its strategy tells these apart: no two are in the same.
     pub fn states(&self) -> Vec<Vec<u8>> {
         self.strategies.states()
+    }
+
+    /// How many testcases its grammar does not derive, if it has one: they are changed as bytes.
+    pub fn underived(&self) -> usize {
+        let testcases = self.corpus.testcases().iter().filter(|testcase| testcase.derivation.is_none());
+        if self.mutator.grammar().is_some() { testcases.count() } else { 0 }
+    }
+
+    /// How many frames of each trace that it follows were reached in one execution, in the order of the traces.
+    pub fn frames_reached(&self) -> Vec<usize> {
+        let count = self.target().candidate.traces.as_ref().map_or(0, |traces| traces.all().len());
+        (0..count).map(|trace| self.corpus.seen().frames(trace)).collect()
+    }
+
+    /// Whether all traces that it follows were reached to their ends.
+    pub fn has_reached_traces(&self) -> bool {
+        let Some(traces) = &self.target().candidate.traces else { return true };
+        traces.all().iter().zip(self.frames_reached()).all(|(trace, reached)| reached == trace.patterns.len())
+    }
+
+    /// The first testcase that came as far on a trace as any.
+    pub fn furthest(&self, trace: usize) -> Option<&Testcase> {
+        let (furthest, edges_total) = (self.corpus.seen().frames(trace), self.corpus.seen().edges_total());
+        self.corpus.testcases().iter().find(|testcase| testcase.profile.frames(edges_total, trace) == furthest)
     }
 
     /// Counts what a task executed.

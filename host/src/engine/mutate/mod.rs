@@ -8,12 +8,15 @@ pub(super) mod custom;
 use super::corpus::Corpus;
 use super::dictionary::Dictionary;
 use super::rng::Rng;
+use crate::grammar::Grammar;
 use crate::stream::{Node, encode_into};
+use std::sync::Arc;
 
 /// The mutations of AFL's havoc stage: a random number of random small changes, one after the other.
 #[derive(Clone, Debug)]
 pub struct Mutator {
     dictionary: Dictionary,
+    grammar: Option<Arc<Grammar>>,
     /// By the bytes that there are, [`BYTES_MAX`] standing for more, then by whether testcases were compared with
     /// something: the changes that can be made, each as often as it weighs. To choose among all, and again if that
     /// can't be made, has the same odds and takes longer.
@@ -30,6 +33,8 @@ pub(super) enum Steps {
     Mean(f64),
 }
 
+/// Random choices behind those of a derivation, at most.
+const RANDOM_CHOICES: u32 = 64;
 /// More changes no mutant has whose steps are not the usual ones.
 const STEPS_MAX: usize = 64;
 
@@ -110,7 +115,19 @@ impl Mutator {
                 possible.flat_map(|&(weight, _, _, change)| std::iter::repeat_n(change, weight as usize)).collect()
             })
         });
-        Self { dictionary, changes }
+        Self { dictionary, grammar: None, changes }
+    }
+
+    /// The same, with texts of a grammar where inputs are bytes.
+    #[must_use]
+    pub fn with_grammar(mut self, grammar: Option<Arc<Grammar>>) -> Self {
+        self.grammar = grammar;
+        self
+    }
+
+    /// What texts are of.
+    pub(super) fn grammar(&self) -> Option<&Arc<Grammar>> {
+        self.grammar.as_ref()
     }
 
     /// Changes `input` in place, to at most `len_max` bytes. The result is a function of `input`, `corpus` and `rng`;
@@ -141,8 +158,15 @@ impl Mutator {
         input.truncate(len_max);
     }
 
-    /// Writes a mutant of a choice stream to `input`, which is empty, in at most `len_max` bytes. As
-    /// [`Mutator::mutate`], it is a function of the sample, the corpus and `rng`.
+    /// A text of the grammar, if there is one: of all that are so small each derivation is as likely.
+    pub(super) fn fresh(&self, len_max: usize, rng: &mut Rng) -> Option<Vec<u8>> {
+        let grammar = self.grammar.as_ref()?;
+        let mut choices = grammar.sample(&mut || rng.word()).into_iter();
+        Some(grammar.produce(len_max, |_| choices.next().unwrap_or(0)))
+    }
+
+    /// Writes a mutant of a choice stream, or of a text's derivation, to `input`, which is empty, in at most `len_max`
+    /// bytes. As [`Mutator::mutate`], it is a function of the sample, the corpus and `rng`.
     pub(super) fn mutate_sample(
         &self,
         steps: Steps,
@@ -152,12 +176,27 @@ impl Mutator {
         corpus: &Corpus,
         rng: &mut Rng,
     ) {
-        let other = rng.pick(corpus.testcases()).sample.as_ref();
+        let other = rng.pick(corpus.testcases());
+        let other = other.sample.as_ref().or(other.derivation.as_ref());
         let change_bytes =
             &mut |bytes: &mut Vec<u8>, len_max: usize, rng: &mut Rng| self.mutate(bytes, len_max, corpus, rng);
         let numbers = self.dictionary.numbers();
         let mut context = choices::Context { steps, rng, pool: corpus.pool(), other, numbers, change_bytes };
         let mutant = choices::mutate(sample, &mut context);
+        if let Some(grammar) = &self.grammar {
+            let mut choices = mutant.choices().into_iter().map(|choice| choice.index().unwrap_or(0));
+            // Half of what is lacking is random, as far as it goes, and then the simplest.
+            let mut random = if rng.one_in(2) { 0 } else { RANDOM_CHOICES };
+            *input = grammar.produce(len_max, |count| match choices.next() {
+                Some(index) => index % count,
+                None if random > 0 => {
+                    random -= 1;
+                    rng.word() % count
+                }
+                None => 0,
+            });
+            return;
+        }
         encode_into(input, &mutant.choices());
         // What is cut off is a stream too, and what it lacks is made up.
         input.truncate(len_max);

@@ -25,6 +25,8 @@ pub(in crate::engine) const PICK_EXECS: usize = 16;
 
 /// Where random choices follow a mutant of a stream, it has at least so many in all, or twice as many, and so on.
 const RANDOM_CHOICES_MIN: u32 = 8;
+/// With a grammar one mutant in so many is a new text.
+const FRESH: usize = 8;
 /// How often that can be doubled, and 1.
 const RANDOM_CHOICES_STEPS: usize = 8;
 
@@ -138,9 +140,14 @@ fn give(view: &View<'_>, parent: usize, rng: &mut Rng, worker: &mut Worker) -> R
         worker.input = made;
         return Ok(());
     }
-    let Testcase { bytes, sample, .. } = &view.corpus.testcases()[parent];
-    give_mutant(view, view.steps.unwrap_or_default(), (bytes, sample.as_ref()), rng, worker);
+    let parent = &view.corpus.testcases()[parent];
+    give_mutant(view, view.steps.unwrap_or_default(), (&parent.bytes, tree(parent)), rng, worker);
     Ok(())
+}
+
+/// What a testcase drew, or how a grammar derives it.
+pub(super) fn tree(testcase: &Testcase) -> Option<&Node> {
+    testcase.sample.as_ref().or(testcase.derivation.as_ref())
 }
 
 /// Gives a worker a mutant, in so many steps, of an input with what it drew.
@@ -163,8 +170,8 @@ pub(in crate::engine) fn again(view: &View<'_>, origin: &Origin) -> Vec<u8> {
         Origin::Given(input) => input.clone(),
         Origin::Mutant(parent, rng) => {
             let mut input = Vec::new();
-            let Testcase { bytes, sample, .. } = &view.corpus.testcases()[*parent];
-            mutate(view, Steps::Usual, (bytes, sample.as_ref()), &mut input, &mut rng.clone());
+            let parent = &view.corpus.testcases()[*parent];
+            mutate(view, Steps::Usual, (&parent.bytes, tree(parent)), &mut input, &mut rng.clone());
             input
         }
     }
@@ -173,6 +180,14 @@ pub(in crate::engine) fn again(view: &View<'_>, origin: &Origin) -> Vec<u8> {
 /// Puts a mutant into `input`.
 fn mutate(view: &View<'_>, steps: Steps, (bytes, sample): (&[u8], Option<&Node>), input: &mut Vec<u8>, rng: &mut Rng) {
     input.clear();
+    // With a grammar some texts are made afresh; all that there are while nothing is known that it derives.
+    if view.mutator.grammar().is_some()
+        && (rng.one_in(FRESH) || sample.is_none() && rng.one_in(2))
+        && let Some(text) = view.mutator.fresh(view.len_max, rng)
+    {
+        *input = text;
+        return;
+    }
     match sample {
         // Now and then as plain bytes: what the tree doesn't show can be changed too.
         Some(sample) if !rng.one_in(16) => {
@@ -197,5 +212,11 @@ fn rule(rng: &mut Rng) -> Rule {
 
 /// Random choices up to 8 in all, or twice as many, and so on, each as likely.
 pub(super) fn random_tail(rng: &mut Rng) -> Tail {
-    Tail::Random { seed: rng.word(), choices: RANDOM_CHOICES_MIN << rng.below(RANDOM_CHOICES_STEPS) }
+    random_tail_after(0, rng)
+}
+
+/// As [`random_tail`], so many more than there are.
+pub(super) fn random_tail_after(choices: usize, rng: &mut Rng) -> Tail {
+    let more = RANDOM_CHOICES_MIN << rng.below(RANDOM_CHOICES_STEPS);
+    Tail::Random { seed: rng.word(), choices: u32::try_from(choices).unwrap_or(u32::MAX).saturating_add(more) }
 }

@@ -26,6 +26,7 @@
 //! | --- | --- | --- |
 //! | [`trim`] | new testcases without some of their bytes | in the round |
 //! | [`compares`] | inputs that let a comparison turn out otherwise | in the round |
+//! | [`pieces`] | streams that begin as those that came furthest on traces | in the round |
 //! | [`named`] | mutants of testcases, or what `--strategy` says, as many as a round has | in the round |
 //! | [`climb`] | streams near one with a score, to make that larger | after it |
 //! | [`closing`] | streams that overran, to learn how they end | after it |
@@ -52,6 +53,7 @@ pub(super) mod havoc;
 mod mcmc;
 mod member;
 pub(super) mod named;
+pub(super) mod pieces;
 mod pqcorpus;
 mod qcorpus;
 mod quickcheck;
@@ -98,6 +100,7 @@ macro_rules! strategies {
 strategies! {
     trim: trim::Trimming, Beside;
     compares: compares::Compares, Beside;
+    pieces: pieces::Pieces, Beside;
     mutants: named::Method, Mutants;
     climb: climb::Climbing, AfterRound;
     closing: closing::Lessons, AfterAll;

@@ -59,6 +59,7 @@ fn drawn() -> Finding {
     let input = [2, 6, 0];
     let drawn = Decoded {
         notes: vec!["list = [\u{1b}[2J, 3]".to_owned()],
+        frames: vec!["4 (con\u{1b}firm), argument 7".to_owned()],
         choices: (0..20).map(|number| format!("{:1$}list: more, {number}", "", number)).collect(),
     };
     Finding {
@@ -187,6 +188,16 @@ fn campaign() -> Vec<Event> {
         status(27_900, 1_202_490),
         Event::Finding(hang()),
         Event::Finding(drawn()),
+        Event::Keyframe(Keyframe {
+            target: target(),
+            trace: "login".to_owned(),
+            reached: 3,
+            frames: 5,
+            frame: "3 (sent)".to_owned(),
+            draws: 12,
+            input: InputId::of(b"login"),
+            execs: 1_203_000,
+        }),
         Event::Done(done()),
         Event::Checked(super::checked::example()),
     ]
@@ -223,6 +234,14 @@ fn done() -> Done {
         .to_vec(),
         nameless_not_reached: 3,
         not_arrived: Vec::new(),
+        traces: [("login", 3, Some("4 (con\u{1b}firm)")), ("quit", 5, None)]
+            .map(|(name, reached, missing)| TraceReached {
+                name: name.to_owned(),
+                reached,
+                frames: 5,
+                missing: missing.map(str::to_owned),
+            })
+            .into(),
         stopped: "--execs 1200000 reached".to_owned(),
     }
 }

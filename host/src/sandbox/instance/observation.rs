@@ -5,6 +5,7 @@ use crate::sandbox::imports::host::Host;
 use crate::sandbox::instance::injected::Injected;
 use crate::sandbox::targets::Target;
 use crate::sandbox::targets::groups::{ExecutedGroup, GroupCounters};
+use crate::stream::frames::Reached;
 use crate::stream::guest_report::{Entry, entries};
 use crate::stream::{GuestReport, Trace as Draws};
 use fuzzbox_instrument::trace::Trace;
@@ -164,6 +165,12 @@ impl<'a> Observation<'a> {
         let Observation::<'a> { injected, lost, .. } = self;
         let area = if lost { &[] } else { injected.stream() };
         (!area.is_empty()).then(|| entries(area)).into_iter().flatten()
+    }
+
+    /// How far the execution came on each trace that the campaign follows, in their order; nothing if there are none.
+    pub fn reached(self) -> Vec<Reached> {
+        let traces = self.target.candidate.traces.as_ref();
+        traces.map_or_else(Vec::new, |traces| traces.reached(self.entries(), self.target.names()))
     }
 
     /// How many edges the module has.

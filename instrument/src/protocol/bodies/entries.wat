@@ -25,13 +25,23 @@
   (call $entry (i32.const %ENTRY_KEYFRAME) (local.get $site) (i64.extend_i32_u (local.get $id)) (local.get $argument)
     (i32.const 0) (i32.const 0) (i32.const %LABEL_MAX) (i32.const %ENTRIES_LIMIT)))
 
+;; Names of key frames say which frames were told: they count in all variants.
 (func (export "name") (param $kind i32) (param $id i32) (param $text i32) (param $len i32) (param $site i32)
   (call $check (local.get $text) (local.get $len))
+  (if (i32.eq (local.get $kind) (i32.const %NAME_KEYFRAME))
+    (then
+      (call $named
+        (local.get $kind) (local.get $id) (local.get $text) (local.get $len) (local.get $site))
+      (return)))
   (if (global.get $recording)
     (then
-      (call $entry (i32.const %ENTRY_NAME) (local.get $site)
-        (i64.extend_i32_u (local.get $kind)) (i64.extend_i32_u (local.get $id))
-        (local.get $text) (local.get $len) (i32.const %LABEL_MAX) (i32.const %ENTRIES_LIMIT)))))
+      (call $named
+        (local.get $kind) (local.get $id) (local.get $text) (local.get $len) (local.get $site)))))
+
+(func $named (param $kind i32) (param $id i32) (param $text i32) (param $len i32) (param $site i32)
+  (call $entry (i32.const %ENTRY_NAME) (local.get $site)
+    (i64.extend_i32_u (local.get $kind)) (i64.extend_i32_u (local.get $id))
+    (local.get $text) (local.get $len) (i32.const %LABEL_MAX) (i32.const %ENTRIES_LIMIT)))
 
 (func (export "note") (param $text i32) (param $len i32) (param $site i32)
   (call $check (local.get $text) (local.get $len))
