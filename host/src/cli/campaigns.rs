@@ -183,7 +183,7 @@ impl CampaignArgs {
         let workers = Workers::new(jobs, ending.abort())?;
         let seed = self.seed.unwrap_or_else(random_seed);
         let limits = self.limits(job.targets.len());
-        let session = |(((target, symbols), aim), name): (((Target, Symbols), Option<Arc<Aim>>), String)| Session {
+        let session = |((target, symbols), (aim, name)): ((Target, Symbols), (Option<Arc<Aim>>, String))| Session {
             name,
             dictionary: with_constants(&dictionary, &target),
             target: Arc::new(target),
@@ -203,7 +203,7 @@ impl CampaignArgs {
             warn: &warn,
             symbols,
         };
-        let sessions: Vec<_> = targets.into_iter().zip(symbols).zip(aims).zip(names).map(session).collect();
+        let sessions: Vec<_> = targets.into_iter().zip(symbols).zip(aims.into_iter().zip(names)).map(session).collect();
         let watched = &mut Watched { reporter: &mut *reporter, watch: job.watch, store: &store };
         self.fuzz(&sessions, &seeds, watched)
     }

@@ -52,6 +52,7 @@ pub(super) mod havoc;
 mod mcmc;
 mod member;
 pub(super) mod named;
+mod nearby;
 mod pqcorpus;
 mod qcorpus;
 mod quickcheck;
