@@ -216,3 +216,74 @@ fn reordered_variants_read_old_bytes() {
     assert_eq!(from_bytes::<Color>(b"xxxx"), None);
     assert_ne!(to_bytes(&Color::Blue), to_bytes(&Color::Green));
 }
+
+mod before {
+    /// What values were made of, of which types of the same name in tests are later versions.
+    #[derive(Clone, Debug, fuzzbox_guest::Value)]
+    pub(super) struct Order {
+        pub(super) amount: u16,
+        pub(super) price: u16,
+        pub(super) buyer: String,
+        pub(super) kind: Kind,
+    }
+
+    #[derive(Clone, Debug, fuzzbox_guest::Value)]
+    pub(super) enum Kind {
+        #[allow(dead_code)]
+        Plain,
+        Express(u8),
+    }
+
+    pub(super) fn order() -> Order {
+        Order { amount: 3, price: 500, buyer: "Ada".into(), kind: Kind::Express(9) }
+    }
+}
+
+#[test]
+fn fields_are_found_by_their_names_and_new_ones_are_the_simplest() {
+    #[derive(Debug, PartialEq, Value)]
+    enum Kind {
+        Tree(Box<Kind>, Box<Kind>),
+        Express(u8, bool),
+    }
+    #[derive(Debug, PartialEq, Value)]
+    struct Order {
+        number: i64,
+        kind: Kind,
+        price: Option<u64>,
+        amount: u16,
+        parts: Kind,
+    }
+    let read: Order = from_bytes(&to_bytes(&before::order())).unwrap();
+    let parts = Kind::Express(0, false);
+    assert_eq!(read, Order { number: 0, kind: Kind::Express(9, false), price: Some(500), amount: 3, parts });
+}
+
+#[test]
+fn fields_that_were_renamed_are_found_by_their_order() {
+    #[derive(Debug, PartialEq, Value)]
+    enum Way {
+        Usual,
+        Fast { hours: u8 },
+    }
+    #[derive(Debug, PartialEq, Value)]
+    struct Purchase {
+        count: u16,
+        price: u16,
+        by: String,
+        way: Way,
+    }
+    #[derive(Debug, PartialEq, Value)]
+    struct Tuple(u16, u16, String, Way);
+    #[derive(Debug, PartialEq, Value)]
+    struct Around {
+        order: Purchase,
+        more: Vec<u8>,
+    }
+    let bytes = to_bytes(&before::order());
+    let purchase = || Purchase { count: 3, price: 500, by: "Ada".into(), way: Way::Fast { hours: 9 } };
+    assert_eq!(from_bytes(&bytes), Some(purchase()));
+    assert_eq!(from_bytes(&bytes), Some(Tuple(3, 500, "Ada".into(), Way::Fast { hours: 9 })));
+    assert_eq!(from_bytes(&to_bytes(&(before::order(),))), Some(Around { order: purchase(), more: Vec::new() }));
+    assert_eq!(from_bytes(&to_bytes(&purchase())), Some(purchase()));
+}

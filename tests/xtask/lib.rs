@@ -27,6 +27,7 @@ pub mod record;
 pub mod search;
 pub mod seeds;
 pub mod shown;
+pub mod survival;
 pub mod tmin;
 
 pub use guests::{example, guest};

@@ -3,10 +3,14 @@
 use anyhow::{Result, ensure};
 use clap::{Args, Parser, Subcommand};
 use fuzzbox_tests::guests::{self, EXAMPLES, OUTSIDE};
-use fuzzbox_tests::{bench, cost, guest, modules, seeds, tmin};
+use fuzzbox_tests::{bench, cost, guest, modules, seeds, survival, tmin};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
+
+/// What the command has, so that what is measured in this process is what campaigns do.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 #[derive(Parser)]
 #[command(name = "xtask", about = "Chores of fuzzbox's own repository")]
@@ -72,7 +76,24 @@ enum Task {
         #[arg(long, default_value = "clang-22")]
         clang: String,
     },
-    /// Compare the CPU time of rewritten guests with that of the plain ones; all that have seeds for it if none is named
+    /// Fuzz programs, edit them, and say what is left of what was learned: inputs, edges, findings.
+    ///
+    /// Wants --release, clang and an hour for all of it; FUZZBOX_BINARY names the command
+    Survival {
+        /// Which; all if none is named
+        programs: Vec<String>,
+        /// A JSON object for each edit instead of the table
+        #[arg(long)]
+        json: bool,
+        /// Executions on each program before it is edited
+        #[arg(long, default_value_t = 1_000_000)]
+        execs: u64,
+        /// Executions from nothing on each edited program, for comparison; 0 for none
+        #[arg(long, default_value_t = 1_000_000)]
+        fresh_execs: u64,
+    },
+    /// Compare the CPU time of rewritten guests with that of the plain ones; all that have seeds for it if none is
+    /// named
     Cost {
         guests: Vec<String>,
         /// Print JSON
@@ -187,11 +208,30 @@ fn run(task: Task) -> Result<()> {
             }
             Ok(())
         }
+        Task::Survival { programs, json, execs, fresh_execs } => {
+            survive(&programs, json, survival::Settings { execs, fresh_execs })
+        }
         Task::Cost { guests, json, rounds, round_ms } => {
             let round_time = Duration::from_millis(round_ms);
             measure(&guests, json, cost::Settings { rounds: rounds.into(), round_time })
         }
     }
+}
+
+fn survive(programs: &[String], json: bool, settings: survival::Settings) -> Result<()> {
+    if !json {
+        println!("{}", survival::HEAD);
+    }
+    for program in guests::PROGRAMS
+        .iter()
+        .filter(|program| programs.is_empty() || programs.iter().any(|name| name == program.name))
+    {
+        survival::run(program, settings, |row| match json {
+            true => println!("{}", row.json()),
+            false => println!("{}", row.text()),
+        })?;
+    }
+    Ok(())
 }
 
 /// All guests with seeds if none is named.

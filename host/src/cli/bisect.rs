@@ -87,7 +87,7 @@ impl Args {
         let symbols = symbols(&target, debug_info);
         let (target, symbols) = (&target, &symbols);
         let reproduction = Reproduction { store, record, input, target, symbols, warn: &warn, is_another };
-        let ways = if is_another { &[Way::Value, Way::Choices, Way::Spans][..] } else { &[Way::Choices] };
+        let ways = if is_another { &Way::ALL[..] } else { &[Way::Choices] };
         let fails = reproduction.attempts(ways)?.iter().any(|attempt| attempt.same);
         Ok(Tried { path: shown(path), module: target.candidate.id, fails })
     }

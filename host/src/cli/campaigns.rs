@@ -14,6 +14,7 @@ use super::write::{shown, warn, warning};
 use crate::engine::{Aim, Dictionary, Search, Workers};
 use crate::report::{Done, Event, Flags, Reporter};
 use crate::sandbox::{Candidate, CodeCache, CustomTargets, Target};
+use crate::session::checking::check;
 use crate::session::ending::Ending;
 use crate::session::setup::{Limits, Session};
 use crate::session::turns::{take_turns, turn};
@@ -96,8 +97,19 @@ pub(super) struct Job<'a> {
     pub(super) mutator: Option<Candidate>,
     /// Inputs of its own that each of them begins with.
     pub(super) seeds: Vec<Vec<Vec<u8>>>,
+    /// What is executed when.
+    pub(super) order: Order,
     /// Is told what happens, too, with the store where the input of a finding, and at the end the corpus, is by then.
     pub(super) watch: Watch<'a>,
+}
+
+/// What is executed when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// Each target has its part of the time, in turns.
+    InTurns,
+    /// What is known of all targets first; then all have the time together.
+    KnownFirst,
 }
 
 /// Is told what happens.
@@ -151,6 +163,13 @@ const DICTIONARY_BYTES_MAX: u64 = 16 << 20;
 const JOBS_MAX: usize = 1024;
 
 impl CampaignArgs {
+    /// Ends after this time if nothing else was said.
+    pub(super) fn end_after(&mut self, time: Duration) {
+        if self.time.is_none() && self.execs.is_none() {
+            self.time = Some(time);
+        }
+    }
+
     /// Fuzzes all targets of `job` in turns.
     pub(super) fn run(&self, job: Job<'_>) -> Verdict {
         let jobs = jobs(self.jobs)?;
@@ -182,7 +201,7 @@ impl CampaignArgs {
         let ending = Ending::by_signals()?;
         let workers = Workers::new(jobs, ending.abort())?;
         let seed = self.seed.unwrap_or_else(random_seed);
-        let limits = self.limits(job.targets.len());
+        let limits = self.limits(job.targets.len(), job.order);
         let mut sessions = Vec::new();
         for (((target, symbols), aim), name) in targets.into_iter().zip(symbols).zip(aims).zip(names) {
             sessions.push(Session {
@@ -207,7 +226,7 @@ impl CampaignArgs {
             });
         }
         let watched = &mut Watched { reporter: &mut *reporter, watch: job.watch, store: &store };
-        self.fuzz(&sessions, &seeds, watched)
+        self.fuzz(&sessions, (&seeds, job.order), watched)
     }
 
     /// What was read of each target.
@@ -276,9 +295,10 @@ impl CampaignArgs {
     }
 
     /// When the campaign of each of some targets stops.
-    fn limits(&self, targets: usize) -> Limits {
+    fn limits(&self, targets: usize, order: Order) -> Limits {
+        let time = self.time.filter(|_| order == Order::InTurns);
         Limits {
-            time: self.time.map(|time| time / u32::try_from(targets).expect("arguments are few")),
+            time: time.map(|time| time / u32::try_from(targets).expect("arguments are few")),
             execs: self.execs,
             seeds_only: false,
             stop_on_first: self.stop_on == StopOn::First,
@@ -295,8 +315,13 @@ impl CampaignArgs {
         }
     }
 
-    /// Fuzzes all targets in turns; `seeds` has what each of them begins with.
-    fn fuzz(&self, sessions: &[Session<'_>], seeds: &[Vec<Vec<u8>>], reporter: &mut dyn Reporter) -> Verdict {
+    /// Fuzzes all targets in their order; `seeds` has what each of them begins with.
+    fn fuzz(
+        &self,
+        sessions: &[Session<'_>],
+        (seeds, order): (&[Vec<Vec<u8>>], Order),
+        reporter: &mut dyn Reporter,
+    ) -> Verdict {
         let Some(Session { store, ending, .. }) = sessions.first() else { return Ok(Exit::NothingExecuted) };
         let first_inputs = |session: &Session<'_>| -> Result<_, Fault> {
             let own = sessions.iter().zip(seeds).find(|(other, _)| other.name == session.name);
@@ -304,13 +329,13 @@ impl CampaignArgs {
             seeds.extend(repository_seeds(store, &session.name, &session.target.candidate.settings)?);
             Ok(seeds)
         };
-        let done = take_turns(
-            sessions,
-            &first_inputs,
-            &|session| turn(session.limits.time),
-            &|| ending.is_signalled(),
-            reporter,
-        )?;
+        let aborted = || ending.is_signalled();
+        let done = match order {
+            Order::InTurns => {
+                take_turns(sessions, &first_inputs, &|session| turn(session.limits.time), &aborted, reporter)?
+            }
+            Order::KnownFirst => check(sessions, &first_inputs, self.time, &aborted, reporter)?,
+        };
         let executed = done.iter().any(|done| done.execs > 0);
         if self.hunts && executed && done.iter().all(|done| done.not_arrived.is_empty()) {
             return Ok(Exit::Clean);

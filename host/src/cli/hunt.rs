@@ -1,7 +1,7 @@
 //! `fuzzbox hunt`: find an input that gets somewhere.
 
 use super::against::AgainstArgs;
-use super::campaigns::{CampaignArgs, Job};
+use super::campaigns::{CampaignArgs, Job, Order};
 use super::exit::{UserError, Verdict};
 use super::goals::GoalArgs;
 use super::naming::NameArgs;
@@ -40,6 +40,7 @@ impl Args {
             mutator: None,
             seeds: vec![Vec::new()],
             watch: &|_, _| Ok(()),
+            order: Order::InTurns,
         })
     }
 }

@@ -11,6 +11,7 @@ mod bisect;
 mod campaigns;
 mod cargo;
 mod cfg;
+mod ci;
 mod compiling;
 mod debug_info;
 mod exit;
@@ -72,6 +73,8 @@ enum Verb {
     Hunt(Box<hunt::Args>),
     /// Fuzz the targets of a cargo-fuzz folder, as they are
     Cargo(Box<cargo::Args>),
+    /// Check all targets after a change: try what is known of them, then fuzz them for a while
+    Ci(Box<ci::Args>),
     /// Run a finding again, by a prefix of its hash or of its input's hash
     Repro(repro::Args),
     /// Find out between which two of several builds a finding came or went
@@ -146,6 +149,7 @@ fn run(verb: Verb) -> Verdict {
         Verb::Run(args) => args.run(),
         Verb::Hunt(args) => args.run(),
         Verb::Cargo(args) => args.run(),
+        Verb::Ci(args) => args.run(),
         Verb::Repro(args) => args.run(),
         Verb::Bisect(args) => args.run(),
         Verb::Ignore(args) => args.run(),

@@ -31,7 +31,7 @@ pub(super) struct Args {
     #[arg(value_name = "HASH")]
     hash: Option<String>,
     /// Run it on another build of the target, or without a hash all findings: by the value that was drawn, else by the
-    /// choices, else by the choices found again by their spans
+    /// choices, else by the choices found again by their spans, else by a search that begins with them
     #[arg(long, value_name = "WASM")]
     on: Option<PathBuf>,
     /// Only in this way
@@ -64,7 +64,7 @@ struct Report {
     expected: String,
     /// It failed with the same signature; a value that is checked by itself, with the same kind of failure.
     same: bool,
-    /// What was executed: `value`, `choices` (the input as it is) or `spans`.
+    /// What was executed: `value`, `choices` (the input as it is), `spans` or `search`.
     by: Way,
     /// What had been tried before, in vain.
     tried: Vec<Way>,
@@ -127,7 +127,7 @@ impl Args {
         match (self.by, &self.on) {
             (Some(way), _) => vec![way],
             (None, None) => vec![Way::Choices],
-            (None, Some(_)) => vec![Way::Value, Way::Choices, Way::Spans],
+            (None, Some(_)) => Way::ALL.to_vec(),
         }
     }
 }
@@ -192,6 +192,7 @@ impl Report {
             Way::Value => " by its value",
             Way::Choices => " by its choices",
             Way::Spans => " by its choices, found again by their spans",
+            Way::Search => " by a search that began with its choices",
         };
         match (&self.signature, self.same) {
             (Some(signature), true) if *signature == self.expected => {

@@ -1,7 +1,7 @@
 //! `fuzzbox run`: fuzz one or more targets.
 
 use super::against::AgainstArgs;
-use super::campaigns::{CampaignArgs, Job};
+use super::campaigns::{CampaignArgs, Job, Order};
 use super::exit::{Fault, UserError, Verdict};
 use super::goals::GoalArgs;
 use super::input::read_at_most;
@@ -37,8 +37,17 @@ impl Args {
     pub(super) fn run(self) -> Verdict {
         let Self { targets, against, goals, campaigns, flags, names, .. } = &self;
         let seeds = targets.iter().map(|_| Vec::new()).collect();
-        let mutator = self.mutator()?;
-        campaigns.run(Job { targets, names, flags, against, goals, mutator, seeds, watch: &|_, _| Ok(()) })
+        campaigns.run(Job {
+            targets,
+            names,
+            flags,
+            against,
+            goals,
+            mutator: self.mutator()?,
+            seeds,
+            watch: &|_, _| Ok(()),
+            order: Order::InTurns,
+        })
     }
 
     /// The module of `--mutator`, under the limits that targets have.

@@ -38,7 +38,7 @@ impl ValueEnum for Stub {
 
 impl ValueEnum for Way {
     fn value_variants<'a>() -> &'a [Self] {
-        &[Self::Value, Self::Choices, Self::Spans]
+        &Self::ALL
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
@@ -46,6 +46,7 @@ impl ValueEnum for Way {
             Self::Value => ("value", "The value that was drawn, given to the property's check"),
             Self::Choices => ("choices", "The input as it is"),
             Self::Spans => ("spans", "The choices, found again by their spans"),
+            Self::Search => ("search", "A search that begins with the choices"),
         };
         Some(PossibleValue::new(name).help(help))
     }

@@ -34,13 +34,22 @@ impl Signature {
         }
     }
 
+    /// Whether two failures of different builds are the same. Where a function was `edited` that is called in both, its
+    /// places are others; where none was, its instructions are where they were, though lines may have moved.
+    pub fn is_same_in_another_build(&self, other: &Self, edited: bool) -> bool {
+        let in_place = self.lineless.is_some() && self.lineless == other.lineless;
+        self.is_same(other) || in_place || edited && self.has_same_calls(other)
+    }
+
     /// Whether two failures are of one kind and in the same calls, wherever in these: what stays of a failure's name
-    /// when one of its functions was edited.
-    pub fn has_same_calls(&self, other: &Self) -> bool {
-        let calls = |signature: &Self| -> Vec<String> {
-            signature.name.split(" < ").map(|call| without_place(call).to_owned()).collect()
+    /// when one of its functions was edited. Where a call is inlined in one of the builds its name has no path there.
+    fn has_same_calls(&self, other: &Self) -> bool {
+        let parts = |signature: &Self| -> Vec<String> {
+            let (kind, calls) = signature.name.split_once(": ").unwrap_or(("", &signature.name));
+            let calls = calls.split(" < ").map(|call| without_path(without_place(call)).to_owned());
+            std::iter::once(kind.to_owned()).chain(calls).collect()
         };
-        calls(self) == calls(other)
+        parts(self) == parts(other)
     }
 }
 
@@ -49,6 +58,11 @@ fn without_place(call: &str) -> &str {
     let digits = call.trim_end_matches(|c: char| c.is_ascii_digit());
     let place = digits.strip_suffix('@').or_else(|| digits.strip_suffix(":+").or_else(|| digits.strip_suffix(":-")));
     place.filter(|_| digits.len() < call.len()).unwrap_or(call)
+}
+
+/// A call without the modules or classes that its function is in: `a::b` is `b`.
+fn without_path(call: &str) -> &str {
+    call.rsplit_once("::").map_or(call, |(_, name)| name)
 }
 
 /// Names a failure.

@@ -1,5 +1,6 @@
 //! The one stream of events that every reporter consumes.
 
+use super::checked::Checked;
 use super::retraced::Retraced;
 use crate::failure::{Headline, Said};
 use crate::id::{FindingId, InputId, ModuleId};
@@ -39,10 +40,12 @@ pub(crate) enum Event {
     Done(Done),
     /// The campaign of one target never began, because all were ended.
     NotStarted(NotStarted),
+    /// All targets were checked.
+    Checked(Checked),
 }
 
 impl Event {
-    /// Name of the target that it is about.
+    /// Name of the target that it is about; of all of them nothing.
     pub(crate) fn target(&self) -> &str {
         match self {
             Self::Compiling(compiling) => &compiling.target,
@@ -57,6 +60,7 @@ impl Event {
             Self::Imported(imported) => &imported.target,
             Self::Done(done) => &done.target,
             Self::NotStarted(not_started) => &not_started.target,
+            Self::Checked(_) => "",
         }
     }
 }

@@ -145,6 +145,9 @@ impl<W: Write> Reporter for Lines<W> {
             }
             Event::Done(done) => self.done(done)?,
             Event::NotStarted(not_started) => self.line(&not_started.target, "was not started")?,
+            Event::Checked(checked) => {
+                checked.lines(usize::MAX).iter().try_for_each(|line| writeln!(self.out, "{line}"))?
+            }
         }
         self.out.flush()
     }

@@ -22,6 +22,7 @@
 //! guests or files chose, flush when an event is told, and leave out what your readers can't use.
 
 mod advice;
+mod checked;
 mod color;
 mod event;
 #[cfg(test)]
@@ -36,6 +37,7 @@ mod stats;
 mod terminal;
 
 pub(crate) use advice::{AdviceFacts, Advisor, Flags};
+pub(crate) use checked::{Checked, CheckedTarget};
 pub(crate) use color::{ColorChoice, is_dumb};
 pub(crate) use event::{
     Advice, Arrived, Compiling, Done, Event, Files, Finding, Imported, NewEdge, NotStarted, Start, Status, Warmed,

@@ -223,7 +223,8 @@ impl StatsFiles {
             | Event::Arrived(_)
             | Event::Advice(_)
             | Event::Imported(_)
-            | Event::NotStarted(_) => {}
+            | Event::NotStarted(_)
+            | Event::Checked(_) => {}
             Event::Done(done) => {
                 self.state.done(done);
                 self.update()?;

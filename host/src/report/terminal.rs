@@ -360,6 +360,14 @@ impl<W: Write> Reporter for Terminal<W> {
                     format!("{} was not started", cut(&printable(target), self.room() - " was not started".len()));
                 self.log(&self.labelled(ADVICE, "Left out", &text))
             }
+            Event::Checked(checked) => {
+                let lines = checked
+                    .lines(self.columns - 2)
+                    .into_iter()
+                    .map(|line| format!("  {}\n", cut(&line, self.columns - 2)));
+                let text: String = lines.collect();
+                self.log(&text)
+            }
         }
     }
 }

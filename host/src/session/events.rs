@@ -43,6 +43,8 @@ pub(super) struct View<'a> {
     findings: BTreeMap<String, report::Finding>,
     /// What other builds left.
     past: Past,
+    /// What became of what these know, once that was told.
+    pub(super) retraced: Option<report::Retraced>,
     /// Executions that checked what was taken from the build before.
     checked: u64,
     /// Signatures of findings that were open when the campaign began.
@@ -89,6 +91,7 @@ impl<'a> View<'a> {
             advisor: Advisor::new(),
             findings: BTreeMap::new(),
             past,
+            retraced: None,
             checked: 0,
             open,
             closed,
@@ -312,10 +315,11 @@ impl<'a> View<'a> {
         let (id, file) = (session.target.candidate.id, session.target.candidate.file());
         let elapsed = self.elapsed(out);
         let counts = (campaign.seeds_done(), campaign.seeds_done() - totals.recalled + self.checked, elapsed);
-        let retraced = self.past.retraced(session, campaign, counts)?;
+        self.retraced = self.past.retraced(session, campaign, counts)?;
         // Whoever is killed before has no verdicts, and is a new build the next time.
         session.store.add_module(&session.name, id, file).context("failed to store the module")?;
-        retraced.map_or(Ok(()), |retraced| self.tell(out.reporter, &[Event::Retraced(retraced)]))
+        let told = self.retraced.clone().map(Event::Retraced);
+        self.tell(out.reporter, told.as_slice())
     }
 
     /// Failures that are no reason to stop.

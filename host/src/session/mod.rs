@@ -1,7 +1,7 @@
 //! A campaign as a user has it: with a clock, a store, reporters, and an end.
 //!
 //! ```text
-//! turns      several targets, each for a while
+//! turns      several targets, each for a while         checking     several targets, after a change
 //! running    one campaign in its turns; the clock is read here
 //! events     what is told of it, findings and files of statistics
 //! shrinking  smaller inputs of a finding        reproduction  ways in which it fails again
@@ -16,6 +16,7 @@
 //! [`Session::warn`](setup::Session::warn).
 
 pub(crate) mod builds;
+pub(crate) mod checking;
 pub(crate) mod ending;
 mod events;
 pub(crate) mod execution;

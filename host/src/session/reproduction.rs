@@ -1,24 +1,30 @@
 //! Ways in which a finding fails again, on the build that it was found in or on another one.
 //!
-//! What a guest draws from the same choices changes with what draws it, so on another build three things are tried, in
+//! What a guest draws from the same choices changes with what draws it, so on another build four things are tried, in
 //! this order:
 //!
 //! 1. the *value* that the guest made of its choices, which `fbx_check_NAME` checks without drawing anything;
 //! 2. the *choices* as they are;
-//! 3. the choices, found again by their *spans* ([`resync`]).
+//! 3. the choices, found again by their *spans* ([`resync`]);
+//! 4. a *search* that begins with these, short enough to be waited for.
 //!
 //! # A finding outlives what drew it
 //!
 //! A finding outlives what drew it. Its record has the value that the guest made of its choices, if it gave that away;
 //! on another build the value is tried first, then the choices, then the choices laid beside what the new generator
-//! draws, span by span. Functions that are spans are matched by `identity`.
+//! draws, span by span. Functions that are spans are matched by `identity`. Where alternatives have other numbers, or
+//! what was drawn became optional, nothing says which of the new choices mean the same, but whether they fail in the
+//! same way is known by executing them: so a campaign from what is left of the choices comes last.
 
+use super::builds::Builds;
 use super::execution::Execution;
 use super::records;
-use crate::failure::Signature;
+use crate::engine::{Campaign, Dictionary, Mutator, Workers};
+use crate::failure::{Signature, signature_of};
+use crate::outcome::Outcome;
 use crate::sandbox::{CodeCache, Executor, Target};
 use crate::settings::Settings;
-use crate::store::{FindingRecord, Store};
+use crate::store::{FindingRecord, ModuleEntry, Store};
 use crate::stream::{Span, encode, resync};
 use crate::symbols::Symbols;
 use anyhow::{Context, Result};
@@ -26,6 +32,13 @@ use fuzzbox_instrument::identity::{Identity, diff};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// Executions in which a failure is looked for that nothing else shows.
+const SEARCH_EXECS: u64 = 50_000;
+/// Fuel that these may take: some seconds.
+const SEARCH_FUEL: u64 = 8_000_000_000;
+/// The seed of that search: what it finds is the same each time.
+const SEARCH_SEED: u64 = 1;
 
 /// A way from what is stored to a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -37,6 +50,13 @@ pub(crate) enum Way {
     Choices,
     /// The choices, found again by their spans.
     Spans,
+    /// A search that begins with the choices.
+    Search,
+}
+
+impl Way {
+    /// All that are tried on another build, in this order.
+    pub(crate) const ALL: [Self; 4] = [Self::Value, Self::Choices, Self::Spans, Self::Search];
 }
 
 /// A finding, and what it is tried on.
@@ -75,12 +95,13 @@ impl Reproduction<'_> {
     ///
     /// If the host fails.
     pub(crate) fn attempts(&self, ways: &[Way]) -> Result<Vec<Attempt>> {
-        let mut attempts = Vec::new();
+        let mut attempts: Vec<Attempt> = Vec::new();
         for way in ways {
             let attempt = match way {
                 Way::Value => self.by_value()?,
                 Way::Choices => Some(self.attempt(Way::Choices, self.target, self.input.to_vec())?),
                 Way::Spans => self.by_spans()?,
+                Way::Search => self.by_search(&attempts)?,
             };
             let same = attempt.as_ref().is_some_and(|attempt| attempt.same);
             attempts.extend(attempt);
@@ -101,10 +122,26 @@ impl Reproduction<'_> {
         let signature = outcome.failure().map(|(kind, trap)| crate::failure::signature(kind, trap, self.symbols));
         let same = signature.as_ref().is_some_and(|signature| match way {
             Way::Value => is_same_kind(&signature.name, &self.record.signature),
-            _ if self.is_another => records::is_same_in_another_build(self.store, self.record, signature),
+            _ if self.is_another => self.is_same(outcome, signature),
             _ => records::recognised(self.record, signature, self.symbols).is_some(),
         });
         Ok(Attempt { way, target: target.clone(), input, execution, signature, same })
+    }
+
+    /// Whether another build fails in the same way: where a function was edited its lines are others.
+    fn is_same(&self, outcome: &Outcome, signature: &Signature) -> bool {
+        let known = self.record.signature();
+        records::is_same_in_another_build(self.store, self.record, signature)
+            || known.is_same_in_another_build(signature, false)
+            || known.is_same_in_another_build(signature, true) && self.is_edited(outcome)
+    }
+
+    /// Whether a function in which an execution failed is another one than it was.
+    fn is_edited(&self, outcome: &Outcome) -> bool {
+        let old = ModuleEntry { module: self.record.module, object: self.record.module_object };
+        let Some(builds) = Builds::of(self.store, old, &self.target.candidate) else { return false };
+        let changed = builds.changed();
+        outcome.trap().is_some_and(|trap| trap.frames.iter().any(|frame| changed.contains(&frame.function)))
     }
 
     fn by_value(&self) -> Result<Option<Attempt>> {
@@ -142,6 +179,34 @@ impl Reproduction<'_> {
         let mut stream = encode(&choices);
         stream.truncate(input_bytes_max);
         self.attempt(Way::Spans, self.target, stream).map(Some)
+    }
+
+    /// Looks for the failure, from what was tried on.
+    fn by_search(&self, tried: &[Attempt]) -> Result<Option<Attempt>> {
+        if !self.target.takes_choices() {
+            return Ok(None);
+        }
+        let tried = tried.iter().filter(|attempt| attempt.way != Way::Value).map(|attempt| attempt.input.clone());
+        let mut seeds: Vec<Vec<u8>> = std::iter::once(self.input.to_vec()).chain(tried).collect();
+        seeds.dedup();
+        let workers = Workers::new(1, Arc::default())?;
+        let dictionary = Dictionary::default().with_constants_of(self.target.candidate.bytes());
+        let mut campaign = Campaign::new(self.target.clone(), SEARCH_SEED, Mutator::new(dictionary));
+        let name = |outcome: &Outcome| signature_of(outcome, self.symbols).name;
+        let mut round = campaign.start(&workers, &seeds, SEARCH_EXECS, &name)?;
+        while let Some(done) = round {
+            let is_same = |outcome: &Outcome| self.is_same(outcome, &signature_of(outcome, self.symbols));
+            if let Some(failure) = done.failures.iter().find(|failure| is_same(&failure.outcome)) {
+                return self.attempt(Way::Search, self.target, failure.input.to_vec()).map(Some);
+            }
+            let totals = campaign.totals();
+            let (left, fuel) = (SEARCH_EXECS.saturating_sub(totals.execs), totals.sampled_fuel / totals.sampled.max(1));
+            if left == 0 || campaign.is_exhausted() || fuel.saturating_mul(totals.execs) > SEARCH_FUEL {
+                break;
+            }
+            round = campaign.step(&workers, left, &name)?;
+        }
+        Ok(None)
     }
 }
 

@@ -242,7 +242,7 @@ fn fate(session: &Session<'_>, campaign: &mut Campaign, older: &Older, change: &
         let warn = |text: &str| warn(text);
         let reproduction = Reproduction { store, record, input, target, symbols, warn: &warn, is_another: true };
         // What can't be tried says nothing.
-        let attempts = reproduction.attempts(&[Way::Value, Way::Spans]).unwrap_or_default();
+        let attempts = reproduction.attempts(&[Way::Value, Way::Spans, Way::Search]).unwrap_or_default();
         if attempts.iter().any(|attempt| attempt.same) {
             return Ok(Fate::Fails);
         }
@@ -260,5 +260,5 @@ fn is_same(
     let edited = |function: &u32| change.changed.contains(function);
     let is_edited = outcome.trap().is_some_and(|trap| trap.frames.iter().any(|frame| edited(&frame.function)));
     records::is_same_in_another_build(session.store, record, signature)
-        || is_edited && record.signature().has_same_calls(signature)
+        || record.signature().is_same_in_another_build(signature, is_edited)
 }

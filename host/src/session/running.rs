@@ -9,7 +9,7 @@ use super::writer::write_testcases;
 use crate::engine::{Campaign, Mutator, Round, Workers};
 use crate::failure::signature_of;
 use crate::outcome::Outcome;
-use crate::report::{Done, Event, Reporter};
+use crate::report::{Done, Event, Reporter, Retraced};
 use anyhow::Result;
 use std::time::{Duration, Instant};
 
@@ -67,6 +67,39 @@ impl Running<'_> {
             }
             if running.has_ended() { Ok(()) } else { running.view.status_now(out, &running.campaign) }
         })
+    }
+
+    /// Executes the first inputs, and nothing else.
+    pub(crate) fn retrace(&mut self, reporter: &mut dyn Reporter) -> Result<()> {
+        while !self.seeds_kept && !self.has_ended() {
+            self.turn(Some(Duration::ZERO), reporter)?;
+        }
+        Ok(())
+    }
+
+    /// What became of what was known of an older build, if this one is new.
+    pub(crate) fn retraced(&self) -> Option<&Retraced> {
+        self.view.retraced.as_ref()
+    }
+
+    /// First inputs that were executed, or known.
+    pub(crate) fn inputs(&self) -> u64 {
+        self.campaign.seeds_done()
+    }
+
+    /// Edges reached.
+    pub(crate) fn edges(&self) -> u64 {
+        self.campaign.reached() as u64
+    }
+
+    /// What it brought: edges and failures.
+    pub(crate) fn news(&self) -> u64 {
+        self.edges() + self.campaign.failures().len() as u64
+    }
+
+    /// Says why it ends, unless it ended by itself.
+    pub(crate) fn stop(&mut self, why: &str) {
+        self.stopped.get_or_insert_with(|| why.to_owned());
     }
 
     /// Whether a limit was reached, or the campaign was interrupted.

@@ -6,6 +6,7 @@ mod call;
 mod cargo_fuzz;
 mod cfg;
 mod checked_first;
+mod ci;
 mod debug_info;
 mod endings;
 mod goals;

@@ -7,6 +7,7 @@ mod crashes_shrunk;
 mod custom_mutators;
 mod directed;
 mod edited_generators;
+mod generator_edits;
 mod hangs;
 mod same_search;
 mod strategies;

@@ -6,4 +6,5 @@ mod kill;
 mod machines;
 mod names_that_stay;
 mod recompiles;
+mod shared;
 mod unchanged;

@@ -15,6 +15,7 @@
 mod clang;
 mod crashes;
 mod debian;
+mod edited;
 mod languages;
 mod module;
 mod recipe;
@@ -28,6 +29,7 @@ pub(crate) use clang::missing;
 pub use clang::{PACKAGES, any_clang, clang, cxx};
 pub(crate) use crashes::is_crash_in_rust;
 pub use crashes::{CRASHES, crashing_input};
+pub use edited::{Build, PROGRAMS, Program};
 pub use languages::{Toolchain, toolchain};
 pub use module::code_sections;
 pub use recipe::{BINDINGS, EXAMPLES, MEASURED, MUTATING, OUTSIDE, OWN, PROPERTIES, SAYING};

@@ -50,7 +50,7 @@ fn flags(patch: &Path) -> Result<Flags> {
     Ok(flags.map(|(file, flags)| (file.to_owned(), flags.to_owned())).collect())
 }
 
-fn patches(folder: &Path) -> Result<Vec<PathBuf>> {
+pub(super) fn patches(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut patches = files(&folder.join("edits"))?;
     patches.retain(|path| path.extension().is_some_and(|extension| extension == "patch"));
     Ok(patches)
@@ -66,7 +66,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// Copies the sources and edits the copy.
-fn edited_copy(folder: &Path, patch: Option<&Path>) -> Result<tempfile::TempDir> {
+pub(super) fn edited_copy(folder: &Path, patch: Option<&Path>) -> Result<tempfile::TempDir> {
     let copy = tempfile::tempdir_in(cache()).context("failed to create a folder to build in")?;
     for name in ["edits", "modules"] {
         ensure!(folder.join(name).is_dir(), "`{}` has no folder `{name}`", folder.display());
@@ -80,6 +80,19 @@ fn edited_copy(folder: &Path, patch: Option<&Path>) -> Result<tempfile::TempDir>
         tool::run(Command::new("patch").args(["-s", "-p1", "-i"]).arg(patch).current_dir(copy.path()))?;
     }
     Ok(copy)
+}
+
+/// Builds sources that were edited further, in Rust by the usual compiler.
+pub(super) fn build_planted(guest: &str, folder: &Path, patch: Option<&Path>) -> Result<Vec<u8>> {
+    let module = if guest == "c" {
+        build_c(folder, &patch.map_or(Ok(Flags::default()), flags)?)?
+    } else {
+        let mut cargo = Command::new("cargo");
+        cargo.args(["build", "--offline", "--release", "--target", "wasm32-unknown-unknown", "--target-dir", "target"]);
+        tool::run(cargo.env("RUSTC", super::rustc()?).current_dir(folder))?;
+        folder.join("target/wasm32-unknown-unknown/release/shapes.wasm")
+    };
+    fs::read(&module).with_context(|| format!("failed to read `{}`", module.display()))
 }
 
 fn build_c(folder: &Path, flags: &Flags) -> Result<PathBuf> {

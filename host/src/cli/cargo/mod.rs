@@ -15,7 +15,7 @@ mod toolchain;
 mod value;
 
 use super::against::AgainstArgs;
-use super::campaigns::{CampaignArgs, Job};
+use super::campaigns::{CampaignArgs, Job, Order};
 use super::exit::{Exit, Fault, UserError, Verdict};
 use super::goals::GoalArgs;
 use super::naming::NameArgs;
@@ -134,6 +134,7 @@ impl RunArgs {
             mutator,
             seeds,
             watch: &watch,
+            order: Order::InTurns,
         })?;
         let artifacts = beside.artifacts();
         if !artifacts.is_empty() {

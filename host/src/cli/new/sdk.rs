@@ -46,7 +46,9 @@ const FILES: &[(&str, &str)] = files![
     "src/size.rs"
     "src/source.rs"
     "src/text.rs"
-    "src/value.rs"
+    "src/value/item.rs"
+    "src/value/mod.rs"
+    "src/value/types.rs"
 ];
 
 /// What the crate may be used under.

@@ -1,6 +1,6 @@
 //! Mutants of testcases that are near goals, as AFLGo makes them: [`nearby`](super::nearby) says how many of each.
 
-use super::havoc::{Havoc, Mutating};
+use super::havoc::{Havoc, Mutating, Picker};
 use super::nearby::energies;
 use super::{Cost, Strategy, View};
 use crate::engine::scheduler::Scheduler;
@@ -19,7 +19,7 @@ impl Strategy for Directed {
     fn plan(&self, view: &View<'_>, execs: u64) -> Vec<Mutating> {
         let near = view.near().map(|pursuit| Scheduler::scaled(view.corpus, &energies(pursuit, view.execs)));
         let scheduler = near.unwrap_or_else(|| Scheduler::new(view.corpus));
-        Havoc::tasks(view, execs, |rng| scheduler.pick(rng))
+        Havoc::tasks(view, execs, Picker { scheduler, nearby: None })
     }
 
     fn cost(&self, task: &Mutating, view: &View<'_>) -> Cost {

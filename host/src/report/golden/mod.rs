@@ -188,6 +188,7 @@ fn campaign() -> Vec<Event> {
         Event::Finding(hang()),
         Event::Finding(drawn()),
         Event::Done(done()),
+        Event::Checked(super::checked::example()),
     ]
 }
 
@@ -454,7 +455,7 @@ fn an_error_of_one_reporter_does_not_silence_the_others() {
 fn done_has_the_keys_that_are_promised() {
     let jsonl = render(Json::new);
     let lines: Vec<serde_json::Value> = jsonl.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert!(lines.iter().all(|line| line["v"] == 1 && line["target"] == "json"));
+    assert!(lines.iter().all(|line| line["v"] == 1 && (line["target"] == "json" || line["event"] == "checked")));
     let done = lines.last().unwrap().as_object().unwrap();
     let promised = [
         "event",

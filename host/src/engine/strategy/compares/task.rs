@@ -1,6 +1,6 @@
 //! What tasks execute, and what is learned of it.
 
-use super::budget::{EXECUTION_FUEL, RECORD_FUEL};
+use super::budget::{EXECUTION_FUEL, RECORD_FUEL, SLOWNESS};
 use super::inside::{self, Opened, Outer};
 use super::{Compares, Comparing, Facts, Learned, Subject, TracedExecution, explore};
 use crate::engine::corpus::Corpus;
@@ -27,7 +27,7 @@ impl Strategy for Compares {
     }
 
     fn cost(&self, task: &Comparing, _: &View<'_>) -> Cost {
-        task.cost
+        Cost { fuel: task.cost.fuel.saturating_mul(SLOWNESS), ..task.cost }
     }
 
     fn run(&self, task: &Comparing, view: &View<'_>, worker: &mut Worker, report: &mut Report) -> Result<Learned> {
