@@ -213,28 +213,30 @@ impl CampaignArgs {
         let workers = Workers::new(jobs, ending.abort())?;
         let seed = self.seed.unwrap_or_else(random_seed);
         let limits = self.limits(&job);
-        let session = |(((target, symbols), aim), name): (((Target, Symbols), Option<Arc<Aim>>), String)| Session {
-            name,
-            dictionary: with_constants(&dictionary, &target),
-            grammar: job.grammar.clone(),
-            target: Arc::new(target),
-            store: &store,
-            workers: &workers,
-            ending: &ending,
-            jobs,
-            seed,
-            limits,
-            given: self.given(),
-            search: self.strategy.clone(),
-            aim,
-            mutator: job.mutator.as_ref(),
-            compares: !self.no_compares,
-            warms: !self.no_warm_up,
-            shrink: !self.no_shrink,
-            warn: &warn,
-            symbols,
-        };
-        let sessions: Vec<_> = targets.into_iter().zip(symbols).zip(aims).zip(names).map(session).collect();
+        let mut sessions = Vec::new();
+        for (((target, symbols), aim), name) in targets.into_iter().zip(symbols).zip(aims).zip(names) {
+            sessions.push(Session {
+                name,
+                dictionary: with_constants(&dictionary, &target),
+                grammar: job.grammar.clone(),
+                target: Arc::new(target),
+                store: &store,
+                workers: &workers,
+                ending: &ending,
+                jobs,
+                seed,
+                limits,
+                given: self.given(),
+                search: self.strategy.clone(),
+                aim,
+                mutator: job.mutator.as_ref(),
+                compares: !self.no_compares,
+                warms: !self.no_warm_up,
+                shrink: !self.no_shrink,
+                warn: &warn,
+                symbols,
+            });
+        }
         let watched = &mut Watched { reporter: &mut *reporter, watch: job.watch, store: &store };
         self.fuzz(&sessions, (&seeds, job.order), watched)
     }

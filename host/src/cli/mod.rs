@@ -70,7 +70,7 @@ enum Verb {
     /// Make a guest to begin with: something to test, and a property that finds the bug in it
     New(new::Args),
     /// Fuzz one or more targets
-    Run(run::Args),
+    Run(Box<run::Args>),
     /// Find an input that gets to a function, a line or an edge
     Hunt(Box<hunt::Args>),
     /// Fuzz a target just long enough to reach every trace of key frames

@@ -1,8 +1,8 @@
 //! Where a campaign is to get, and how near testcases are.
 //!
-//! AFLGo's distances say which testcases are near (Böhme, Pham, Nguyen and Roychoudhury, "Directed greybox fuzzing", CCS
-//! 2017): the mean of the distances of the blocks that a testcase executes. Approach levels say how many branches it
-//! still lacks.
+//! AFLGo's distances say which testcases are near (Böhme, Pham, Nguyen and Roychoudhury, "Directed greybox fuzzing",
+//! CCS 2017): the mean of the distances of the blocks that a testcase executes. Approach levels say how many branches
+//! it still lacks.
 
 use super::testcase::Testcase;
 use crate::coverage::Profile;

@@ -18,14 +18,13 @@ pub fn changed_blocks(old: (&[u8], &Cfg), new: (&[u8], &Cfg)) -> Vec<u32> {
         for code in codes(old, addresses).into_values() {
             *there.entry(code).or_default() += 1;
         }
-        let is_new = |code: &String| match there.get_mut(code).filter(|count| **count > 0) {
+        let mut is_new = |code: &String| match there.get_mut(code).filter(|count| **count > 0) {
             Some(count) => {
                 *count -= 1;
                 false
             }
             None => true,
         };
-        let mut is_new = is_new;
         codes(new, addresses).into_iter().filter(|(_, code)| is_new(code)).map(|(block, _)| block).collect()
     };
     [differ(false), differ(true)].into_iter().find(|found| !found.is_empty()).unwrap_or_else(|| {

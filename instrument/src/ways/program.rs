@@ -135,9 +135,6 @@ impl Program {
                 *kind = types.as_ref().and_then(|types| types[function as usize]);
             }
         }
-        for (function, kind) in (0..).zip(&program.kinds) {
-            kind.map(|kind| program.of_kind[kind as usize].push(function));
-        }
         program.link();
         Ok(program)
     }
@@ -146,6 +143,9 @@ impl Program {
     fn link(&mut self) {
         let blocks = self.blocks();
         self.next = vec![NONE; blocks];
+        for (function, kind) in (0..).zip(&self.kinds) {
+            kind.map(|kind| self.of_kind[kind as usize].push(function));
+        }
         for (function, start) in self.functions.iter().zip(&self.starts) {
             let index = function.cfg.function();
             for &(block, callee) in &function.calls {

@@ -1,6 +1,6 @@
 //! Mutants of testcases that the scheduler picks.
 
-use super::directed::Nearby;
+use super::nearby::Nearby;
 use super::{Cost, Strategy, View, shown};
 use crate::engine::mutate::{Steps, custom};
 use crate::engine::rng::Rng;

@@ -53,6 +53,7 @@ pub(super) mod havoc;
 mod mcmc;
 mod member;
 pub(super) mod named;
+mod nearby;
 pub(super) mod pieces;
 mod pqcorpus;
 mod qcorpus;

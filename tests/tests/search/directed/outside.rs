@@ -32,7 +32,7 @@ fn reached(target: &Arc<Target>, seed: u64, execs: u64) -> BTreeMap<u32, u64> {
     first
 }
 
-/// For edges that are reached late, how many executions it takes to reach them with a half of all mutants for that, and without.
+/// For edges that are reached late: how many executions it takes with a half of all mutants for that, and without.
 #[test]
 #[ignore = "takes an hour, and FUZZBOX_GOAL_MODULE"]
 fn goals_are_reached_sooner_on_average_and_never_much_later() {

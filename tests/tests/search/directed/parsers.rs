@@ -5,12 +5,12 @@ use fuzzbox::sandbox::Target;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// The first parser that changes, and the last.
+/// How many there are.
 const PARSERS: u32 = 20;
 
-/// A module with twenty parsers, chosen by the first byte: each reads a number of digits, then a list of items of three kinds, of which
-/// the sum decides. The one that `changed` is executes the constant 77777 where it has read four items in a row that ascend.
-pub(super) fn parsers(changed: u32) -> String {
+/// A module with twenty parsers, chosen by the first byte. Each counts a byte of its own, and then bytes in a row that
+/// ascend. The one that `changed` is executes the constant 77777 after four of these.
+fn parsers(changed: u32) -> String {
     let (mut functions, mut cases, mut labels) = (String::new(), String::new(), String::new());
     for number in 0..PARSERS {
         let special = if number == changed {
@@ -81,12 +81,13 @@ fn executions(strategy: &str, share: usize, seeds: u64) -> Vec<u64> {
 fn one_of_twenty_parsers_is_reached_in_half_of_the_executions() {
     let seeds = times(20);
     let mut medians = Vec::new();
-    for (strategy, share) in [("fuzz", 0), ("fuzz", 1), ("fuzz", 2), ("directed", 2), ("approach", 2)] {
+    let all = [("fuzz", 0), ("fuzz", 2), ("fuzz", 1), ("directed", 2), ("approach", 2)];
+    for (strategy, share) in all.into_iter().take(if seeds > 4 { all.len() } else { 2 }) {
         let took = executions(strategy, share, seeds);
         println!("{strategy}, {share} of 4 mutants: {took:?}");
         medians.push(median(took));
     }
     println!("medians: {medians:?}");
-    let [undirected, _, directed, ..] = medians[..] else { panic!() };
+    let [undirected, directed, ..] = medians[..] else { panic!() };
     assert!(2 * directed <= undirected, "{medians:?}");
 }

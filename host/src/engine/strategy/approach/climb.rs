@@ -3,7 +3,7 @@
 //! nearer still. Then again, until neither one more nor one less is nearer; then the next variable has its turn.
 
 use super::score::Score;
-use super::variables::Variable;
+use super::variables::{Variable, chunks, runs, words};
 use crate::engine::aim::Pursuit;
 use crate::engine::rng::Rng;
 use crate::engine::strategy::View;
@@ -12,7 +12,15 @@ use crate::engine::workers::report::Report;
 use crate::engine::workers::worker::Worker;
 use crate::stream::Rule;
 use anyhow::Result;
+use std::ops::Range;
 use std::sync::Arc;
+
+/// Bytes that are changed to find out whether anything depends on them: most of their bits.
+const CHANGE: u8 = 0x55;
+/// Bytes that decide, and others on which the way depends, at most.
+const BYTES_MAX: usize = 64;
+/// Numbers that have their turn, at most.
+const NUMBERS_MAX: usize = 256;
 
 /// An input, and how near it comes.
 #[derive(Clone, Debug)]
@@ -151,5 +159,66 @@ impl Climber<'_, '_> {
     /// The longest input, in bytes.
     pub(super) fn len_max(&self) -> usize {
         self.view.variants.metered.candidate.settings.input_bytes_max as usize
+    }
+
+    /// The variables of a point, those first that are likely to decide. `None` if finding them came nearer: then it has
+    /// others.
+    pub(super) fn variables(&mut self, best: &mut Point) -> Result<Option<Vec<Variable>>> {
+        let (numbers, bytes) = best.form.numbers_and_bytes();
+        let (mut hot, mut cold) = (Vec::new(), Vec::new());
+        let count: usize = bytes.iter().map(Range::len).sum();
+        let mut open: Vec<Range<usize>> = bytes.iter().flat_map(|range| chunks(range, count)).rev().collect();
+        while let Some(range) = open.pop() {
+            if hot.len() >= BYTES_MAX || cold.len() >= BYTES_MAX || self.left == 0 {
+                break;
+            }
+            let before = best.score;
+            let Some(score) = self.changed(best, &range)? else { break };
+            if best.score < before {
+                return Ok(None);
+            }
+            match range.len() {
+                _ if score == before => {}
+                1 if score.level == before.level => hot.push(range.start),
+                1 => cold.push(range.start),
+                len => {
+                    let middle = range.start + len / 2;
+                    open.extend([middle..range.end, range.start..middle]);
+                }
+            }
+        }
+        let lengths = (0..best.form.growths()).map(Variable::Length);
+        let mut variables: Vec<_> = self.some_of(numbers).into_iter().flat_map(|at| words(at, false)).collect();
+        variables.extend(runs(&hot).into_iter().flat_map(|run| words(run, true)));
+        if variables.is_empty() {
+            variables.splice(0..0, lengths)
+        } else {
+            variables.splice(variables.len().., lengths)
+        };
+        variables.extend(cold.into_iter().map(|at| Variable::Word { at: at..at + 1, big_endian: false }));
+        Ok(Some(variables))
+    }
+
+    /// Executes a point with some of its bytes changed, and takes that if it is nearer. How near it is.
+    fn changed(&mut self, best: &mut Point, range: &Range<usize>) -> Result<Option<Score>> {
+        let mut bytes = best.form.bytes().to_vec();
+        bytes[range.clone()].iter_mut().for_each(|byte| *byte ^= CHANGE);
+        let input = best.form.input(&bytes).into_owned();
+        let Some(point) = self.execute(&input, &Rule { close: true, ..Rule::default() })? else { return Ok(None) };
+        let score = point.score;
+        if score < best.score {
+            *best = point;
+        }
+        Ok(Some(score))
+    }
+
+    /// Where there are too many numbers, those from one on that is chosen at random.
+    fn some_of(&mut self, mut numbers: Vec<Range<usize>>) -> Vec<Range<usize>> {
+        if numbers.len() > NUMBERS_MAX {
+            let first = self.rng.below(numbers.len());
+            numbers.rotate_left(first);
+            numbers.truncate(NUMBERS_MAX);
+        }
+        numbers
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! Gopinath's search (after Wegener, Baresel and Sthamer, "Evolutionary test environment for automatic structural
 //! testing", 2001): of all inputs the best are kept, by approach level, then by how far the branch there was from
-//! turning out well ([`score`]), then the shorter; mutants of them are made, and it goes on. Here what is made of one is
-//! what the alternating variable method finds ([`climb`]), on what the guest draws or on words of its bytes
+//! turning out well ([`score`]), then the shorter; mutants of them are made, and it goes on. Here what is made of one
+//! is what the alternating variable method finds ([`climb`]), on what the guest draws or on words of its bytes
 //! ([`variables`]). Where no variable leads nearer, it goes on from a mutant.
 //!
 //! One task of a round goes on from the best input that is not stuck, another from a mutant or from a random input.

@@ -1,22 +1,12 @@
 //! What of an input is changed: numbers that a guest draws; or words of the bytes that it is found to depend on.
 
-use super::climb::{Climber, Point};
 use crate::engine::strategy::compares::Form;
-use crate::stream::Rule;
-use anyhow::Result;
 use std::ops::Range;
 
 /// Bytes that are looked at together first, where there are many.
 const CHUNK: usize = 16;
 /// Where there are no more they are looked at one by one.
 const FEW: usize = 32;
-/// Bytes that are changed to find out whether anything depends on them: most of their bits.
-const CHANGE: u8 = 0x55;
-/// Bytes that decide, and others on which the way depends, at most.
-const BYTES_MAX: usize = 64;
-/// Numbers that have their turn, at most.
-const NUMBERS_MAX: usize = 256;
-
 /// Something of an input that is a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Variable {
@@ -47,78 +37,15 @@ impl Variable {
     }
 }
 
-impl Climber<'_, '_> {
-    /// The variables of a point, those first that are likely to decide. `None` if finding them came nearer: then it has
-    /// others.
-    pub(super) fn variables(&mut self, best: &mut Point) -> Result<Option<Vec<Variable>>> {
-        let (numbers, bytes) = best.form.numbers_and_bytes();
-        let (mut hot, mut cold) = (Vec::new(), Vec::new());
-        let count: usize = bytes.iter().map(Range::len).sum();
-        let mut open: Vec<Range<usize>> = bytes.iter().flat_map(|range| chunks(range, count)).rev().collect();
-        while let Some(range) = open.pop() {
-            if hot.len() >= BYTES_MAX || cold.len() >= BYTES_MAX || self.left == 0 {
-                break;
-            }
-            let before = best.score;
-            let Some(score) = self.changed(best, &range)? else { break };
-            if best.score < before {
-                return Ok(None);
-            }
-            match range.len() {
-                _ if score == before => {}
-                1 if score.level == before.level => hot.push(range.start),
-                1 => cold.push(range.start),
-                len => {
-                    let middle = range.start + len / 2;
-                    open.extend([middle..range.end, range.start..middle]);
-                }
-            }
-        }
-        let lengths = (0..best.form.growths()).map(Variable::Length);
-        let mut variables: Vec<_> = self.some_of(numbers).into_iter().flat_map(|at| words(at, false)).collect();
-        variables.extend(runs(&hot).into_iter().flat_map(|run| words(run, true)));
-        if variables.is_empty() {
-            variables.splice(0..0, lengths)
-        } else {
-            variables.splice(variables.len().., lengths)
-        };
-        variables.extend(cold.into_iter().map(|at| Variable::Word { at: at..at + 1, big_endian: false }));
-        Ok(Some(variables))
-    }
-
-    /// Executes a point with some of its bytes changed, and takes that if it is nearer. How near it is.
-    fn changed(&mut self, best: &mut Point, range: &Range<usize>) -> Result<Option<super::score::Score>> {
-        let mut bytes = best.form.bytes().to_vec();
-        bytes[range.clone()].iter_mut().for_each(|byte| *byte ^= CHANGE);
-        let input = best.form.input(&bytes).into_owned();
-        let Some(point) = self.execute(&input, &Rule { close: true, ..Rule::default() })? else { return Ok(None) };
-        let score = point.score;
-        if score < best.score {
-            *best = point;
-        }
-        Ok(Some(score))
-    }
-
-    /// Where there are too many numbers, those from one on that is chosen at random.
-    fn some_of(&mut self, mut numbers: Vec<Range<usize>>) -> Vec<Range<usize>> {
-        if numbers.len() > NUMBERS_MAX {
-            let first = self.rng.below(numbers.len());
-            numbers.rotate_left(first);
-            numbers.truncate(NUMBERS_MAX);
-        }
-        numbers
-    }
-}
-
 /// A range in parts that are looked at together, where there are so many bytes in all.
-fn chunks(range: &Range<usize>, count: usize) -> Vec<Range<usize>> {
+pub(super) fn chunks(range: &Range<usize>, count: usize) -> Vec<Range<usize>> {
     let len = if count <= FEW { 1 } else { CHUNK };
     let end = range.end;
     range.clone().step_by(len).map(|start| start..(start + len).min(end)).collect()
 }
 
 /// Places that follow each other, as ranges of up to 8.
-fn runs(places: &[usize]) -> Vec<Range<usize>> {
+pub(super) fn runs(places: &[usize]) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     for &place in places {
         match runs.last_mut() {
@@ -130,7 +57,7 @@ fn runs(places: &[usize]) -> Vec<Range<usize>> {
 }
 
 /// The numbers that bytes may be: as wide as they are, and what they have of 8, 4, 2 and 1 bytes.
-fn words(at: Range<usize>, may_be_parts: bool) -> Vec<Variable> {
+pub(super) fn words(at: Range<usize>, may_be_parts: bool) -> Vec<Variable> {
     let widths = [8, 4, 2, 1].into_iter().filter(|width| *width < at.len() && may_be_parts);
     let parts = widths.flat_map(|width| {
         let starts = at.clone().step_by(width).filter(move |start| start + width <= at.end);

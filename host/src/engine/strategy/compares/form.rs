@@ -91,7 +91,7 @@ impl Form {
 
     /// Where the values of numbers lie, and where other bytes do: all, of an input that is no stream.
     pub(in crate::engine::strategy) fn numbers_and_bytes(&self) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
-        let Some(parts) = &self.parts else { return (Vec::new(), vec![0..self.bytes.len()]) };
+        let Some(parts) = &self.parts else { return (Vec::new(), std::iter::once(0..self.bytes.len()).collect()) };
         let places = |is_blob: bool| {
             let parts = parts.iter().filter(|part| part.draw.kind.is_blob() == is_blob && !part.draw.forced);
             parts.map(|part| part.at.clone()).collect()
