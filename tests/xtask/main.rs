@@ -8,6 +8,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+/// What the command has, so that what is measured in this process is what campaigns do.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[derive(Parser)]
 #[command(name = "xtask", about = "Chores of fuzzbox's own repository")]
 struct Arguments {

@@ -4,13 +4,14 @@ use super::against::AgainstArgs;
 use super::debug_info::symbols;
 use super::debug_info::{DebugInfoArgs, ModuleDebugInfo};
 use super::exit::{Exit, Fault, UserError, Verdict};
+use super::goals::GoalArgs;
 use super::input::{read_at_most, read_dir, read_found_dir};
 use super::naming::{NameArgs, folders};
 use super::output::Output;
 use super::store_args::StoreArgs;
 use super::target_args::{TargetArgs, compile, duration};
 use super::write::{shown, warn, warning};
-use crate::engine::{Dictionary, Search, Workers};
+use crate::engine::{Aim, Dictionary, Search, Workers};
 use crate::report::{Done, Event, Flags, Reporter};
 use crate::sandbox::{Candidate, CodeCache, CustomTargets, Target};
 use crate::session::checking::check;
@@ -31,7 +32,7 @@ use std::time::Duration;
 const INITIALISERS_GRACE: Duration = Duration::from_secs(1);
 
 /// How campaigns are run.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(super) struct CampaignArgs {
     /// Stop after this time: 30s, 10m, 8h; several targets share it
     #[arg(short, long, value_name = "TIME", value_parser = duration)]
@@ -69,6 +70,9 @@ pub(super) struct CampaignArgs {
     /// Keep the inputs of findings as they were found, and don't look for smaller ones
     #[arg(long)]
     no_shrink: bool,
+    /// It ends when all goals are reached.
+    #[arg(skip)]
+    hunts: bool,
     #[command(flatten)]
     debug_info: DebugInfoArgs,
     #[command(flatten)]
@@ -87,6 +91,8 @@ pub(super) struct Job<'a> {
     pub(super) flags: &'a TargetArgs,
     /// What the only one of them is compared with.
     pub(super) against: &'a AgainstArgs,
+    /// Where to get in them.
+    pub(super) goals: &'a GoalArgs,
     /// What makes the mutants of all of them, if that is another module.
     pub(super) mutator: Option<Candidate>,
     /// Inputs of its own that each of them begins with.
@@ -148,6 +154,9 @@ impl FailOn {
     }
 }
 
+/// Executions of a hunt that has no other end.
+const HUNT_EXECS: u64 = 1_000_000;
+
 /// A larger dictionary is refused, in bytes.
 const DICTIONARY_BYTES_MAX: u64 = 16 << 20;
 /// More threads than this are refused.
@@ -173,6 +182,7 @@ impl CampaignArgs {
         check_mutator(&job, &candidates).blame_user()?;
         let debug_infos = self.debug_infos(&job, &candidates)?;
         let seeds = self.seeds(&job)?;
+        job.goals.check(job.targets.len())?;
         let mut reporter = self.output.reporter()?;
         for candidate in &candidates {
             self.strategy.check(candidate.entry.takes_choices()).blame_user()?;
@@ -183,6 +193,7 @@ impl CampaignArgs {
         }
         let symbols: Vec<_> =
             targets.iter().zip(debug_infos).map(|(target, debug_info)| symbols(target, debug_info)).collect();
+        let aims = self.aims(&job, &names, &targets, &symbols)?;
         let store = self.store.open_or_create()?;
         for ((name, path), target) in names.iter().zip(job.targets).zip(&targets) {
             job.names.claim(&store, name, path, target)?;
@@ -191,7 +202,7 @@ impl CampaignArgs {
         let workers = Workers::new(jobs, ending.abort())?;
         let seed = self.seed.unwrap_or_else(random_seed);
         let limits = self.limits(job.targets.len(), job.order);
-        let session = |((target, symbols), name): ((Target, Symbols), String)| Session {
+        let session = |(((target, symbols), aim), name): (((Target, Symbols), Option<Arc<Aim>>), String)| Session {
             name,
             dictionary: with_constants(&dictionary, &target),
             target: Arc::new(target),
@@ -203,6 +214,7 @@ impl CampaignArgs {
             limits,
             given: self.given(),
             search: self.strategy.clone(),
+            aim,
             mutator: job.mutator.as_ref(),
             compares: !self.no_compares,
             warms: !self.no_warm_up,
@@ -210,7 +222,7 @@ impl CampaignArgs {
             warn: &warn,
             symbols,
         };
-        let sessions: Vec<_> = targets.into_iter().zip(symbols).zip(names).map(session).collect();
+        let sessions: Vec<_> = targets.into_iter().zip(symbols).zip(aims).zip(names).map(session).collect();
         let watched = &mut Watched { reporter: &mut *reporter, watch: job.watch, store: &store };
         self.fuzz(&sessions, (&seeds, job.order), watched)
     }
@@ -225,6 +237,36 @@ impl CampaignArgs {
         let named = names.iter().zip(job.targets).zip(&candidates);
         job.names.check(&self.store, named.map(|((name, path), candidate)| (&**name, &**path, candidate)))?;
         Ok(candidates)
+    }
+
+    /// The same, which ends when all goals are reached, or after a million executions if nothing else is said.
+    pub(super) fn hunting(&self) -> Result<Self, Fault> {
+        let strategy = if self.strategy.is_default() { "approach".parse()? } else { self.strategy.clone() };
+        let execs = self.execs.or(self.time.is_none().then_some(HUNT_EXECS));
+        Ok(Self { strategy, execs, hunts: true, ..self.clone() })
+    }
+
+    /// Where to get in each target.
+    fn aims(
+        &self,
+        job: &Job<'_>,
+        names: &[String],
+        targets: &[Target],
+        symbols: &[Symbols],
+    ) -> Result<Vec<Option<Arc<Aim>>>, Fault> {
+        let store = self.store.open_existing().ok();
+        let mut aims = Vec::new();
+        for (((path, name), target), symbols) in job.targets.iter().zip(names).zip(targets).zip(symbols) {
+            let known = store.as_ref().map(|store| (store, name.as_str()));
+            let aim = job.goals.find(path, (target, symbols), known)?;
+            if aim.is_none() && (self.strategy.needs_goals() || self.hunts) {
+                let strategy = &self.strategy;
+                let none = "searches for goals, and there is none\nhelp: --goal says where to get";
+                return Err(anyhow::anyhow!("strategy `{strategy}` {none}")).blame_user();
+            }
+            aims.push(aim);
+        }
+        Ok(aims)
     }
 
     /// What each target begins with: its own inputs, and those of `--corpus`.
@@ -258,6 +300,7 @@ impl CampaignArgs {
             execs: self.execs,
             seeds_only: false,
             stop_on_first: self.stop_on == StopOn::First,
+            hunts: self.hunts,
         }
     }
 
@@ -292,10 +335,14 @@ impl CampaignArgs {
             Order::KnownFirst => check(sessions, &first_inputs, self.time, &aborted, reporter)?,
         };
         let executed = done.iter().any(|done| done.execs > 0);
+        if self.hunts && executed && done.iter().all(|done| done.not_arrived.is_empty()) {
+            return Ok(Exit::Clean);
+        }
         let found = self.fail_on.has_one(sessions, &done)?;
         Ok(match (found, executed) {
             (true, _) => Exit::Findings,
             (false, false) => Exit::NothingExecuted,
+            (false, true) if self.hunts => Exit::NotReached,
             (false, true) => Exit::Clean,
         })
     }

@@ -3,6 +3,7 @@
 use super::against::AgainstArgs;
 use super::campaigns::{CampaignArgs, Job, Order};
 use super::exit::Verdict;
+use super::goals::GoalArgs;
 use super::naming::NameArgs;
 use super::target_args::TargetArgs;
 use std::path::PathBuf;
@@ -19,6 +20,8 @@ pub(super) struct Args {
     #[arg(required = true, value_name = "WASM")]
     targets: Vec<PathBuf>,
     #[command(flatten)]
+    goals: GoalArgs,
+    #[command(flatten)]
     campaigns: CampaignArgs,
     #[command(flatten)]
     flags: TargetArgs,
@@ -29,10 +32,17 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn run(mut self) -> Verdict {
         self.campaigns.end_after(TIME);
-        let Self { targets, campaigns, flags, names } = &self;
-        let seeds = targets.iter().map(|_| Vec::new()).collect();
-        let against = &AgainstArgs::default();
-        let order = Order::KnownFirst;
-        campaigns.run(Job { targets, names, flags, against, mutator: None, seeds, watch: &|_, _| Ok(()), order })
+        let Self { targets, goals, campaigns, flags, names } = &self;
+        campaigns.run(Job {
+            targets,
+            names,
+            flags,
+            against: &AgainstArgs::default(),
+            goals,
+            mutator: None,
+            seeds: targets.iter().map(|_| Vec::new()).collect(),
+            watch: &|_, _| Ok(()),
+            order: Order::KnownFirst,
+        })
     }
 }

@@ -18,6 +18,8 @@ pub enum Exit {
     Failed = 3,
     /// Nothing was executed.
     NothingExecuted = 4,
+    /// `hunt`: a goal was not reached, and nothing was found on the way.
+    NotReached = 5,
 }
 
 /// An error and whose fault it is.

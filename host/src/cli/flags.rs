@@ -38,6 +38,7 @@ fn value(arg: &Arg) -> String {
         "WHAT" => "stdout",
         "RECIPE" => "f(input, len)",
         "STRATEGY" => "quickcheck",
+        "GOAL" => "changed",
         "TARGET" | "TRIPLE" | "FEATURES" | "WASM" | "HASH | WASM" | "FILE" | "DIR" | "INPUT" | "HASH" | "ARG"
         | "EXPORT" | "FUNCTION" | "NAME" => "abcd",
         other => panic!("what can be given for {other} of {arg}? Add it to the test"),

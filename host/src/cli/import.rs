@@ -75,6 +75,7 @@ impl Args {
             given: Flags::default(),
             // Importing is to be quick.
             search: Search::default(),
+            aim: None,
             mutator: None,
             compares: false,
             warms: false,

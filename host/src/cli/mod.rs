@@ -20,6 +20,8 @@ mod findings;
 #[cfg(test)]
 mod flags;
 mod glue;
+mod goals;
+mod hunt;
 mod import;
 mod input;
 mod inspect;
@@ -67,6 +69,8 @@ enum Verb {
     New(new::Args),
     /// Fuzz one or more targets
     Run(run::Args),
+    /// Find an input that gets to a function, a line or an edge
+    Hunt(Box<hunt::Args>),
     /// Fuzz the targets of a cargo-fuzz folder, as they are
     Cargo(Box<cargo::Args>),
     /// Check all targets after a change: try what is known of them, then fuzz them for a while
@@ -143,6 +147,7 @@ fn run(verb: Verb) -> Verdict {
     match verb {
         Verb::New(args) => args.run(),
         Verb::Run(args) => args.run(),
+        Verb::Hunt(args) => args.run(),
         Verb::Cargo(args) => args.run(),
         Verb::Ci(args) => args.run(),
         Verb::Repro(args) => args.run(),

@@ -3,6 +3,7 @@
 use super::against::AgainstArgs;
 use super::campaigns::{CampaignArgs, Job, Order};
 use super::exit::{Fault, UserError, Verdict};
+use super::goals::GoalArgs;
 use super::input::read_at_most;
 use super::naming::NameArgs;
 use super::target_args::{MODULE_BYTES_MAX, TargetArgs};
@@ -23,6 +24,8 @@ pub(super) struct Args {
     #[command(flatten)]
     against: AgainstArgs,
     #[command(flatten)]
+    goals: GoalArgs,
+    #[command(flatten)]
     campaigns: CampaignArgs,
     #[command(flatten)]
     flags: TargetArgs,
@@ -32,13 +35,14 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self) -> Verdict {
-        let Self { targets, against, campaigns, flags, names, .. } = &self;
+        let Self { targets, against, goals, campaigns, flags, names, .. } = &self;
         let seeds = targets.iter().map(|_| Vec::new()).collect();
         campaigns.run(Job {
             targets,
             names,
             flags,
             against,
+            goals,
             mutator: self.mutator()?,
             seeds,
             watch: &|_, _| Ok(()),

@@ -1,12 +1,14 @@
 //! Rounds: the same seed finds the same corpus, however many workers there are.
 
 mod after_round;
+mod aiming;
 mod comparing;
 mod rounds;
 mod searching;
 mod seeds;
 mod warming;
 
+use super::aim::Pursuit;
 use super::corpus::{Admission, Corpus};
 use super::mutate::{Mutator, custom};
 use super::results::Results;
@@ -64,6 +66,8 @@ pub struct Campaign {
     warming: warming::Warming,
     /// What inputs show, as far as that is known.
     results: Results,
+    /// How far it is from where it is to get, if it is to get somewhere.
+    pursuit: Option<Pursuit>,
     /// How often each input was executed, if that is counted.
     tally: Option<BTreeMap<Vec<u8>, u64>>,
 }
@@ -102,6 +106,7 @@ impl Campaign {
             tracing: comparing::Tracing::default(),
             warming: warming::Warming::default(),
             results: Results::default(),
+            pursuit: None,
             tally: None,
         }
     }
@@ -177,6 +182,7 @@ impl Campaign {
         for edge in self.progress.retire(&self.corpus, self.totals.execs) {
             self.corpus.retire(edge);
         }
+        self.look_where();
         Ok(Some(round))
     }
 
@@ -248,6 +254,7 @@ impl Campaign {
             // Of inputs that are numbers, bytes that aren't there are 0, but what is not there can't be changed.
             len_min: target.candidate.entry.numbers_bytes().min(target.candidate.settings.input_bytes_max as usize),
             len_max: self.len_max,
+            pursuit: self.pursuit.as_ref(),
             steps: None,
             is_apart: false,
             tally: self.tally.is_some(),

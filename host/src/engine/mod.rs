@@ -11,11 +11,12 @@
 //! `climb/`, `closing/`, and those that have a name, of which `named` has the table; its module doc says how to write
 //! one; `tasks` is what a round executes at once), `workers/` (threads: `pool`, `worker`, `report`, `ender`,
 //! `variants`), `retirement` (which variant executes inputs, which edges retire), `scheduler`, `rarity` (what testcases
-//! weigh by it), `mutate/` (bytes; `choices/` by spans), `corpus`, `scores` (who has the best), `testcase`, `suspects`
-//! (what may hang), `span_pool`, `dictionary/` (and in it the constants that code compares with), `results/` (what need
+//! weigh by it), `mutate/` (bytes; `choices/` by spans), `corpus`, `scores` (who has the best), `testcase`, `aim` (where
+//! to get, and how near testcases are), `suspects` (what may hang), `span_pool`, `dictionary/` (and in it the constants that code compares with), `results/` (what need
 //! not be executed again), `rng`; `shrink/` (a file per pass, `passes/blob/` for bytes; its module doc says how to
 //! write one).
 
+mod aim;
 mod campaign;
 mod corpus;
 mod dictionary;
@@ -34,6 +35,7 @@ mod suspects;
 mod testcase;
 mod workers;
 
+pub use aim::{Aim, Aimed};
 pub use campaign::Campaign;
 pub use corpus::Corpus;
 pub use dictionary::Dictionary;

@@ -29,6 +29,11 @@ const SPEED_RANGE: u64 = 16;
 
 impl Scheduler {
     pub(super) fn new(corpus: &Corpus) -> Self {
+        Self::scaled(corpus, &[])
+    }
+
+    /// With the weight of each testcase times a factor, as far as there are some.
+    pub(super) fn scaled(corpus: &Corpus, factors: &[f64]) -> Self {
         let testcases = corpus.testcases();
         assert!(!testcases.is_empty(), "a corpus holds at least one testcase before it is scheduled");
         let fuel = testcases.iter().map(|testcase| u128::from(testcase.fuel)).sum::<u128>() / testcases.len() as u128;
@@ -40,7 +45,8 @@ impl Scheduler {
             let speed = (mean.saturating_mul(SPEED_RANGE) / testcase.fuel.saturating_add(EXECUTION_FUEL))
                 .clamp(1, SPEED_RANGE * SPEED_RANGE);
             let weight = (weight + FEATURE_WEIGHT / 16) / (testcase.picks + 1).isqrt();
-            sum += (weight * speed / SPEED_RANGE).max(1);
+            let weight = (weight * speed / SPEED_RANGE).max(1);
+            sum += factors.get(index).map_or(weight, |factor| (weight as f64 * factor).max(1.0) as u64);
             sum
         });
         Self { sums: sums.collect() }

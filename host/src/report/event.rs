@@ -26,6 +26,8 @@ pub(crate) enum Event {
     Retraced(Retraced),
     /// Executions begin after others from now on.
     Warmed(Warmed),
+    /// A goal was reached.
+    Arrived(Arrived),
     /// A failure with a signature not seen before in this campaign.
     Finding(Finding),
     /// Where the campaign stands.
@@ -51,6 +53,7 @@ impl Event {
             Self::NewEdge(new) => &new.target,
             Self::Retraced(retraced) => &retraced.target,
             Self::Warmed(warmed) => &warmed.target,
+            Self::Arrived(arrived) => &arrived.target,
             Self::Finding(finding) => &finding.target,
             Self::Status(status) => &status.target,
             Self::Advice(advice) => &advice.target,
@@ -140,6 +143,37 @@ impl Warmed {
         format!(
             "memory grew again and again: the search goes on after {before}, and what it finds is executed without them"
         )
+    }
+}
+
+/// A goal was reached.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Arrived {
+    /// The target's name.
+    pub target: String,
+    /// The goal, as it was typed.
+    pub goal: String,
+    /// Executions up to then.
+    pub execs: u64,
+    /// The input that reached it, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input: Option<InputId>,
+    /// Its length.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_bytes: Option<u64>,
+    /// What was drawn from it, or what it begins with, for a person to see in one line.
+    #[serde(skip_serializing)]
+    pub preview: String,
+}
+
+impl Arrived {
+    /// In a line: `parse_attribute after 1,234 executions: "a=" (3f2a91c0)`.
+    pub(crate) fn text(&self) -> String {
+        let after = format!("{} after {}", self.goal, counted(self.execs, "execution"));
+        match &self.input {
+            Some(input) => format!("{after}: {} ({})", self.preview, &input.to_string()[..8]),
+            None => after,
+        }
     }
 }
 
@@ -282,6 +316,9 @@ pub(crate) struct Done {
     /// How many functions without a name were not reached.
     #[serde(skip_serializing)]
     pub nameless_not_reached: u64,
+    /// Goals that were not reached.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_arrived: Vec<String>,
     /// Why it ended: `--execs 1000 reached`, `interrupted`, ...
     pub stopped: String,
 }

@@ -131,6 +131,7 @@ impl<W: Write> Reporter for Lines<W> {
                 }
             }
             Event::Warmed(warmed) => self.line(&warmed.target, &format!("warm: {}", warmed.text()))?,
+            Event::Arrived(arrived) => self.line(&arrived.target, &format!("goal: {}", printable(&arrived.text())))?,
             Event::Finding(finding) => {
                 let text = finding_line(finding);
                 self.line(&finding.target, &text)?;

@@ -40,7 +40,7 @@ pub(crate) use advice::{AdviceFacts, Advisor, Flags};
 pub(crate) use checked::{Checked, CheckedTarget};
 pub(crate) use color::{ColorChoice, is_dumb};
 pub(crate) use event::{
-    Advice, Compiling, Done, Event, Files, Finding, Imported, NewEdge, NotStarted, Start, Status, Warmed,
+    Advice, Arrived, Compiling, Done, Event, Files, Finding, Imported, NewEdge, NotStarted, Start, Status, Warmed,
 };
 pub(crate) use json::Json;
 pub(crate) use preview::preview;

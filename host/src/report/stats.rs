@@ -220,6 +220,7 @@ impl StatsFiles {
             Event::Compiling(_)
             | Event::Retraced(_)
             | Event::Warmed(_)
+            | Event::Arrived(_)
             | Event::Advice(_)
             | Event::Imported(_)
             | Event::NotStarted(_)

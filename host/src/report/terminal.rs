@@ -335,6 +335,7 @@ impl<W: Write> Reporter for Terminal<W> {
             }
             Event::Retraced(retraced) => self.log(&self.retraced(retraced)),
             Event::Warmed(warmed) => self.log(&self.wrapped("Warm", &warmed.text())),
+            Event::Arrived(arrived) => self.log(&self.wrapped("Goal", &printable(&arrived.text()))),
             Event::Finding(finding) => self.log(&self.finding(finding)),
             Event::Status(status) => {
                 let text = self.live_text(status);

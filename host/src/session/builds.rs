@@ -5,7 +5,9 @@ use crate::sandbox::{Candidate, Target, core_module};
 use crate::store::{ModuleEntry, Store};
 use anyhow::Result;
 use fuzzbox_instrument::identity::{Diff, FunctionIdentity, Identity, Pair, diff, exact};
+use fuzzbox_instrument::ways::{Program, changed_blocks};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use wasmparser::{ExternalKind, Parser, Payload};
 
 /// Modules that are larger are not compared function by function, in bytes: nobody waits for that.
@@ -20,6 +22,8 @@ pub(super) struct Builds {
     pub(super) file: Vec<u8>,
     /// Of that, what executes.
     wasm: Vec<u8>,
+    /// Of the new one, the same.
+    new_wasm: Arc<[u8]>,
     old: Identity,
     new: Identity,
     diff: Diff,
@@ -33,9 +37,30 @@ impl Builds {
         if wasm.len().max(new.bytes().len()) > COMPARED_BYTES_MAX {
             return None;
         }
-        let (old, new) = (Identity::of(&wasm).ok()?, Identity::of(new.bytes()).ok()?);
+        let new_wasm = new.bytes().clone();
+        let (old, new) = (Identity::of(&wasm).ok()?, Identity::of(&new_wasm).ok()?);
         let diff = diff(&old, &new);
-        Some(Self { file, wasm, old, new, diff })
+        Some(Self { file, wasm, new_wasm, old, new, diff })
+    }
+
+    /// The build of a target that was fuzzed last, but for `new`, beside that one.
+    pub(super) fn last(store: &Store, name: &str, new: &Candidate) -> Option<Self> {
+        let old = store.modules(name).ok()?.into_iter().rfind(|entry| entry.module != new.id)?;
+        Self::of(store, old, new)
+    }
+
+    /// The functions that changed or are new, with the blocks of each that are others.
+    pub(super) fn changed_blocks(&self, new: &Program) -> Vec<(u32, Vec<u32>)> {
+        let Ok(old) = Program::of(&self.wasm) else { return Vec::new() };
+        let changed = self.diff.changed.iter().filter_map(|pair| {
+            let (old, cfg) = old.cfg(pair.old).zip(new.cfg(pair.new))?;
+            Some((pair.new, changed_blocks((&self.wasm, old), (&self.new_wasm, cfg))))
+        });
+        // What is called at all is enough of a new one.
+        let added = self.diff.added.iter().filter_map(|&added| Some((added, vec![new.cfg(added)?.flows()[0].to])));
+        let mut all: Vec<_> = changed.chain(added).collect();
+        all.sort_unstable();
+        all
     }
 
     /// Functions that the new build has, without imported ones.
@@ -129,7 +154,7 @@ pub(crate) fn older(store: &Store, new: &Candidate) -> Result<Option<Older>> {
 }
 
 /// The index of the function that is exported under a name.
-fn exported(wasm: &[u8], name: &str) -> Option<u32> {
+pub(super) fn exported(wasm: &[u8], name: &str) -> Option<u32> {
     let exports = Parser::new(0).parse_all(wasm).map_while(Result::ok).find_map(|payload| match payload {
         Payload::ExportSection(exports) => Some(exports),
         _ => None,

@@ -9,7 +9,7 @@ use super::shrinking::{Shrinking, limits_in_campaign};
 use super::unreached::unreached;
 use crate::engine::{Campaign, Discovery, Failure, Round, Testcase};
 use crate::failure::{Headline, signature_of};
-use crate::id::FindingId;
+use crate::id::{FindingId, InputId};
 use crate::outcome::FailureKind;
 use crate::report::{self, AdviceFacts, Advisor, Event, Reporter, StatsFiles};
 use crate::sandbox::Target;
@@ -53,6 +53,8 @@ pub(super) struct View<'a> {
     closed: BTreeSet<String>,
     /// Failures that are no findings.
     dismissed: usize,
+    /// By goal: whether it was told that it was reached.
+    told_goals: Vec<bool>,
     /// Failures that are findings of other builds.
     still_there: usize,
     /// Time in turns before this one.
@@ -94,6 +96,7 @@ impl<'a> View<'a> {
             open,
             closed,
             dismissed: 0,
+            told_goals: session.aim.iter().flat_map(|aim| aim.aimed()).map(|_| false).collect(),
             still_there: 0,
             spent: Duration::ZERO,
             last_status: None,
@@ -147,6 +150,7 @@ impl<'a> View<'a> {
             let warmed = report::Warmed { target: self.session.name.clone(), inputs };
             self.tell(out.reporter, &[Event::Warmed(warmed)])?;
         }
+        self.arrivals(out, campaign, round)?;
         for failure in &round.failures {
             // A round may have several; who wants the first one wants one.
             if self.session.limits.stop_on_first && self.findings.len() > self.still_there {
@@ -160,6 +164,42 @@ impl<'a> View<'a> {
             self.advise(out, campaign)?;
         }
         Ok(())
+    }
+
+    /// Tells which goals were reached, once what reached them counts.
+    fn arrivals(&mut self, out: &mut Outlet<'_>, campaign: &Campaign, round: &Round) -> Result<()> {
+        let Some((aim, reached)) = campaign.reached_goals() else { return Ok(()) };
+        for (place, aimed) in aim.aimed().iter().enumerate().filter(|(place, _)| reached[*place]) {
+            let is_by = |testcase: &&Testcase| aimed.is_reached_by(&testcase.profile);
+            let found = round.found.iter().map(|found| campaign.testcase(found)).find(is_by).map(|found| &found.bytes);
+            // What nobody keeps can have failed.
+            let failed = || round.failures.first().map(|failure| &failure.input);
+            let is_kept = found.is_some() || campaign.corpus().testcases().iter().any(|testcase| is_by(&testcase));
+            let input = if is_kept { found } else { failed() };
+            if self.told_goals[place] || input.is_none() && (is_kept || !campaign.failures().any(|_| true)) {
+                continue;
+            }
+            self.told_goals[place] = true;
+            let arrived = report::Arrived {
+                target: self.session.name.clone(),
+                goal: aimed.name.clone(),
+                execs: campaign.totals().execs,
+                input: input.map(|input| InputId::of(input)),
+                input_bytes: input.map(|input| input.len() as u64),
+                preview: input.map_or_else(|| Ok(String::new()), |input| self.preview(campaign.target(), input))?,
+            };
+            self.tell(out.reporter, &[Event::Arrived(arrived)])?;
+        }
+        Ok(())
+    }
+
+    /// What is drawn of an input, or what it begins with.
+    fn preview(&self, target: &Arc<Target>, input: &[u8]) -> Result<String> {
+        let Session { workers, symbols, .. } = self.session;
+        let shrinking = Shrinking { target, symbols, workers };
+        let execution = if target.takes_choices() { shrinking.execute(input)? } else { None };
+        let drawn = execution.and_then(|execution| execution.decoded(target, symbols, &[]));
+        Ok(drawn.map_or_else(|| report::preview(input, PREVIEW_COLUMNS), |drawn| drawn.preview()))
     }
 
     /// Tells where the campaign stands.
@@ -356,6 +396,8 @@ impl<'a> View<'a> {
     pub(super) fn done(&self, campaign: &Campaign, stopped: String) -> report::Done {
         let status = self.status(campaign, self.spent);
         let (not_reached, nameless_not_reached) = unreached(self.session, campaign);
+        let goals = campaign.reached_goals().into_iter().flat_map(|(aim, reached)| aim.aimed().iter().zip(reached));
+        let not_arrived = goals.filter(|(_, reached)| !**reached).map(|(aimed, _)| aimed.name.clone()).collect();
         report::Done {
             target: status.target,
             module: self.session.target.candidate.id,
@@ -376,6 +418,7 @@ impl<'a> View<'a> {
             corpus_hash: campaign.corpus().hash().to_hex().to_string(),
             not_reached,
             nameless_not_reached,
+            not_arrived,
             stopped,
         }
     }

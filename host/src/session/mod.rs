@@ -9,7 +9,7 @@
 //! execution  one input, for people              writer        writes those, while the campaign goes on
 //! ending     signals, and the end of the time
 //! results    what inputs show, in the user's cache  retrace      what became of findings on another build
-//! builds     two builds, function by function
+//! builds     two builds, function by function      goals         where a campaign is to get
 //! ```
 //!
 //! Nothing here knows a command line: errors are plain, and what is no event goes to
@@ -20,6 +20,7 @@ pub(crate) mod checking;
 pub(crate) mod ending;
 mod events;
 pub(crate) mod execution;
+pub(crate) mod goals;
 mod queue;
 pub(crate) mod records;
 pub(crate) mod reproduction;

@@ -38,6 +38,10 @@ impl<'a> Running<'a> {
         let campaign = Campaign::new(session.target.clone(), session.seed, Mutator::new(session.dictionary.clone()));
         let campaign = campaign.with_search(&session.search).with_custom_mutators(session.mutator)?;
         let campaign = campaign.with_results(results::load(&session.target));
+        let campaign = match &session.aim {
+            Some(aim) => campaign.with_aim(aim.clone()),
+            None => campaign,
+        };
         let campaign = if session.compares { campaign } else { campaign.without_compares() };
         let campaign = if session.warms { campaign } else { campaign.without_warming() };
         let view = View::new(session, past)?;
@@ -147,9 +151,10 @@ impl Running<'_> {
 
     /// The limit that was reached.
     fn limit(&self, out: &Outlet<'_>) -> Option<String> {
-        let Limits { time, execs, stop_on_first, seeds_only } = self.session.limits;
+        let Limits { time, execs, stop_on_first, hunts, seeds_only } = self.session.limits;
         match execs {
             _ if self.session.ending.is_signalled() => Some("interrupted".to_owned()),
+            _ if hunts && self.campaign.has_arrived() => Some("all goals reached".to_owned()),
             Some(execs) if self.campaign.totals().execs >= execs => Some(format!("--execs {execs} reached")),
             _ if time.is_some_and(|time| self.view.elapsed(out) >= time) => Some("--time reached".to_owned()),
             _ if self.campaign.is_exhausted() => Some("every input executed that the strategy has".to_owned()),

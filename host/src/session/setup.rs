@@ -1,7 +1,7 @@
 //! What a campaign needs, and everything around it.
 
 use super::ending::Ending;
-use crate::engine::{Dictionary, Search, Workers};
+use crate::engine::{Aim, Dictionary, Search, Workers};
 use crate::report::Flags;
 use crate::sandbox::{Candidate, Target};
 use crate::store::Store;
@@ -17,6 +17,8 @@ pub(crate) struct Limits {
     /// Stop when the first inputs were executed.
     pub(crate) seeds_only: bool,
     pub(crate) stop_on_first: bool,
+    /// Stop when all goals are reached.
+    pub(crate) hunts: bool,
 }
 
 /// What a campaign needs, and everything around it.
@@ -35,6 +37,8 @@ pub(crate) struct Session<'a> {
     pub(crate) given: Flags,
     /// What makes inputs.
     pub(crate) search: Search,
+    /// Where it is to get, if it is to get somewhere.
+    pub(crate) aim: Option<Arc<Aim>>,
     /// A module that makes inputs in the place of the target.
     pub(crate) mutator: Option<&'a Candidate>,
     /// Look at what executions compare.

@@ -142,6 +142,7 @@ mod tests {
                 limits: Limits { execs: Some(20_000), ..Limits::default() },
                 given: Flags::default(),
                 search: Search::default(),
+                aim: None,
                 mutator: None,
                 compares: false,
                 warms: false,

@@ -94,6 +94,22 @@ impl ControlDependence {
         levels
     }
 
+    /// The blocks that `block` depends on, as far as `accepts` says so of them, and no edge has told it of another block
+    /// that was asked for before: from block to block that is linear, where nothing is refused.
+    pub(crate) fn take(&mut self, block: u32, mut accepts: impl FnMut(u32) -> bool) -> Vec<u32> {
+        let mut edges = Vec::new();
+        self.minima.below(self.edges_into(block), self.post_dominators.depth(block), |edge| edges.push(edge));
+        let mut found = Vec::new();
+        for edge in edges {
+            let from = self.branches[edge].from;
+            if from != block && accepts(from) {
+                self.minima.remove(edge);
+                found.push(from);
+            }
+        }
+        found
+    }
+
     /// The edges to what `block` post-dominates.
     fn edges_into(&self, block: u32) -> std::ops::Range<usize> {
         let places = self.post_dominators.places(block);

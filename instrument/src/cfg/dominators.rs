@@ -93,6 +93,13 @@ impl DominatorTree {
         std::iter::successors(Some(block).filter(|&block| self.contains(block)), |&block| self.parent(block))
     }
 
+    /// The blocks of the tree, each behind its parent.
+    pub(crate) fn preorder(&self) -> Vec<u32> {
+        let mut blocks: Vec<u32> = (0..self.parents.len() as u32).filter(|&block| self.contains(block)).collect();
+        blocks.sort_unstable_by_key(|&block| self.places[block as usize]);
+        blocks
+    }
+
     /// How many blocks there are, in the tree or not.
     pub(super) fn len(&self) -> usize {
         self.parents.len()

@@ -30,7 +30,10 @@ use crate::module::operators::is_legacy;
 use std::ops::Range;
 
 use anyhow::{Context, Result, bail, ensure};
-use wasmparser::{FuncToValidate, FuncValidatorAllocations, FunctionBody, OperatorsReader, ValidatorResources};
+use wasmparser::{
+    FuncToValidate, FuncValidator, FuncValidatorAllocations, FunctionBody, Operator, OperatorsReader,
+    ValidatorResources,
+};
 
 pub use dependence::ControlDependence;
 pub use dominators::DominatorTree;
@@ -174,11 +177,16 @@ impl Cfg {
     }
 }
 
+/// Is shown an operator, where it is, and the block that it belongs to unless it is dead.
+pub(crate) type See<'a> = dyn FnMut(&Operator<'_>, u32, Option<u32>, &FuncValidator<ValidatorResources>) + 'a;
+
 /// The graphs of all functions that a module defines, in order, made one at a time.
 ///
 /// It ends after the first error. A body is validated when it is its turn.
 pub struct Cfgs<'a> {
     names: Vec<Option<String>>,
+    /// Functions that are in tables from the start, or in globals.
+    referenced: Vec<u32>,
     bodies: std::vec::IntoIter<(FuncToValidate<ValidatorResources>, FunctionBody<'a>)>,
     allocations: FuncValidatorAllocations,
     /// How many edges the functions before have.
@@ -196,12 +204,28 @@ impl<'a> Cfgs<'a> {
     pub fn new(wasm: &'a [u8]) -> Result<Cfgs<'a>> {
         let (survey, bodies) = survey(wasm)?;
         let allocations = FuncValidatorAllocations::default();
-        Ok(Cfgs { names: survey.names, bodies: bodies.into_iter(), allocations, edges: 0 })
+        let (names, referenced) = (survey.names, survey.referenced);
+        Ok(Cfgs { names, referenced, bodies: bodies.into_iter(), allocations, edges: 0 })
     }
 
     /// Names by function index, as in [`EdgeMap::functions`](crate::EdgeMap::functions).
     pub fn names(&self) -> &[Option<String>] {
         &self.names
+    }
+
+    /// Functions that are in tables from the start, or in globals.
+    pub(crate) fn referenced(&self) -> &[u32] {
+        &self.referenced
+    }
+
+    /// The next graph, of which `see` is shown each operator before it is validated.
+    pub(crate) fn next_seen(&mut self, see: &mut See<'_>) -> Option<Result<Cfg>> {
+        let (function, body) = self.bodies.next()?;
+        let cfg = self.build(function, &body, see).context(INVALID);
+        if cfg.is_err() {
+            self.bodies = Vec::new().into_iter();
+        }
+        Some(cfg)
     }
 
     /// Goes on to the function with this index. All bodies are validated.
@@ -227,7 +251,12 @@ impl<'a> Cfgs<'a> {
         }
     }
 
-    fn build(&mut self, function: FuncToValidate<ValidatorResources>, body: &FunctionBody<'_>) -> Result<Cfg> {
+    fn build(
+        &mut self,
+        function: FuncToValidate<ValidatorResources>,
+        body: &FunctionBody<'_>,
+        see: &mut See<'_>,
+    ) -> Result<Cfg> {
         let index = function.index;
         let mut validator = function.into_validator(std::mem::take(&mut self.allocations));
         let mut reader = body.get_binary_reader();
@@ -238,6 +267,7 @@ impl<'a> Cfgs<'a> {
         while !operators.eof() {
             let at = operators.original_position();
             let operator = operators.read()?;
+            see(&operator, offset(at)?, builder.block_now(), &validator);
             validator.op(at, &operator)?;
             if is_legacy(&operator) {
                 bail!("has legacy exceptions in function {index}, whose graph is that of the translated module");
@@ -261,12 +291,7 @@ impl Iterator for Cfgs<'_> {
     type Item = Result<Cfg>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let (function, body) = self.bodies.next()?;
-        let cfg = self.build(function, &body).context(INVALID);
-        if cfg.is_err() {
-            self.bodies = Vec::new().into_iter();
-        }
-        Some(cfg)
+        self.next_seen(&mut |_, _, _, _| {})
     }
 }
 

@@ -9,6 +9,7 @@ mod checked_first;
 mod ci;
 mod debug_info;
 mod endings;
+mod goals;
 mod mutators;
 mod names;
 mod new_guest;

@@ -5,6 +5,7 @@ mod cheap_hangs;
 mod compares;
 mod crashes_shrunk;
 mod custom_mutators;
+mod directed;
 mod edited_generators;
 mod generator_edits;
 mod hangs;

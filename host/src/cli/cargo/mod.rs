@@ -17,6 +17,7 @@ mod value;
 use super::against::AgainstArgs;
 use super::campaigns::{CampaignArgs, Job, Order};
 use super::exit::{Exit, Fault, UserError, Verdict};
+use super::goals::GoalArgs;
 use super::naming::NameArgs;
 use super::target_args::{LimitArgs, TargetArgs};
 use super::write::{say, shown, tell, warning};
@@ -129,6 +130,7 @@ impl RunArgs {
             names,
             flags: &flags,
             against: &AgainstArgs::default(),
+            goals: &GoalArgs::default(),
             mutator,
             seeds,
             watch: &watch,

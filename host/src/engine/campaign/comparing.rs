@@ -24,10 +24,9 @@ impl Campaign {
     /// if the campaign is to end.
     pub(super) fn trace(&mut self, workers: &Workers) -> Result<bool> {
         let (bytes, fuel) = (self.target().candidate.code_bytes(), self.fuel());
-        if self.variants.traced.is_some()
-            || self.strategies.mutants.is_alone()
-            || !self.strategies.compares.is_due(bytes, fuel.saturating_mul(2))
-        {
+        let (is_needed, is_alone) = (self.strategies.need_traces(), self.strategies.mutants.is_alone());
+        let is_due = |fuel| is_needed || !is_alone && self.strategies.compares.is_due(bytes, fuel);
+        if self.variants.traced.is_some() || !is_due(fuel.saturating_mul(2)) {
             return Ok(true);
         }
         if self.tracing.0.is_none() {
@@ -36,9 +35,8 @@ impl Campaign {
             let past = if self.progress.compares() { past.comparing() } else { past };
             self.tracing.0 = Some(compiling(move || metered.in_variant_after(Variant::Traced, &past))?);
         }
-        let Some(receiver) = self.tracing.0.as_ref().filter(|_| self.strategies.compares.is_due(bytes, fuel)) else {
-            return Ok(true);
-        };
+        let is_due = is_needed || self.strategies.compares.is_due(bytes, fuel);
+        let Some(receiver) = self.tracing.0.as_ref().filter(|_| is_due) else { return Ok(true) };
         let Some(made) = received(receiver, || workers.aborted()) else { return Ok(false) };
         self.variants.traced = Some(made.context("failed to make the traced variant of the module")?.into());
         Ok(true)

@@ -1,12 +1,14 @@
 //! How long a round is, and its inputs.
 
 use super::{Campaign, ROUND_FUEL};
-use crate::engine::strategy::havoc::{TASK_EXECS_MAX, TASKS};
 
-/// Executions of a task in the first round; doubles every round while the corpus is young and stale quickly.
-const TASK_EXECS_MIN: u64 = 1;
-/// How often a round doubles while none finds anything: at its end it waits for its slowest execution, and nothing is
-/// new to the next one.
+/// Executions of the first round; doubles every round while the corpus is young and stale quickly.
+const ROUND_EXECS_MIN: u64 = 128;
+/// How far: at its end a round waits for its slowest execution.
+const ROUND_EXECS: u64 = 8192;
+/// The same while a goal is to be reached: each round goes on from what the one before found.
+const ROUND_EXECS_UNDER_WAY: u64 = 1024;
+/// How often a round doubles while none finds anything: nothing is new to the next one.
 const ROUND_DOUBLINGS_MAX: u32 = 3;
 /// A round has one part in so many of all executions before it at least, so that what is done between rounds, by one
 /// thread, takes ever less beside them, however many workers there are.
@@ -36,11 +38,10 @@ impl Campaign {
     /// Executions of the next round: few while the corpus is young, many when nothing new was found for some rounds or
     /// the campaign is old, and few if an execution is slow or many hang.
     pub(super) fn round_execs(&self) -> u64 {
-        let young = TASK_EXECS_MIN << self.totals.rounds.min(16);
-        let old = TASK_EXECS_MAX << self.rounds_without_news.min(ROUND_DOUBLINGS_MAX);
-        let old = old.max(self.totals.execs / ROUND_PART / TASKS);
-        let affordable = ROUND_FUEL / self.fuel_mean();
-        // As many for each task, if there is one for each.
-        if affordable < TASKS { affordable.max(1) } else { TASKS * young.min(old).min(affordable / TASKS) }
+        let young = ROUND_EXECS_MIN << self.totals.rounds.min(16);
+        let old = ROUND_EXECS << self.rounds_without_news.min(ROUND_DOUBLINGS_MAX);
+        let old = if self.is_under_way() { ROUND_EXECS_UNDER_WAY } else { old };
+        let old = old.max(self.totals.execs / ROUND_PART);
+        young.min(old).min(ROUND_FUEL / self.fuel_mean()).max(1)
     }
 }

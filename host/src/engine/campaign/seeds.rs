@@ -176,6 +176,7 @@ impl Campaign {
         self.strategies.closing.witnesses = std::mem::take(&mut self.seeds.witnesses);
         let execs_max = self.totals.execs + execs_max.saturating_sub(executed as u64);
         self.run_phase(Phase::AfterAll, workers, execs_max, signature, &mut round)?;
+        self.look_where();
         Ok(Some(round))
     }
 

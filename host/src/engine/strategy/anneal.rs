@@ -41,7 +41,7 @@ impl Anneal {
 }
 
 /// From 1 down. Multiplied step by step, which all machines do alike.
-fn temperature(execs: u64) -> f64 {
+pub(super) fn temperature(execs: u64) -> f64 {
     (0..(execs * PARTS / COLD_EXECS).min(8 * PARTS)).fold(1.0, |temperature, _| temperature * PART)
 }
 

@@ -79,7 +79,7 @@ impl Strategy for Enumerate {
                 task
             };
             let mut first = self.strings;
-            return shares(execs).map(|share| strings(share, &mut first)).collect();
+            return shares(execs, view).map(|share| strings(share, &mut first)).collect();
         }
         // What those of one size lead to is larger, so that all of them may be executed together.
         let smallest = self.pending.keys().next().map_or(0, |(size, _)| *size);

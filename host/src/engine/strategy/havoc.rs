@@ -1,5 +1,6 @@
 //! Mutants of testcases that the scheduler picks.
 
+use super::directed::Nearby;
 use super::{Cost, Strategy, View, shown};
 use crate::engine::mutate::{Steps, custom};
 use crate::engine::rng::Rng;
@@ -10,12 +11,13 @@ use crate::engine::workers::report::Report;
 use crate::engine::workers::worker::Worker;
 use crate::stream::{Node, Rule, Tail};
 use anyhow::Result;
+use std::sync::Arc;
 
-/// Tasks that a round's mutants are shared out to, or more if they are many. Many more than workers, so that they end
-/// together; few enough that a task is worth its set-up.
-pub(in crate::engine) const TASKS: u64 = 128;
-/// Mutants of a task at most: at its end a round waits for what the last one still executes.
-pub(in crate::engine) const TASK_EXECS_MAX: u64 = 64;
+/// Tasks that a round's mutants are shared out to: many more than workers, so that they end together. One thread makes
+/// them and merges what they found, so no more than a few for each of many workers.
+const TASKS: std::ops::RangeInclusive<u64> = 128..=1024;
+/// Fuel between that of both: a task lasts about a millisecond then, beside which its set-up is nothing.
+const TASK_FUEL: u64 = 1 << 20;
 /// Of so many tasks one says what executions take, by its first mutant.
 pub(super) const TASKS_PER_SAMPLE: u64 = 4;
 /// Mutants of a testcase before another is chosen.
@@ -37,11 +39,23 @@ pub(in crate::engine) struct Mutating {
     number: u64,
     /// Mutants.
     execs: u64,
-    /// Testcases to be mutated, by index, each [`PICK_EXECS`] times.
-    picks: Vec<usize>,
-    /// Fuel that these testcases take, together.
-    fuel: u64,
-    rng: Rng,
+    /// Says which testcases are mutated, each [`PICK_EXECS`] times.
+    picker: Arc<Picker>,
+}
+
+/// Picks testcases, by index.
+#[derive(Debug)]
+pub(super) struct Picker {
+    pub(super) scheduler: Scheduler,
+    /// Those that have their turn sometimes, if there is something to be near.
+    pub(super) nearby: Option<Nearby>,
+}
+
+impl Picker {
+    fn pick(&self, rng: &mut Rng) -> usize {
+        let near = self.nearby.as_ref().and_then(|nearby| nearby.pick(rng));
+        near.unwrap_or_else(|| self.scheduler.pick(rng))
+    }
 }
 
 impl Strategy for Havoc {
@@ -50,27 +64,23 @@ impl Strategy for Havoc {
 
     /// The tasks for `execs` mutants in a round.
     fn plan(&self, view: &View<'_>, execs: u64) -> Vec<Mutating> {
-        let scheduler = Scheduler::new(view.corpus);
-        let plan = |(number, execs): (u64, u64)| {
-            let mut rng = Rng::of_task(view.seed, view.round, number);
-            let picks: Vec<_> = (0..execs.div_ceil(PICK_EXECS as u64)).map(|_| scheduler.pick(&mut rng)).collect();
-            let fuel = picks.iter().map(|&pick| view.corpus.testcases()[pick].fuel).fold(0, u64::saturating_add);
-            Mutating { number, execs, picks, fuel, rng }
-        };
-        shares(execs).map(plan).collect()
+        let picker = Picker { scheduler: Scheduler::new(view.corpus), nearby: Nearby::new(view) };
+        Self::tasks(view, execs, picker)
     }
 
-    fn cost(&self, task: &Mutating, _: &View<'_>) -> Cost {
-        Cost { execs: task.execs, fuel: task.fuel.saturating_mul(PICK_EXECS as u64) }
+    fn cost(&self, task: &Mutating, view: &View<'_>) -> Cost {
+        Cost { execs: task.execs, fuel: task.execs.saturating_mul(view.fuel_mean) }
     }
 
     fn run(&self, task: &Mutating, view: &View<'_>, worker: &mut Worker, report: &mut Report) -> Result<()> {
-        report.picks.clone_from(&task.picks);
-        let mut rng = task.rng.clone();
+        let mut rng = Rng::of_task(view.seed, view.round, task.number);
         let mut is_sample = task.number.is_multiple_of(TASKS_PER_SAMPLE);
         let mut left = usize::try_from(task.execs)?;
-        for &parent in &task.picks {
-            let mut before = Vec::with_capacity(PICK_EXECS);
+        let mut before = Vec::with_capacity(PICK_EXECS);
+        while left > 0 {
+            let parent = task.picker.pick(&mut rng);
+            report.picks.push(parent);
+            before.clear();
             for number in 0..left.min(PICK_EXECS) {
                 before.push(rng.clone());
                 give(view, parent, &mut rng, worker)?;
@@ -95,6 +105,15 @@ impl Strategy for Havoc {
     }
 }
 
+impl Havoc {
+    /// The tasks for `execs` mutants of testcases that are picked so.
+    pub(super) fn tasks(view: &View<'_>, execs: u64, picker: Picker) -> Vec<Mutating> {
+        let picker = Arc::new(picker);
+        let plan = |(number, execs)| Mutating { number, execs, picker: picker.clone() };
+        shares(execs, view).map(plan).collect()
+    }
+}
+
 /// How the input that a worker was given is made again.
 fn origin(view: &View<'_>, parent: usize, rng: &Rng, worker: &Worker) -> Origin {
     // Who asks has the campaign's corpus, the usual steps, and no instance of the guest's own mutators.
@@ -105,8 +124,8 @@ fn origin(view: &View<'_>, parent: usize, rng: &Rng, worker: &Worker) -> Origin 
 }
 
 /// The numbers of the tasks that so many executions are shared out to, and how many each has.
-pub(super) fn shares(execs: u64) -> impl Iterator<Item = (u64, u64)> {
-    let count = execs.div_ceil(TASK_EXECS_MAX).max(TASKS).min(execs);
+pub(super) fn shares(execs: u64, view: &View<'_>) -> impl Iterator<Item = (u64, u64)> + use<> {
+    let count = (execs.saturating_mul(view.fuel_mean) / TASK_FUEL).clamp(*TASKS.start(), *TASKS.end()).min(execs);
     // Execution `i` of the round belongs to task `i` modulo the number of tasks.
     (0..count).map(move |number| (number, (execs - number).div_ceil(count)))
 }

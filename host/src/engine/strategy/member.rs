@@ -67,6 +67,11 @@ pub(super) trait Member: Debug + Send + Sync {
     fn states(&self) -> Vec<Vec<u8>> {
         self.inner().states()
     }
+
+    /// As [`Strategy::needs_traces`].
+    fn needs_traces(&self) -> bool {
+        self.inner().needs_traces()
+    }
 }
 
 /// Why no downcast fails.
@@ -119,5 +124,9 @@ impl<S: Strategy> Member for S {
 
     fn states(&self) -> Vec<Vec<u8>> {
         Strategy::states(self)
+    }
+
+    fn needs_traces(&self) -> bool {
+        Strategy::needs_traces(self)
     }
 }

@@ -11,7 +11,7 @@
 //! - **Say what a task costs, as an upper bound.** The executions are taken from what is left for strategies behind it
 //!   in the table; those that take the most fuel begin first, so that workers end together.
 //! - **Have random numbers of your own**: `Rng::of_task` with the view's seed and round, and numbers that no other
-//!   strategy has (`8 << 33` and on are free).
+//!   strategy has (`9 << 33` and on are free).
 //! - **Let the worker judge.** Put an input into `worker.input` (and `worker.rule` if guests draw), and call
 //!   `Worker::execute`: it decides in the right variant, and what is new, fails or may hang goes into the report.
 //!   Follow it by `Report::suspect_is`, which says how the input is made again. Only what looks at executions itself
@@ -39,10 +39,12 @@
 //! slower, and may plan less than a round could have, so that they learn sooner.
 
 mod anneal;
+mod approach;
 mod cases;
 pub(super) mod climb;
 pub(super) mod closing;
 pub(super) mod compares;
+mod directed;
 mod enumerate;
 mod exemplar;
 mod generations;
@@ -56,9 +58,11 @@ mod quickcheck;
 mod restarts;
 mod shown;
 pub(super) mod tasks;
+mod traced;
 mod tree;
 pub(super) mod trim;
 
+use super::aim::Pursuit;
 use super::corpus::Corpus;
 use super::mutate::{Mutator, Steps};
 use super::workers::report::{Baseline, Report};
@@ -131,12 +135,21 @@ pub(super) struct View<'a> {
     /// The shortest mutant of bytes, and the longest mutant, in bytes.
     pub(super) len_min: usize,
     pub(super) len_max: usize,
+    /// How far the campaign is from where it is to get, if it is to get somewhere.
+    pub(super) pursuit: Option<&'a Pursuit>,
     /// How many changes mutants have, if that is not for the strategy to say.
     pub(super) steps: Option<Steps>,
     /// What is known is less than what executors remember, so that nothing may depend on that.
     pub(super) is_apart: bool,
     /// Count what is executed.
     pub(super) tally: bool,
+}
+
+impl View<'_> {
+    /// How near the testcases are that are shown; `None` if they are others than the campaign's.
+    fn near(&self) -> Option<&Pursuit> {
+        self.pursuit.filter(|_| !self.is_apart)
+    }
 }
 
 /// What a task may take, at most.
@@ -215,6 +228,11 @@ pub(super) trait Strategy: Debug + Send + Sync {
     fn states(&self) -> Vec<Vec<u8>> {
         Vec::new()
     }
+
+    /// Whether it executes where it is recorded what is compared.
+    fn needs_traces(&self) -> bool {
+        false
+    }
 }
 
 impl Strategies {
@@ -238,6 +256,11 @@ impl Strategies {
     /// See [`Strategy::states`].
     pub(super) fn states(&self) -> Vec<Vec<u8>> {
         self.mutants.states()
+    }
+
+    /// See [`Strategy::needs_traces`].
+    pub(super) fn need_traces(&self) -> bool {
+        self.mutants.needs_traces()
     }
 
     /// Whether everything was executed that makes mutants.

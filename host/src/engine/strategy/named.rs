@@ -9,6 +9,8 @@
 //! ```
 
 use super::anneal::Anneal;
+use super::approach::Approach;
+use super::directed::Directed;
 use super::enumerate::Enumerate;
 use super::exemplar::Exemplar;
 use super::generations::Generations;
@@ -112,6 +114,20 @@ const METHODS: &[Entry] = &[
         draws: true,
         make: |options| Box::new(Exemplar::new(options)),
     },
+    Entry {
+        name: "directed",
+        help: "mutants of what is near to --goal, the nearer the colder (AFLGo)",
+        options: &[],
+        draws: false,
+        make: |_| Box::new(Directed),
+    },
+    Entry {
+        name: "approach",
+        help: "the inputs that lack the fewest branches to --goal, made better step by step (Korel; Wegener)",
+        options: &[],
+        draws: false,
+        make: |_| Box::new(Approach::default()),
+    },
 ];
 
 /// What can be put on any of them.
@@ -141,6 +157,9 @@ const OVERLAYS: &[Overlay] = &[
 
 /// What else `fuzz` is called.
 const DEFAULT_NAMES: [&str; 2] = ["auto", "fuzz"];
+
+/// What can't do without goals.
+const GOAL_NAMES: [&str; 2] = ["directed", "approach"];
 
 /// A name with its options.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -237,6 +256,11 @@ impl Search {
     /// Whether it is what executes if nobody asks for anything.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Whether it searches for nothing but goals.
+    pub fn needs_goals(&self) -> bool {
+        GOAL_NAMES.contains(&self.method.name)
     }
 
     /// Fails if a guest can't be searched by it.

@@ -33,8 +33,8 @@ impl Strategy for Quickcheck {
     type Task = Fresh;
     type Learned = ();
 
-    fn plan(&self, _: &View<'_>, execs: u64) -> Vec<Fresh> {
-        shares(execs).map(|(number, execs)| Fresh { number, execs }).collect()
+    fn plan(&self, view: &View<'_>, execs: u64) -> Vec<Fresh> {
+        shares(execs, view).map(|(number, execs)| Fresh { number, execs }).collect()
     }
 
     fn cost(&self, task: &Fresh, view: &View<'_>) -> Cost {

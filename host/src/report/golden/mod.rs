@@ -147,6 +147,14 @@ fn campaign() -> Vec<Event> {
             .into(),
         }),
         Event::Warmed(Warmed { target: target(), inputs: vec![InputId::of(b"warm")] }),
+        Event::Arrived(Arrived {
+            target: target(),
+            goal: "parse_string".to_owned(),
+            execs: 1234,
+            input: Some(InputId::of(b"\"a")),
+            input_bytes: Some(2),
+            preview: "\"a".to_owned(),
+        }),
         Event::NewEdge(NewEdge {
             target: target(),
             input: InputId::of(b"{}"),
@@ -214,6 +222,7 @@ fn done() -> Done {
         .map(str::to_owned)
         .to_vec(),
         nameless_not_reached: 3,
+        not_arrived: Vec::new(),
         stopped: "--execs 1200000 reached".to_owned(),
     }
 }
@@ -362,7 +371,7 @@ fn a_resumed_campaign_counts_on_and_two_at_once_count_apart() {
     let mut second = start(2_000_000, known.clone());
     let mut other = start(2_000_000, known);
     campaign().iter().for_each(|event| second.report(event).unwrap());
-    campaign()[..6].iter().for_each(|event| other.report(event).unwrap());
+    campaign()[..7].iter().for_each(|event| other.report(event).unwrap());
 
     let stats = read(&folder, "fuzzer_stats");
     let of = |key| stat(&stats, key);

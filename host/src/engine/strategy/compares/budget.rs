@@ -8,7 +8,7 @@
 use crate::engine::strategy::Gains;
 
 /// An execution in the traced variant takes so many times as long as fuel says.
-const SLOWNESS: u64 = 4;
+pub(super) const SLOWNESS: u64 = 4;
 /// One part in so many of all fuel is for this whatever it brings.
 const SHARE_MIN: u64 = 24;
 /// And one in so many at most.

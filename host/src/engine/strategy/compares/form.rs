@@ -27,7 +27,7 @@ pub(super) const LONGER: u8 = b'A';
 
 /// How an input and the bytes that solvers change become each other.
 #[derive(Clone, Debug)]
-pub(super) struct Form {
+pub(in crate::engine::strategy) struct Form {
     /// The bytes of the input.
     bytes: Vec<u8>,
     /// What a stream consists of; `None` if it is none.
@@ -56,12 +56,12 @@ enum Growth {
 
 impl Form {
     /// Of an input that is no stream.
-    pub(super) fn plain(input: &[u8]) -> Self {
+    pub(in crate::engine::strategy) fn plain(input: &[u8]) -> Self {
         Self { bytes: input.to_vec(), parts: None, growths: vec![Growth::End] }
     }
 
     /// Of what an execution drew.
-    pub(super) fn of(trace: &Trace) -> Self {
+    pub(in crate::engine::strategy) fn of(trace: &Trace) -> Self {
         let (mut bytes, mut parts) = (Vec::new(), Vec::new());
         for (draw, choice) in trace.draws.iter().zip(&trace.choices) {
             let (value, start) = (Value::of(draw), bytes.len());
@@ -76,17 +76,36 @@ impl Form {
     }
 
     /// The bytes of the input.
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(in crate::engine::strategy) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
+    /// Whether another one has values of as many bytes of the same draws.
+    pub(in crate::engine::strategy) fn is_alike(&self, other: &Self) -> bool {
+        let alike = |(one, other): (&Part, &Part)| one.draw == other.draw && one.at == other.at;
+        match (&self.parts, &other.parts) {
+            (Some(one), Some(other)) => one.len() == other.len() && one.iter().zip(other).all(alike),
+            _ => self.bytes.len() == other.bytes.len(),
+        }
+    }
+
+    /// Where the values of numbers lie, and where other bytes do: all, of an input that is no stream.
+    pub(in crate::engine::strategy) fn numbers_and_bytes(&self) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
+        let Some(parts) = &self.parts else { return (Vec::new(), vec![0..self.bytes.len()]) };
+        let places = |is_blob: bool| {
+            let parts = parts.iter().filter(|part| part.draw.kind.is_blob() == is_blob && !part.draw.forced);
+            parts.map(|part| part.at.clone()).collect()
+        };
+        (places(false), places(true))
+    }
+
     /// Whether it is that of an input that is no stream.
-    pub(super) fn is_plain(&self) -> bool {
+    pub(in crate::engine::strategy) fn is_plain(&self) -> bool {
         self.parts.is_none()
     }
 
     /// Whether an execution drew the same things, so that their values lie in the same places.
-    pub(super) fn fits(&self, drawn: Option<&Trace>) -> bool {
+    pub(in crate::engine::strategy) fn fits(&self, drawn: Option<&Trace>) -> bool {
         let (Some(parts), Some(trace)) = (&self.parts, drawn) else { return self.parts.is_none() };
         let is_same = |(part, (draw, choice)): (&Part, (&Draw, &Choice))| {
             part.draw == *draw && choice.blob().is_none_or(|_| Value::of(draw).len(draw, choice) == part.at.len())
@@ -95,7 +114,7 @@ impl Form {
     }
 
     /// The input that `bytes` stand for. Where they are longer or shorter, it is the blob that was changed which is.
-    pub(super) fn input<'b>(&self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
+    pub(in crate::engine::strategy) fn input<'b>(&self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
         let Some(parts) = &self.parts else { return Cow::Borrowed(bytes) };
         Cow::Owned(encode(&choices(parts, bytes, self.longer(parts, bytes))))
     }
@@ -115,14 +134,14 @@ impl Form {
     }
 
     /// How many ways there are to make the input longer.
-    pub(super) fn growths(&self) -> usize {
+    pub(in crate::engine::strategy) fn growths(&self) -> usize {
         self.growths.len()
     }
 
     /// The input made longer by so much in one of these ways, or shorter: by bytes, or by elements of a list. `None` if
     /// it is longer than `len_max` then: operands ask for any length. `last` is what bytes are added: the last one
     /// again, or one with which no text ends.
-    pub(super) fn grown(
+    pub(in crate::engine::strategy) fn grown(
         &self,
         bytes: &[u8],
         growth: usize,

@@ -48,6 +48,7 @@ mod task;
 mod values;
 
 use super::Cost;
+use crate::engine::aim::Pursuit;
 use anyhow::Result;
 use budget::{
     Budget, COMPILE_FUEL, EXECUTION_FUEL, TASK_EXECS_ENOUGH, TASK_EXECS_MAX, TASK_EXECS_MIN, TASK_FUEL_MIN, TASKS_MAX,
@@ -55,7 +56,7 @@ use budget::{
 use dependence::dependence;
 use effort::Effort;
 use facts::Facts;
-use form::Form;
+pub(super) use form::Form;
 use hard::{Hard, Waiting};
 use observed::{Observed, Operands, observe};
 use places::Dependence;
@@ -142,12 +143,16 @@ impl Compares {
         self.enabled && !self.queue.is_empty() && fuel >= COMPILE_FUEL.saturating_mul(code_bytes.into())
     }
 
-    /// What the next round looks at.
-    fn due(&self, fuel: u64, fuel_mean: u64, execs_max: u64) -> Vec<Comparing> {
+    /// What the next round looks at; what is nearest to goals comes first, if there are some.
+    fn due(&self, (fuel, fuel_mean): (u64, u64), execs_max: u64, goals: Option<&Pursuit>) -> Vec<Comparing> {
         let left = self.budget.left(fuel);
         let execution = fuel_mean.saturating_add(EXECUTION_FUEL);
         if !self.queue.is_empty() {
-            let testcases = self.queue.iter().map(|&(rest, Reverse(index))| Subject::Testcase(index, !rest));
+            let mut queue: Vec<_> = self.queue.iter().map(|&(rest, Reverse(index))| (index, !rest)).collect();
+            if let Some(goals) = goals {
+                queue.sort_by_key(|(index, _)| goals.level(*index));
+            }
+            let testcases = queue.into_iter().map(|(index, has_edges)| Subject::Testcase(index, has_edges));
             return inputs_due(testcases, execution, Cost { fuel: left, execs: execs_max });
         }
         // What comes when there is nothing else leaves half for what comes after.

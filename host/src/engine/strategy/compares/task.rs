@@ -1,32 +1,33 @@
-//! Executes where it is recorded what is compared.
+//! What tasks execute, and what is learned of it.
 
-use super::budget::{EXECUTION_FUEL, RECORD_FUEL};
+use super::budget::{EXECUTION_FUEL, RECORD_FUEL, SLOWNESS};
 use super::inside::{self, Opened, Outer};
 use super::{Compares, Comparing, Facts, Learned, Subject, TracedExecution, explore};
-use crate::coverage::Judge;
 use crate::engine::corpus::Corpus;
 use crate::engine::strategy::{Cost, Gains, Spent, Strategy, View};
-use crate::engine::suspects::Origin;
 use crate::engine::workers::report::{Baseline, Report};
 use crate::engine::workers::variants::Variants;
-use crate::engine::workers::worker::{Life, Worker, deciding};
+use crate::engine::workers::worker::Worker;
 use crate::outcome::Outcome;
-use crate::sandbox::{CustomMutator, Executor, Target};
+use crate::sandbox::CustomMutator;
 use crate::stream::Rule;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use std::borrow::Cow;
-use std::sync::Arc;
 
 impl Strategy for Compares {
     type Task = Comparing;
     type Learned = Learned;
 
     fn plan(&self, view: &View<'_>, execs: u64) -> Vec<Comparing> {
-        if view.variants.traced.is_some() { self.due(view.fuel, view.fuel_mean, execs) } else { Vec::new() }
+        if view.variants.traced.is_none() {
+            return Vec::new();
+        }
+        let goals = view.pursuit.filter(|pursuit| pursuit.share() > 0);
+        self.due((view.fuel, view.fuel_mean), execs, goals)
     }
 
     fn cost(&self, task: &Comparing, _: &View<'_>) -> Cost {
-        task.cost
+        Cost { fuel: task.cost.fuel.saturating_mul(SLOWNESS), ..task.cost }
     }
 
     fn run(&self, task: &Comparing, view: &View<'_>, worker: &mut Worker, report: &mut Report) -> Result<Learned> {
@@ -93,19 +94,6 @@ impl Learned {
     }
 }
 
-/// The executor of a traced variant, with what it did: the last one, or a new one.
-fn executor_of<'s>(
-    traced: &Arc<Target>,
-    slot: &'s mut Option<(Executor, Judge)>,
-    life: &Life,
-) -> Result<&'s mut (Executor, Judge)> {
-    let kept = slot.take().filter(|(executor, _)| Arc::ptr_eq(executor.target(), traced));
-    Ok(match kept {
-        Some(kept) => slot.insert(kept),
-        None => slot.insert((life.executor(traced)?, Judge::new())),
-    })
-}
-
 impl Worker {
     /// Looks at what an input compares, and executes what may let that turn out otherwise.
     fn compare(
@@ -116,12 +104,7 @@ impl Worker {
         task: &Comparing,
         report: &mut Report,
     ) -> Result<Learned> {
-        let traced = variants.traced.as_ref().context("nothing is compared before the traced variant is there")?;
-        let Self { quick, metered, traced: slot, custom, life, .. } = self;
-        let (executor, judge) = executor_of(traced, slot, life)?;
-        executor.set_fuel_max(known.fuel_max);
         // What a candidate leaves open is made up, and is to end.
-        executor.set_closing(known.closing);
         let rule = Rule { close: true, ..Rule::default() };
         let (mut spent, mut execs) = (0_u64, 0);
         let run = &mut |input: &[u8]| {
@@ -130,36 +113,17 @@ impl Worker {
             }
             execs += 1;
             spent += EXECUTION_FUEL;
-            let made = given.input(custom, input)?;
+            let made = given.input(&mut self.custom, input)?;
             let Some(input) = made.as_deref() else { return Ok(Some(TracedExecution::nothing(&task.cost, spent))) };
-            let outcome = life.run(executor, input, &rule)?;
-            report.counts(input, &variants.metered);
-            let observation = executor.observation();
+            let testcases = report.testcases.len();
+            let (outcome, observation) = self.execute_traced(variants, known, (input, &rule), report)?;
             let trace = observation.trace();
             spent += observation.fuel() + RECORD_FUEL * trace.records.len() as u64;
-            let drawn = executor.target().takes_choices().then(|| observation.draws().canonical());
-            let ended_well = matches!(outcome, Outcome::Ok | Outcome::Rejected);
-            let testcases = report.testcases.len();
-            // As for mutants: most show nothing new, which is seen at once.
-            let is_dull = outcome == Outcome::Ok
-                && observation.is_exact()
-                && !judge.is_news(observation, known.seen, &report.added)
-                && !known.targets.is_news(observation, &report.scores);
-            if outcome.trap().is_some() && !outcome.is_hang() && !known.failures.has(&outcome) {
-                // Compilers put some instructions together in this variant alone, of which the place isn't told then.
-                let metered = deciding(quick, metered, variants, life)?;
-                metered.set_fuel_max(known.fuel_max);
-                metered.set_closing(known.closing);
-                let outcome = life.run(metered, input, &rule)?;
-                report.decided(metered, input, (outcome, None), known);
-            } else if !is_dull {
-                report.decided(executor, input, (outcome, None), known);
-            }
-            report.suspect_is(|| Origin::Given(input.to_vec()));
+            let takes_choices = variants.metered.takes_choices();
             Ok(Some(TracedExecution {
                 trace,
-                drawn,
-                ended_well,
+                drawn: takes_choices.then(|| observation.draws().canonical()),
+                ended_well: matches!(outcome, Outcome::Ok | Outcome::Rejected),
                 is_news: report.testcases.len() > testcases,
                 fuel_left: task.cost.fuel.saturating_sub(spent),
             }))
