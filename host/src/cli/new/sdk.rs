@@ -49,6 +49,7 @@ const FILES: &[(&str, &str)] = files![
     "src/text.rs"
     "src/value/item.rs"
     "src/value/mod.rs"
+    "src/value/tests.rs"
     "src/value/types.rs"
 ];
 

@@ -475,7 +475,7 @@ fn done_has_the_keys_that_are_promised() {
     let jsonl = render(Json::new);
     let lines: Vec<serde_json::Value> = jsonl.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(lines.iter().all(|line| line["v"] == 1 && (line["target"] == "json" || line["event"] == "checked")));
-    let done = lines.last().unwrap().as_object().unwrap();
+    let done = lines.iter().rfind(|line| line["event"] == "done").unwrap().as_object().unwrap();
     let promised = [
         "event",
         "target",
