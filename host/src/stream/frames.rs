@@ -379,7 +379,7 @@ mod tests {
             ("frames = [{ frame = 1,\n before = 0 }]", "line 1: no frame comes before 0 draws"),
             ("frames = []", "it has 0 frames"),
             ("name = ''\nframes = [1]", "`` can't be the name of a trace"),
-            ("name = \"\\u001b[2J\"\nframes = [1]", "can't be the name of a trace"),
+            ("name = \"\\u001b[2J\"\nframes = [1]", "`\\u{1b}[2J` can't be the name of a trace"),
         ] {
             let error = FrameTrace::parse(text, "stem").unwrap_err().to_string();
             assert!(error.starts_with(wanted), "{text:?}: {error}");
