@@ -11,7 +11,7 @@
 //! - **Say what a task costs, as an upper bound.** The executions are taken from what is left for strategies behind it
 //!   in the table; those that take the most fuel begin first, so that workers end together.
 //! - **Have random numbers of your own**: `Rng::of_task` with the view's seed and round, and numbers that no other
-//!   strategy has (`9 << 33` and on are free).
+//!   strategy has (`12 << 33` and on are free).
 //! - **Let the worker judge.** Put an input into `worker.input` (and `worker.rule` if guests draw), and call
 //!   `Worker::execute`: it decides in the right variant, and what is new, fails or may hang goes into the report.
 //!   Follow it by `Report::suspect_is`, which says how the input is made again. Only what looks at executions itself

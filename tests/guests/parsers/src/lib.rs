@@ -21,6 +21,8 @@
 mod dictionary;
 #[path = "../../../../host/src/failure/mod.rs"]
 mod failure;
+#[path = "../../../../host/src/grammar/mod.rs"]
+mod grammar;
 #[path = "../../../../host/src/id.rs"]
 mod id;
 mod lines;
@@ -39,6 +41,7 @@ mod streams;
 mod symbols;
 #[path = "../../../../host/src/text.rs"]
 mod text;
+mod texts;
 
 /// Makes a C function of a harness.
 macro_rules! harness {
@@ -70,6 +73,8 @@ harness! {
     dwarf => lines::dwarf;
     /// A finding's record, with its checksum or without.
     finding => store::finding;
+    /// A grammar; behind a zero byte a text that may be one of its.
+    grammar => texts::grammar;
     /// A module, as bytes.
     module => modules::module;
     /// The name of a function; also a name section.
@@ -78,6 +83,8 @@ harness! {
     source_map => lines::source_map;
     /// What is drawn, and a stream that it is drawn from.
     stream => streams::stream;
+    /// A trace of key frames.
+    trace => texts::trace;
     /// A module as text.
     wat => modules::text;
 }
