@@ -1,9 +1,10 @@
 //! Approach levels through calls (Wegener, Baresel and Sthamer, "Evolutionary test environment for automatic structural
 //! testing", 2001): how many branches must still turn out well on the way from a block to the nearest goal.
 //!
-//! In a goal's function it is [`ControlDependence`]'s. What the goal depends on nothing in its function, depends on the
-//! function being entered: a function's entry is one level above what is certain to be executed then. A block that calls
-//! a function has the level of its entry; one that calls by reference has one more, because another may be called.
+//! In a goal's function it is [`ControlDependence`]'s. A goal that depends on nothing in its function depends on
+//! that being entered: a function's entry is one level above what is certain to be executed then. A block that
+//! calls a function has the level of its entry; one that calls by reference has one more, because another may be
+//! called.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -14,8 +14,8 @@ const BLOCKS_MAX: usize = 1 << 24;
 
 /// A module's functions, as graphs.
 ///
-/// Blocks have numbers through all functions, one function behind the other; block `b` of the [`Cfg`] of function `f` is
-/// [`Program::block`]`(f, b)`.
+/// Blocks have numbers through all functions, one function behind the other; block `b` of the [`Cfg`] of function `f`
+/// is [`Program::block`]`(f, b)`.
 pub struct Program {
     pub(super) imported: u32,
     /// Those that the module defines.
