@@ -18,8 +18,8 @@
 //! `component` rewrites the core modules inside, or `link` makes one module of them.
 //!
 //! Beside the passes stands `cfg`: [`Cfg`] is the graph of what a function can do, with the numbers of the edge map on
-//! its edges, and the answers about dominators, loops and control dependence. [`ways`] says through all functions how far
-//! it is to some place. [`identity`] says which functions of two builds are the same.
+//! its edges, and the answers about dominators, loops and control dependence. [`ways`] says through all functions how
+//! far it is to some place. [`identity`] says which functions of two builds are the same.
 //!
 //! # Rooms
 //!
@@ -31,7 +31,8 @@
 //! `draws` and `draw_spans`: what calls of the protocol become); `bounds/` says which accesses have to be compared with
 //! the end of a memory, `floats/` makes NaNs canonical where their bits are seen; `layout/` says where things are in
 //! the injected memory, `trace/` what the traced variant records there. `legacy/` translates legacy exceptions first;
-//! `cfg/` has graphs and what follows from them; `ways/` how far it is to places; `identity/` says which functions of two builds are the same;
+//! `cfg/` has graphs and what follows from them; `ways/` how far it is to places;
+//! `identity/` says which functions of two builds are the same;
 //! `component` rewrites the modules in components, `link/` makes one core module of a component, `recipe/` appends a
 //! function that says how a library is called. `protocol/` has the
 //! functions of `fuzzbox_v1`, in wasm text (`bodies/*.wat`)

@@ -94,8 +94,8 @@ impl ControlDependence {
         levels
     }
 
-    /// The blocks that `block` depends on, as far as `accepts` says so of them, and no edge has told it of another block
-    /// that was asked for before: from block to block that is linear, where nothing is refused.
+    /// The blocks that `block` depends on, as far as `accepts` says so of them, and no edge has told it of another
+    /// block that was asked for before: from block to block that is linear, where nothing is refused.
     pub(crate) fn take(&mut self, block: u32, mut accepts: impl FnMut(u32) -> bool) -> Vec<u32> {
         let mut edges = Vec::new();
         self.minima.below(self.edges_into(block), self.post_dominators.depth(block), |edge| edges.push(edge));

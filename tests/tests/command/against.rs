@@ -218,7 +218,7 @@ fn what_is_new_in_the_other_build_steers_and_jobs_change_nothing() {
     let old = ladder(b"stairs", "(i32.const 1)");
     let results = ["1", "2"].map(|jobs| {
         let fuzzbox = fuzzbox(&[("old.wat", &old), ("new.wat", &function("(i32.const 0)"))]);
-        let args = ["--entry", "parse", "--execs", "200000", "--no-compares", "--jobs", jobs];
+        let args = ["--entry", "parse", "--execs", "600000", "--no-compares", "--jobs", jobs];
         let ran = run(&fuzzbox, &args);
         let done = done(&ran);
         assert_eq!(found(&ran)[0].0, "difference: return: positive -> 0", "{ran:?}");

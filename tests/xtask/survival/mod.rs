@@ -190,7 +190,9 @@ fn first_inputs(program: &Program, folder: &Path) -> Result<()> {
 fn copy(from: &Path, to: &Path) -> Result<()> {
     remove(to)?;
     fs::create_dir_all(to)?;
-    disk::copy(from, to).with_context(|| format!("failed to copy `{}`", from.display()))
+    disk::copy(from, to).with_context(|| format!("failed to copy `{}`", from.display()))?;
+    // A cache that others could have written is none.
+    Ok(fs::set_permissions(to, fs::metadata(from)?.permissions())?)
 }
 
 fn remove(folder: &Path) -> Result<()> {
