@@ -29,11 +29,14 @@ pub(in crate::engine) struct Variants {
     pub(in crate::engine) traced: Option<Arc<Target>>,
     /// The guest's own functions that make mutants, if it has some.
     pub(in crate::engine) custom: Option<Arc<CustomTargets>>,
+    /// The same one for all variants of a campaign: what a worker remembers of another one, which may have seen more,
+    /// is not true here.
+    pub(in crate::engine) campaign: Arc<()>,
 }
 
 impl Variants {
     /// One variant for all.
     pub(in crate::engine) fn of(metered: Arc<Target>) -> Self {
-        Self { quick: metered.clone(), metered, watchdog: None, traced: None, custom: None }
+        Self { quick: metered.clone(), metered, watchdog: None, traced: None, custom: None, campaign: Arc::default() }
     }
 }

@@ -26,6 +26,8 @@ pub(in crate::engine) struct Worker {
     /// Made when it is first needed, with what it did.
     pub(in crate::engine) traced: Option<(Executor, Judge)>,
     pub(in crate::engine) judge: Judge,
+    /// Whose executions it remembers.
+    campaign: Arc<()>,
     /// Made when it is first needed.
     pub(in crate::engine) custom: Option<CustomMutator>,
     /// Numbers of executions that are worth a look, with the keys of those that failed.
@@ -88,7 +90,8 @@ impl Life {
 impl Worker {
     pub(in crate::engine) fn fits(&self, variants: &Variants) -> bool {
         let went_over = || variants.quick.optimised_by_now().is_some_and(|new| Arc::ptr_eq(self.quick.target(), new));
-        Arc::ptr_eq(self.quick.target(), &variants.quick) || went_over()
+        let is_own = Arc::ptr_eq(&self.campaign, &variants.campaign);
+        is_own && (Arc::ptr_eq(self.quick.target(), &variants.quick) || went_over())
     }
 
     /// Takes what is still of use from `old`, and drops the rest before it takes more: a store keeps all code that it
@@ -99,9 +102,10 @@ impl Worker {
             (custom, cold) = (old.custom, old.cold);
             let mut executors = [Some(old.quick), old.metered].into_iter().flatten();
             metered = executors.find(|executor| Arc::ptr_eq(executor.target(), &variants.metered));
-            traced = old
-                .traced
-                .filter(|(old, _)| variants.traced.as_ref().is_some_and(|new| Arc::ptr_eq(old.target(), new)));
+            let is_own = Arc::ptr_eq(&old.campaign, &variants.campaign);
+            traced = old.traced.filter(|(old, _)| {
+                is_own && variants.traced.as_ref().is_some_and(|new| Arc::ptr_eq(old.target(), new))
+            });
         }
         let (quick, metered) = match metered {
             Some(executor) if Arc::ptr_eq(&variants.quick, &variants.metered) => (executor, None),
@@ -110,9 +114,10 @@ impl Worker {
         if let Some(watchdog) = &variants.watchdog {
             quick.interrupters().for_each(|interrupter| watchdog.watch(interrupter));
         }
-        let (judge, noted, counts) = (Judge::new(), Vec::new(), CountsBuffer::default());
+        let (judge, campaign) = (Judge::new(), variants.campaign.clone());
+        let (noted, counts) = (Vec::new(), CountsBuffer::default());
         let (input, rule) = (Vec::new(), Rule::default());
-        Ok(Self { life, quick, metered, cold, traced, judge, custom, noted, counts, input, rule })
+        Ok(Self { life, quick, metered, cold, traced, judge, campaign, custom, noted, counts, input, rule })
     }
 
     /// The guest's own mutators.
