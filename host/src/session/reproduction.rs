@@ -128,12 +128,14 @@ impl Reproduction<'_> {
         Ok(Attempt { way, target: target.clone(), input, execution, signature, same })
     }
 
-    /// Whether another build fails in the same way: where a function was edited its lines are others.
+    /// Whether another build fails in the same way. Of what draws it is the generator that was edited, and an input for
+    /// the new one, so places in edited functions may be others; bytes are the same, and what fails elsewhere is
+    /// another failure.
     fn is_same(&self, outcome: &Outcome, signature: &Signature) -> bool {
         let known = self.record.signature();
         records::is_same_in_another_build(self.store, self.record, signature)
             || known.is_same_in_another_build(signature, false)
-            || known.is_same_in_another_build(signature, true) && self.is_edited(outcome)
+            || self.target.takes_choices() && known.is_same_in_another_build(signature, true) && self.is_edited(outcome)
     }
 
     /// Whether a function in which an execution failed is another one than it was.

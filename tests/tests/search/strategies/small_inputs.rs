@@ -66,5 +66,6 @@ fn small_inputs_stay_as_likely_as_they_were() {
     let counts = [1_000, 10_000, 20_000].map(small);
     let (early, late) = (counts[0] as f64 / 1e3, (counts[2] - counts[1]) as f64 / 1e4);
     println!("{early:.3}, then {late:.3}");
-    assert!((early - late).abs() < 0.02, "{early} {late}");
+    // Three standard deviations of the first thousand.
+    assert!((early - late).abs() < 0.05, "{early} {late}");
 }
