@@ -10,7 +10,7 @@
 //! ```
 //!
 //! A frame matches a pattern if it has its number, or a name that the guest gave to this number before it
-//! (`fuzzbox_v1.name`), or a number that is the [label](label) of the name; if its argument is in the range; and if
+//! (`fuzzbox_v1.name`), or a number that is the label of the name; if its argument is in the range; and if
 //! fewer draws came before it. What an execution tells beside that does not matter: a trace is a subsequence. Frames
 //! are taken as early as they match, so no other choice of them would match more.
 
