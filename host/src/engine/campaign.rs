@@ -188,7 +188,8 @@ impl Campaign {
         Ok(Some(round))
     }
 
-    /// Executes what a round has, and waits for what was begun in earlier ones if that is due. `None` if it was aborted.
+    /// Executes what a round has, and waits for what was begun in earlier ones if that is due. `None` if that was
+    /// aborted.
     fn execute_round(&mut self, workers: &Workers, execs_max: u64) -> Result<Option<Vec<tasks::Results>>> {
         let mut aside = std::mem::take(&mut self.aside);
         let left = execs_max.saturating_sub(aside.execs());

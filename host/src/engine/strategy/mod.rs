@@ -216,8 +216,8 @@ pub(super) trait Strategy: Debug + Send + Sync {
         report: &mut Report,
     ) -> Result<Self::Learned>;
 
-    /// What executes tasks that go on beside later rounds, with all that they are shown: the campaign has something else
-    /// by then. For those that have their turn [`Phase::Aside`].
+    /// What executes tasks that go on beside later rounds, with all that they are shown: the campaign has something
+    /// else by then. For those that have their turn [`Phase::Aside`].
     fn aside(&self, _view: &View<'_>) -> Option<Aside<Self>> {
         None
     }
