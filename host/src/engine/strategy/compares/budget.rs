@@ -3,8 +3,8 @@
 //! A small part always, so that it is noticed when there is something to be found; beside that an allowance, so that
 //! short campaigns see something. Each new edge that comparisons bring earns what mutants take for one at that time: so
 //! where comparisons bring edges for less fuel than mutants do they go on, up to the largest part, and where they bring
-//! nothing they end. Where mutants have brought nothing for long, more is left for comparisons: what holds a campaign up
-//! is most often one of these. All of it is counted in fuel, so it is the same on every machine.
+//! nothing they end. Where mutants have brought nothing for long, more is left for comparisons: what holds a campaign
+//! up is most often one of these. All of it is counted in fuel, so it is the same on every machine.
 
 use crate::engine::strategy::Gains;
 

@@ -3,9 +3,10 @@
 //! A settled testcase is executed once in the traced variant. Comparisons in it that could turn out otherwise, which
 //! nobody has seen with one of their operands ([`facts`]), are goals. For these it is found out on which bytes of the
 //! input their operands depend ([`dependence`]), and candidates for these bytes are executed: the other operand in all
-//! encodings ([`encodings`], [`numbers`], [`numerals`], [`bytes`]), later, if that fails, what enumerates ([`search`]). This is
-//! RedQueen's input-to-state replacement (Aschermann et al., "REDQUEEN: Fuzzing with Input-to-State Correspondence",
-//! NDSS 2019) with places that were observed as Eclipser and GREYONE do, in place of those that look like the operand.
+//! encodings ([`encodings`], [`numbers`], [`numerals`], [`bytes`]), later, if that fails, what enumerates ([`search`]).
+//! This is RedQueen's input-to-state replacement (Aschermann et al., "REDQUEEN: Fuzzing with Input-to-State
+//! Correspondence", NDSS 2019) with places that were observed as Eclipser and GREYONE do, in place of those that look
+//! like the operand.
 //!
 //! Candidates that no longer get to their goal because of a checksum or a length are repaired ([`repair`]); those that
 //! another check keeps from it solve that in its turn ([`detour`]). What enumerates waits for fuel ([`hard`]). When all
