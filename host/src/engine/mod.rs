@@ -45,4 +45,4 @@ pub use rng::Rng;
 pub use round::{Discovery, Failure, Round, Totals};
 pub use strategy::named::Search;
 pub use testcase::{Scores, Testcase};
-pub use workers::pool::Workers;
+pub use workers::pool::{Times, Workers};

@@ -13,6 +13,10 @@ pub(super) type AnyTask = Box<dyn Any + Send + Sync>;
 /// What a task of some strategy learned.
 pub(in crate::engine) type AnyLearned = Box<dyn Any + Send>;
 
+/// As [`Aside`], whatever the strategy.
+pub(in crate::engine) type AnyAside =
+    Box<dyn Fn(&(dyn Any + Send + Sync), &mut Worker, &mut Report) -> Result<AnyLearned> + Send + Sync>;
+
 /// A [`Strategy`] that is given back the tasks that it planned and what they learned, and no others; or what is put on
 /// one, which says only what it does otherwise.
 pub(super) trait Member: Debug + Send + Sync {
@@ -36,6 +40,11 @@ pub(super) trait Member: Debug + Send + Sync {
         report: &mut Report,
     ) -> Result<AnyLearned> {
         self.inner().run(task, view, worker, report)
+    }
+
+    /// As [`Strategy::aside`].
+    fn aside(&self, view: &View<'_>) -> Option<AnyAside> {
+        self.inner().aside(view)
     }
 
     /// As [`Strategy::learn`].
@@ -100,6 +109,11 @@ impl<S: Strategy> Member for S {
     ) -> Result<AnyLearned> {
         let learned = Strategy::run(self, task.downcast_ref().expect(OWN), view, worker, report)?;
         Ok(Box::new(learned))
+    }
+
+    fn aside(&self, view: &View<'_>) -> Option<AnyAside> {
+        let run = Strategy::aside(self, view)?;
+        Some(Box::new(move |task, worker, report| Ok(Box::new(run(task.downcast_ref().expect(OWN), worker, report)?))))
     }
 
     fn learn(&mut self, task: AnyTask, learned: AnyLearned, spent: Spent, corpus: &mut Corpus) {

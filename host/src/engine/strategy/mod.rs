@@ -8,6 +8,8 @@
 //!
 //! - **Plan from what is shown.** `plan` is a function of the view and of the strategy's own state: no clock, no number
 //!   of workers. What it returns is executed as one batch, and nothing that one task finds is known to another.
+//! - **What takes long goes on aside.** A task that may take longer than a round does with many workers is for
+//!   [`Phase::Aside`]: it is merged with a later round, and until then the strategy is asked for no others.
 //! - **Say what a task costs, as an upper bound.** The executions are taken from what is left for strategies behind it
 //!   in the table; those that take the most fuel begin first, so that workers end together.
 //! - **Have random numbers of your own**: `Rng::of_task` with the view's seed and round, and numbers that no other
@@ -25,7 +27,7 @@
 //! | strategy | executes | when |
 //! | --- | --- | --- |
 //! | [`trim`] | new testcases without some of their bytes | in the round |
-//! | [`compares`] | inputs that let a comparison turn out otherwise | in the round |
+//! | [`compares`] | inputs that let a comparison turn out otherwise | beside rounds |
 //! | [`pieces`] | streams that begin as those that came furthest on traces | in the round |
 //! | [`named`] | mutants of testcases, or what `--strategy` says, as many as a round has | in the round |
 //! | [`climb`] | streams near one with a score, to make that larger | after it |
@@ -51,7 +53,7 @@ mod exemplar;
 mod generations;
 pub(super) mod havoc;
 mod mcmc;
-mod member;
+pub(super) mod member;
 pub(super) mod named;
 mod nearby;
 pub(super) mod pieces;
@@ -100,7 +102,7 @@ macro_rules! strategies {
 
 strategies! {
     trim: trim::Trimming, Beside;
-    compares: compares::Compares, Beside;
+    compares: compares::Compares, Aside;
     pieces: pieces::Pieces, Beside;
     mutants: named::Method, Mutants;
     climb: climb::Climbing, AfterRound;
@@ -114,6 +116,8 @@ pub(super) enum Phase {
     Beside,
     /// In the round, with as many executions as that has.
     Mutants,
+    /// Beside this round and, where that is too short to wait for them, later ones: its tasks take long.
+    Aside,
     /// After the round, with what that has found.
     AfterRound,
     /// After the round, and after the seeds.
@@ -182,6 +186,10 @@ pub(super) struct Gains {
     pub(super) edges: u64,
 }
 
+/// Executes tasks of a strategy without that.
+pub(super) type Aside<S> =
+    Box<dyn Fn(&<S as Strategy>::Task, &mut Worker, &mut Report) -> Result<<S as Strategy>::Learned> + Send + Sync>;
+
 /// A way to spend executions.
 pub(super) trait Strategy: Debug + Send + Sync {
     /// One piece of work, for one worker.
@@ -207,6 +215,12 @@ pub(super) trait Strategy: Debug + Send + Sync {
         worker: &mut Worker,
         report: &mut Report,
     ) -> Result<Self::Learned>;
+
+    /// What executes tasks that go on beside later rounds, with all that they are shown: the campaign has something else
+    /// by then. For those that have their turn [`Phase::Aside`].
+    fn aside(&self, _view: &View<'_>) -> Option<Aside<Self>> {
+        None
+    }
 
     /// Takes what a task learned, when its report was merged. Called in the order of tasks.
     fn learn(&mut self, _task: Self::Task, _learned: Self::Learned, _spent: Spent, _corpus: &mut Corpus) {}

@@ -93,6 +93,21 @@ fn a_campaign_finds_the_same_with_two_workers() {
     }
 }
 
+/// In a campaign that is old enough for that, tasks go on beside several rounds.
+#[test]
+fn tasks_that_go_on_beside_rounds_are_merged_with_the_same_ones_by_any_number_of_workers() {
+    let target = guest("table");
+    let search = |jobs| search(campaign(&target, 7), jobs, 400_000, false);
+    let one = search(1);
+    assert!(one.totals().compared > 0);
+    for jobs in [2, 5] {
+        let other = search(jobs);
+        assert_eq!(one.corpus().hash(), other.corpus().hash(), "{jobs} workers");
+        assert_eq!(Found::of(&one), Found::of(&other), "{jobs} workers");
+        assert_eq!(one.totals(), other.totals(), "{jobs} workers");
+    }
+}
+
 /// A number in text, which spaces may precede, is checked, and then a number that lies where the text may be too: what is
 /// right for the second check is wrong for the first, until that is solved again.
 #[test]
