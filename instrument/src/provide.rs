@@ -1,8 +1,8 @@
 //! Memories, tables and globals that a module imports become its own: for modules whose loader makes them and does
 //! nothing else with them.
 //!
-//! Imports come first in each index space, and so does what takes their place: if all of a kind become the module's own,
-//! no index changes.
+//! Imports come first in each index space, and so does what takes their place: if all of a kind become the module's
+//! own, no index changes.
 
 use anyhow::{Context, Result, ensure};
 use wasm_encoder::reencode::{Reencode, RoundtripReencoder};
@@ -56,8 +56,8 @@ pub struct Provisions {
 }
 
 /// Makes all memories, tables and globals that the module imports its own. The first of each is exported, memories as
-/// `memory` and tables as `__indirect_function_table`, unless something is exported under these names. `None` if nothing
-/// of that kind is imported.
+/// `memory` and tables as `__indirect_function_table`, unless something is exported under these names. `None` if
+/// nothing of that kind is imported.
 ///
 /// # Errors
 ///
@@ -153,41 +153,47 @@ impl Imported {
                 }
                 section.append_to(new);
             }
-            TABLES => {
-                let mut section = TableSection::new();
-                for &ty in &self.tables {
-                    let mut ty = RoundtripReencoder.table_type(ty).context(UNREADABLE)?;
-                    ty.minimum = ty.minimum.max(provisions.elements_min);
-                    ty.maximum = ty.maximum.map(|maximum| maximum.max(ty.minimum));
-                    section.table(ty);
-                }
-                if let Some(reader) = old {
-                    let old = TableSectionReader::new(reader)?;
-                    RoundtripReencoder.parse_table_section(&mut section, old).context(UNREADABLE)?;
-                }
-                if !section.is_empty() {
-                    section.append_to(new);
-                }
-            }
-            MEMORIES => {
-                let mut section = MemorySection::new();
-                for &ty in &self.memories {
-                    ensure!(!ty.shared, "imports a shared memory");
-                    let mut ty = RoundtripReencoder.memory_type(ty).context(UNREADABLE)?;
-                    ty.minimum = ty.minimum.max(provisions.pages_min);
-                    ty.maximum = ty.maximum.map(|maximum| maximum.max(ty.minimum));
-                    section.memory(ty);
-                }
-                if let Some(reader) = old {
-                    let old = MemorySectionReader::new(reader)?;
-                    RoundtripReencoder.parse_memory_section(&mut section, old).context(UNREADABLE)?;
-                }
-                if !section.is_empty() {
-                    section.append_to(new);
-                }
-            }
+            TABLES => self.write_tables(old, provisions, new)?,
+            MEMORIES => self.write_memories(old, provisions, new)?,
             GLOBALS => self.write_globals(old, provisions, new)?,
             _ => self.write_exports(old, exported, new)?,
+        }
+        Ok(())
+    }
+
+    fn write_tables(&self, old: Option<BinaryReader<'_>>, provisions: &Provisions, new: &mut Vec<u8>) -> Result<()> {
+        let mut section = TableSection::new();
+        for &ty in &self.tables {
+            let mut ty = RoundtripReencoder.table_type(ty).context(UNREADABLE)?;
+            ty.minimum = ty.minimum.max(provisions.elements_min);
+            ty.maximum = ty.maximum.map(|maximum| maximum.max(ty.minimum));
+            section.table(ty);
+        }
+        if let Some(reader) = old {
+            let old = TableSectionReader::new(reader)?;
+            RoundtripReencoder.parse_table_section(&mut section, old).context(UNREADABLE)?;
+        }
+        if !section.is_empty() {
+            section.append_to(new);
+        }
+        Ok(())
+    }
+
+    fn write_memories(&self, old: Option<BinaryReader<'_>>, provisions: &Provisions, new: &mut Vec<u8>) -> Result<()> {
+        let mut section = MemorySection::new();
+        for &ty in &self.memories {
+            ensure!(!ty.shared, "imports a shared memory");
+            let mut ty = RoundtripReencoder.memory_type(ty).context(UNREADABLE)?;
+            ty.minimum = ty.minimum.max(provisions.pages_min);
+            ty.maximum = ty.maximum.map(|maximum| maximum.max(ty.minimum));
+            section.memory(ty);
+        }
+        if let Some(reader) = old {
+            let old = MemorySectionReader::new(reader)?;
+            RoundtripReencoder.parse_memory_section(&mut section, old).context(UNREADABLE)?;
+        }
+        if !section.is_empty() {
+            section.append_to(new);
         }
         Ok(())
     }

@@ -162,8 +162,8 @@ impl<'a> Merger<'a> {
         Ok(merger)
     }
 
-    /// Gives functions of the host, by their numbers in the assembly, to modules that came before their definition: they
-    /// are what an instance exports.
+    /// Gives functions of the host, by their numbers in the assembly, to modules that came before their definition:
+    /// they are what an instance exports.
     pub(super) fn give_later(&mut self, given: &BTreeMap<usize, (usize, &str)>) -> Result<()> {
         let mut functions: Vec<Func> = Vec::new();
         let mut kept = Vec::new();

@@ -110,13 +110,13 @@ fn word(kind: ExternalKind) -> &'static str {
 
 /// Links modules to one. Each is given what others export under the names that it imports, the first module's exports
 /// before those of others; functions that nobody exports stay imports. All that is exported is exported by the linked
-/// module, under a name that several have what the first of them exports; but for what is hidden. A module that begins with a start function
-/// keeps it, in the order of the modules.
+/// module, under a name that several have what the first of them exports; but for what is hidden. A module that begins
+/// with a start function keeps it, in the order of the modules.
 ///
 /// # Errors
 ///
-/// If a module is invalid, imports what is exported as something else, or imports a memory, table, global or tag that no
-/// earlier module exports.
+/// If a module is invalid, imports what is exported as something else, or imports a memory, table, global or tag that
+/// no earlier module exports.
 pub fn link_modules(modules: &[NamedModule<'_>]) -> Result<Vec<u8>> {
     let mut surfaces = Vec::new();
     for NamedModule { name, wasm, .. } in modules {
@@ -155,8 +155,19 @@ pub fn link_modules(modules: &[NamedModule<'_>]) -> Result<Vec<u8>> {
     }
     let mut merger = Merger::new(&assembly)?;
     merger.give_later(&later.into_iter().map(|(host, (part, name))| (host, (instances[part], name))).collect())?;
+    let exports = exports(modules, &surfaces, &instances, &merger)?;
+    written(&assembly, merger, &exports)
+}
+
+/// What the linked module exports.
+fn exports(
+    modules: &[NamedModule<'_>],
+    surfaces: &[Surface<'_>],
+    instances: &[usize],
+    merger: &Merger<'_>,
+) -> Result<Vec<(String, ExportKind, u32)>> {
     let (mut exports, mut taken) = (Vec::new(), BTreeSet::new());
-    for (number, (surface, &instance)) in surfaces.iter().zip(&instances).enumerate() {
+    for (number, (surface, &instance)) in surfaces.iter().zip(instances).enumerate() {
         for &name in surface.order.iter().filter(|_| !modules[number].is_hidden) {
             let item = CoreItem::Export { instance, name };
             let (kind, index) = (surface.exports[name].0, merger.index(item));
@@ -166,13 +177,18 @@ pub fn link_modules(modules: &[NamedModule<'_>]) -> Result<Vec<u8>> {
             }
         }
     }
+    Ok(exports)
+}
+
+/// The linked module, with the names of its functions, and debug information.
+fn written(assembly: &Assembly<'_>, merger: Merger<'_>, exports: &[(String, ExportKind, u32)]) -> Result<Vec<u8>> {
     let imported: Vec<_> = merger
         .hosts()
         .map(|host| (assembly.hosts[host].interface.clone(), assembly.hosts[host].name.clone()))
         .collect();
     let names: Vec<_> = merger.names().into_iter().collect();
     let debugged = merger.debugged();
-    let (mut module, addresses) = merger.write(&imported, &exports, debugged.map(|(part, _)| part))?;
+    let (mut module, addresses) = merger.write(&imported, exports, debugged.map(|(part, _)| part))?;
     module.section(&name_section(&names));
     if let Some((_, from)) = debugged {
         let sections = crate::module::sections::custom_sections(from);

@@ -1,6 +1,6 @@
-//! C++ exceptions and `longjmp` of Emscripten's modules that leave them to JavaScript: what JavaScript does is linked to
-//! the module, as functions in WebAssembly that throw and catch exceptions of its own. So nothing leaves the module, and
-//! it is counted, fuelled and restored as all else.
+//! C++ exceptions and `longjmp` of Emscripten's modules that leave them to JavaScript: what that does is linked to the
+//! module, as functions in WebAssembly that throw and catch exceptions of its own. So nothing leaves the module, and it
+//! is counted, fuelled and restored as all else.
 //!
 //! ```text
 //! invoke_vi(f, x)                  calls f(x); what is thrown is caught, the stack is as before, and setThrew is told

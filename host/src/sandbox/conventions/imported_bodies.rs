@@ -166,7 +166,7 @@ fn called(body: &str) -> Vec<&str> {
     found
 }
 
-/// The text of a function or class by its name: `function x(...){...}`, `class x{...}`, `x=(...)=>...`, `x=function...`.
+/// The text of a function or class by its name: `function x(...){...}`, `class x{...}`, `x=(...)=>...`, `x=function`.
 /// Of several it is the one that is nearest to a place.
 fn definition<'g>(name: &str, (near, glue): (usize, &'g str)) -> Option<&'g str> {
     let mut found: Vec<(usize, &str)> = Vec::new();

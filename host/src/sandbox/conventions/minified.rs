@@ -6,8 +6,8 @@
 //! wasmImports = {"a": ___cxa_throw, "b": _abort}            import a.a is __cxa_throw, a.b is abort
 //! ```
 //!
-//! Where the JavaScript was made short as well, what it imports has lost its name: `imported_bodies` knows it by what it
-//! does.
+//! Where the JavaScript was made short as well, what it imports has lost its name: `imported_bodies` knows it by what
+//! it does.
 
 use crate::sandbox::conventions::imported_bodies;
 use crate::sandbox::source::interface::Interface;

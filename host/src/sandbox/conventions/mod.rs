@@ -6,9 +6,9 @@
 //!
 //! `kind` says what made a module, `rank` which name sounds like a parser. There is a file for each convention:
 //! `bindgen` (wasm-bindgen), `assemblyscript`, `heap` (C and all that exports an allocator, TinyGo and cabi among
-//! them), `program` (`main`, where nothing starts it), `objects` (what has to be made first). None of them knows a library. `library` is a module as they see
-//! it, `glue` reads JavaScript, `minified` what that says of names that were made short, `imported_bodies` what functions
-//! without names do, `stack` finds the one that makes room on the stack,
+//! them), `program` (`main`, where nothing starts it), `objects` (what has to be made first). None of them knows a
+//! library. `library` is a module as they see it, `glue` reads JavaScript, `minified` what that says of names that were
+//! made short, `imported_bodies` what functions without names do, `stack` finds the one that makes room on the stack,
 //! `exceptions` is what throws and catches in the place of JavaScript, and `side` loads what programs load.
 
 mod assemblyscript;
@@ -152,8 +152,8 @@ pub(crate) fn recipe(typed: &str, interface: &Interface, glue: &str) -> Result<S
 }
 
 /// The module as its loader would have it: with the names that the glue knows, if its own were made short, as
-/// Emscripten makes them; with a memory, a table and numbers of its own where Emscripten's modules import them; and with
-/// what throws and catches in the place of JavaScript.
+/// Emscripten makes them; with a memory, a table and numbers of its own where Emscripten's modules import them; and
+/// with what throws and catches in the place of JavaScript.
 /// `None` if nothing of that is to be done.
 ///
 /// # Errors
@@ -199,7 +199,7 @@ pub fn linked(target: Part<'_>, sides: &[Part<'_>], with: &[Part<'_>]) -> Result
     link_modules(&modules)
 }
 
-/// Refuses a module that imports a function which is nobody's: neither the target's, nor another module's, nor a host's.
+/// Refuses a module that imports a function which is nobody's: not the target's, another module's, or a host's.
 fn check_shim(shim: Part<'_>, target: &str, given: &Interface, with: &[Part<'_>]) -> Result<()> {
     let own = Interface::of(shim.wasm)?;
     for import in own.imports.iter().filter(|import| own.function_type(import.ty).is_some()) {

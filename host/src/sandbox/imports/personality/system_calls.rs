@@ -77,8 +77,8 @@ fn status_at(guest: &mut Guest<'_, '_>, (dir, path, follow): (i32, &[u8], bool),
     store(guest, status, at)
 }
 
-/// Stores a `struct stat`. There are two layouts, an older one with padding behind the device, and a module does not say
-/// which is its own; what only one of them has at a place is where the other has an owner or a time.
+/// Stores a `struct stat`. There are two layouts, an older one with padding behind the device, and a module does not
+/// say which is its own; what only one of them has at a place is where the other has an owner or a time.
 fn store(guest: &mut Guest<'_, '_>, status: std::result::Result<FileStatus, i32>, at: u32) -> Result<Reply> {
     const BYTES: usize = 96;
     let written = match status {
