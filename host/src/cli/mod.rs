@@ -30,6 +30,7 @@ mod instrument;
 mod leaves;
 mod libfuzzer;
 mod life;
+mod linking;
 mod ls;
 mod naming;
 mod new;

@@ -4,6 +4,7 @@ use super::compiling;
 use super::exit::{Fault, UserError};
 use super::glue;
 use super::input::read_at_most;
+use super::linking::LinkArgs;
 use super::naming::default_name;
 use super::write::shown;
 use crate::report::Reporter;
@@ -50,6 +51,8 @@ struct HarnessArgs {
     /// The same without --arg: `-- -x @@`
     #[arg(last = true, value_name = "ARG", help_heading = "Target")]
     command_args: Vec<String>,
+    #[command(flatten)]
+    linking: LinkArgs,
 }
 
 /// How it is executed, and for how long.
@@ -122,7 +125,7 @@ impl TargetArgs {
 
     /// What was typed, as what it means.
     pub(super) fn settings(&self) -> Result<Settings, Fault> {
-        let HarnessArgs { entry, entry_args, call, args, command_args } = self.harness.clone();
+        let HarnessArgs { entry, entry_args, call, args, command_args, linking: _ } = self.harness.clone();
         let settings = self.limits.settings()?;
         Ok(Settings { entry, entry_args, call, args: [args, command_args].concat(), ..settings })
     }
@@ -134,7 +137,13 @@ impl TargetArgs {
 
     /// Reads the module at `path`, and finds out whether it can be a target.
     pub(super) fn candidate(&self, path: &Path) -> Result<Candidate, Fault> {
-        candidate(path, self.settings()?)
+        linked_candidate(path, self.settings()?, &self.harness.linking)
+    }
+
+    /// The module at `path` whose bytes these are, as it is executed: with what is linked to it. And its JavaScript.
+    pub(super) fn completed(&self, path: &Path, bytes: Vec<u8>) -> Result<(Vec<u8>, String), Fault> {
+        let glue = glue::beside(path);
+        Ok((self.harness.linking.linked(path, bytes, &glue)?, glue))
     }
 }
 
@@ -210,11 +219,16 @@ fn fuel_of(time: Duration, per_second: f64) -> (Option<u64>, Duration) {
 /// Reads the module at `path`, and finds out whether it can be a target under `settings`. What else can be refused is
 /// to be refused before [`compile`] is called.
 pub(super) fn candidate(path: &Path, settings: Settings) -> Result<Candidate, Fault> {
+    linked_candidate(path, settings, &LinkArgs::default())
+}
+
+fn linked_candidate(path: &Path, settings: Settings, linking: &LinkArgs) -> Result<Candidate, Fault> {
     let shown = shown(path);
     let bytes = read_module(path).with_context(|| format!("failed to read target `{shown}`")).blame_user()?;
     // What is called by a recipe has no other harness; only then does its glue matter.
-    let glue = if settings.call.is_some() { glue::beside(path) } else { String::new() };
-    let bytes = glue::with_long_names(bytes, &glue);
+    let is_library = settings.call.is_some() || linking.is_given();
+    let glue = if is_library { glue::beside(path) } else { String::new() };
+    let bytes = linking.linked(path, bytes, &glue)?;
     let candidate = Candidate::with_glue(&bytes, settings, &glue).map_err(|error| in_file(error, path));
     candidate.with_context(|| format!("failed to load target `{shown}`")).blame_user()
 }

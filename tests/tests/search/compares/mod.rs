@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Guests, and in how many executions a campaign finds what they hide, for all of the seeds.
-const GOALS: [(&str, u64); 12] = [
+const GOALS: [(&str, u64); 14] = [
     ("signature", 100_000),
     ("nested", 100_000),
     ("hash", 100_000),
@@ -27,6 +27,8 @@ const GOALS: [(&str, u64); 12] = [
     ("decimal", 100_000),
     ("covered", 100_000),
     ("base64", 100_000),
+    ("address", 100_000),
+    ("ascending", 100_000),
 ];
 
 fn target(bytes: &[u8]) -> Arc<Target> {

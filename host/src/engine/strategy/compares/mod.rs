@@ -3,9 +3,10 @@
 //! A settled testcase is executed once in the traced variant. Comparisons in it that could turn out otherwise, which
 //! nobody has seen with one of their operands ([`facts`]), are goals. For these it is found out on which bytes of the
 //! input their operands depend ([`dependence`]), and candidates for these bytes are executed: the other operand in all
-//! encodings ([`encodings`], [`numbers`], [`bytes`]), later, if that fails, what enumerates ([`search`]). This is
-//! RedQueen's input-to-state replacement (Aschermann et al., "REDQUEEN: Fuzzing with Input-to-State Correspondence",
-//! NDSS 2019) with places that were observed as Eclipser and GREYONE do, in place of those that look like the operand.
+//! encodings ([`encodings`], [`numbers`], [`numerals`], [`bytes`]), later, if that fails, what enumerates ([`search`]).
+//! This is RedQueen's input-to-state replacement (Aschermann et al., "REDQUEEN: Fuzzing with Input-to-State
+//! Correspondence", NDSS 2019) with places that were observed as Eclipser and GREYONE do, in place of those that look
+//! like the operand.
 //!
 //! Candidates that no longer get to their goal because of a checksum or a length are repaired ([`repair`]); those that
 //! another check keeps from it solve that in its turn ([`detour`]). What enumerates waits for fuel ([`hard`]). When all
@@ -36,6 +37,7 @@ mod form;
 mod hard;
 mod inside;
 mod numbers;
+mod numerals;
 mod observed;
 mod places;
 mod probe;
@@ -414,13 +416,20 @@ impl Explorer<'_, '_, '_> {
     }
 }
 
+/// A way to let numbers compare otherwise.
+type Solver = fn(&mut Probe<'_, '_>, Problem<'_>) -> Step<Option<Solution>>;
+
 /// Tries what is cheap.
 fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution>> {
     match &problem.goal.operands {
-        Operands::Numbers { .. } => match numbers::solve(probe, problem)? {
-            None => sums::solve(probe, problem),
-            solution => Ok(solution),
-        },
+        Operands::Numbers { .. } => {
+            for solver in [numbers::solve as Solver, sums::solve, numerals::solve] {
+                if let Some(solution) = solver(probe, problem)? {
+                    return Ok(Some(solution));
+                }
+            }
+            Ok(None)
+        }
         Operands::Quads { .. } => quads::solve(probe, problem),
         Operands::Bytes { .. } => bytes::solve(probe, problem),
     }
