@@ -122,7 +122,7 @@ impl Havoc {
 /// How the input that a worker was given is made again.
 fn origin(view: &View<'_>, parent: usize, rng: &Rng, worker: &Worker) -> Origin {
     // Who asks has the campaign's corpus, the usual steps, and no instance of the guest's own mutators.
-    if view.is_apart || view.steps.is_some() || view.variants.custom.is_some() {
+    if view.is_apart || view.steps.is_some() || view.variants.custom.is_some() || worker.swarm.is_some() {
         return Origin::Given(worker.input.clone());
     }
     Origin::Mutant(parent, rng.clone())
@@ -215,7 +215,7 @@ fn mutate(view: &View<'_>, steps: Steps, (bytes, sample): (&[u8], Option<&Node>)
 }
 
 /// How a mutant of a choice stream is read: half of them go on with random choices.
-fn rule(rng: &mut Rng) -> Rule {
+pub(super) fn rule(rng: &mut Rng) -> Rule {
     let tail = match rng.below(2) {
         0 => Tail::Zero,
         _ => random_tail(rng),

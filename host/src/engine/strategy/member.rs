@@ -1,5 +1,7 @@
 //! Strategies whatever their tasks are: what the table of all of them holds.
 
+use super::exemplar::automaton::Automaton;
+use super::exemplar::states::Experiment;
 use super::{Cost, Gains, Spent, Strategy, View};
 use crate::engine::corpus::Corpus;
 use crate::engine::workers::report::Report;
@@ -77,6 +79,16 @@ pub(super) trait Member: Debug + Send + Sync {
         self.inner().states()
     }
 
+    /// As [`Strategy::experiments`].
+    fn experiments(&self) -> Vec<Experiment> {
+        self.inner().experiments()
+    }
+
+    /// As [`Strategy::automaton`].
+    fn automaton(&self) -> Option<(Automaton, u64)> {
+        self.inner().automaton()
+    }
+
     /// As [`Strategy::needs_traces`].
     fn needs_traces(&self) -> bool {
         self.inner().needs_traces()
@@ -138,6 +150,14 @@ impl<S: Strategy> Member for S {
 
     fn states(&self) -> Vec<Vec<u8>> {
         Strategy::states(self)
+    }
+
+    fn experiments(&self) -> Vec<Experiment> {
+        Strategy::experiments(self)
+    }
+
+    fn automaton(&self) -> Option<(Automaton, u64)> {
+        Strategy::automaton(self)
     }
 
     fn needs_traces(&self) -> bool {

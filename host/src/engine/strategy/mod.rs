@@ -13,7 +13,7 @@
 //! - **Say what a task costs, as an upper bound.** The executions are taken from what is left for strategies behind it
 //!   in the table; those that take the most fuel begin first, so that workers end together.
 //! - **Have random numbers of your own**: `Rng::of_task` with the view's seed and round, and numbers that no other
-//!   strategy has (`12 << 33` and on are free).
+//!   strategy has (`14 << 33` and on are free).
 //! - **Let the worker judge.** Put an input into `worker.input` (and `worker.rule` if guests draw), and call
 //!   `Worker::execute`: it decides in the right variant, and what is new, fails or may hang goes into the report.
 //!   Follow it by `Report::suspect_is`, which says how the input is made again. Only what looks at executions itself
@@ -43,15 +43,17 @@
 
 mod anneal;
 mod approach;
+mod bytes;
 mod cases;
 pub(super) mod climb;
 pub(super) mod closing;
 pub(super) mod compares;
 mod directed;
 mod enumerate;
-mod exemplar;
+pub(super) mod exemplar;
 mod generations;
 pub(super) mod havoc;
+mod literal;
 mod mcmc;
 pub(super) mod member;
 pub(super) mod named;
@@ -62,10 +64,12 @@ mod qcorpus;
 mod quickcheck;
 mod restarts;
 mod shown;
+mod swarm;
 pub(super) mod tasks;
 mod traced;
 mod tree;
 pub(super) mod trim;
+mod walkers;
 
 use super::aim::Pursuit;
 use super::corpus::Corpus;
@@ -74,6 +78,8 @@ use super::workers::report::{Baseline, Report};
 use super::workers::variants::Variants;
 use super::workers::worker::Worker;
 use anyhow::Result;
+use exemplar::automaton::Automaton;
+use exemplar::states::Experiment;
 use member::Member;
 use std::fmt::Debug;
 
@@ -247,6 +253,16 @@ pub(super) trait Strategy: Debug + Send + Sync {
         Vec::new()
     }
 
+    /// The tree of what tells these states apart.
+    fn experiments(&self) -> Vec<Experiment> {
+        Vec::new()
+    }
+
+    /// The automaton of what the guest takes, if it makes one, with how many random words that was tried.
+    fn automaton(&self) -> Option<(Automaton, u64)> {
+        None
+    }
+
     /// Whether it executes where it is recorded what is compared.
     fn needs_traces(&self) -> bool {
         false
@@ -274,6 +290,16 @@ impl Strategies {
     /// See [`Strategy::states`].
     pub(super) fn states(&self) -> Vec<Vec<u8>> {
         self.mutants.states()
+    }
+
+    /// See [`Strategy::experiments`].
+    pub(super) fn experiments(&self) -> Vec<Experiment> {
+        self.mutants.experiments()
+    }
+
+    /// See [`Strategy::automaton`].
+    pub(super) fn automaton(&self) -> Option<(Automaton, u64)> {
+        self.mutants.automaton()
     }
 
     /// See [`Strategy::needs_traces`].

@@ -4,10 +4,11 @@ use super::ender::{self, Ender, Overlong};
 use super::report::{Baseline, Hung, Report, new_edges};
 use super::variants::Variants;
 use crate::coverage::Judge;
+use crate::engine::features::{Completion, Features};
 use crate::engine::results::ExecutionResult;
 use crate::outcome::{Outcome, Verdict};
 use crate::sandbox::{CustomMutator, CustomTargets, Executor, Observation, Target, Variant};
-use crate::stream::Rule;
+use crate::stream::{Rule, decode, encode};
 use anyhow::{Result, ensure};
 use fuzzbox_instrument::CountsBuffer;
 use std::num::NonZeroU64;
@@ -38,6 +39,9 @@ pub(in crate::engine) struct Worker {
     pub(in crate::engine) input: Vec<u8>,
     /// How it is read, if it is a choice stream.
     pub(in crate::engine) rule: Rule,
+    /// Features that are on and off by turns, how they are completed, and the seed by which they are chosen: what takes
+    /// the place of the first choices of each stream, while there are some.
+    pub(in crate::engine) swarm: Option<(Arc<Features>, Completion, u64)>,
 }
 
 /// How an execution ended, and by what key its failure is known, if it failed.
@@ -125,7 +129,21 @@ impl Worker {
         let (judge, campaign) = (Judge::new(), variants.campaign.clone());
         let (noted, counts) = (Vec::new(), CountsBuffer::default());
         let (input, rule) = (Vec::new(), Rule::default());
-        Ok(Self { life, quick, metered, cold, traced, judge, campaign, custom, noted, counts, input, rule })
+        Ok(Self {
+            life,
+            quick,
+            metered,
+            cold,
+            traced,
+            judge,
+            campaign,
+            custom,
+            noted,
+            counts,
+            input,
+            rule,
+            swarm: None,
+        })
     }
 
     /// The guest's own mutators.
@@ -167,6 +185,7 @@ impl Worker {
         known: Baseline<'_>,
         report: &mut Report,
     ) -> Result<(Outcome, Observation<'_>)> {
+        self.dress();
         let executor = deciding(&mut self.quick, &mut self.metered, variants, &self.life)?;
         executor.set_closing(known.closing);
         executor.set_fuel_max(known.fuel_max);
@@ -279,6 +298,7 @@ impl Worker {
         report: &mut Report,
         number: Option<usize>,
     ) -> Result<(u64, Option<Undecided>)> {
+        self.dress();
         self.quick.set_closing(known.closing);
         self.quick.set_fuel_max(known.fuel_max);
         let outcome = self.life.run(&mut self.quick, &self.input, &self.rule)?;
@@ -338,6 +358,7 @@ impl Worker {
         known: Baseline<'_>,
         report: &mut Report,
     ) -> Result<()> {
+        self.dress();
         let executor = deciding(&mut self.quick, &mut self.metered, variants, &self.life)?;
         executor.set_closing(known.closing);
         executor.set_fuel_max(known.fuel_max);
@@ -345,6 +366,15 @@ impl Worker {
         report.witness(&outcome, &self.input, self.rule);
         report.decided(executor, &self.input, (outcome, key), known);
         Ok(())
+    }
+
+    /// Lets a stream begin as all do at present.
+    fn dress(&mut self) {
+        if let Some((features, completion, seed)) = &self.swarm {
+            let first = features.begin(*completion, *seed, &self.input, &self.rule);
+            let rest = decode(&self.input).into_iter().skip(first.len());
+            self.input = encode(&first.into_iter().chain(rest).collect::<Vec<_>>());
+        }
     }
 }
 
