@@ -131,9 +131,12 @@ fn call(name: &str, arguments: &[&str], library: &Library<'_>, heap: &Heap<'_>) 
     };
     let call = format!("{}({})", written(name), arguments.join(", "));
     let makes = has_word(name, &MAKES) && library.function(name).is_some_and(|ty| ty.results() == [ValType::I32]);
-    let next = library.functions().find(|(other, ty)| {
-        has_word(other, &FOLLOWS) && super::allocates(ty, 1) && *other != name && rank::interest(other) > -50
-    });
+    let follows = |word: &str| {
+        library.functions().find(|(other, ty)| {
+            has_word(other, &[word]) && super::allocates(ty, 1) && *other != name && rank::interest(other) > -50
+        })
+    };
+    let next = FOLLOWS.into_iter().find_map(follows);
     let Some((next, _)) = next.filter(|_| makes) else { return arrays + &call };
     let words = words(name);
     let reads = library.functions().find(|(other, ty)| {
