@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// More ways are not tried.
-const WAYS_MAX: usize = 120;
+const WAYS_MAX: usize = 200;
 /// What an execution may take, in units of fuel: a way that takes more with these inputs is none.
 const FUEL_MAX: u64 = 50_000_000;
 /// How many of the best are tried with mutants of the inputs, and with how many.
