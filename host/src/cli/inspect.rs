@@ -15,6 +15,9 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 
+/// More ways to call functions are not listed.
+const TRIED_MAX: usize = 8;
+
 /// Flags of `inspect`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -56,9 +59,8 @@ impl Args {
         let summary = Summary::of(&bytes, &settings, &glue).map_err(|error| in_file(error, &self.target));
         let mut summary = summary.with_context(failed).blame_user()?;
         if self.tries {
-            let shown = summary.calls.len();
             summary.calls = tried(&bytes, &settings, summary.stubs, &glue).with_context(failed).blame_user()?;
-            summary.calls.truncate(shown);
+            summary.calls.truncate(TRIED_MAX);
         }
         // What can't be linked has no lines.
         // The names that stand for recipes are known by now, or an error.
@@ -106,8 +108,9 @@ fn print_calls(summary: &Summary, path: &str) -> std::io::Result<()> {
             say!("{:9}   tried: {edges} edges, {empty_edges} of them by the empty input{failed}", "");
         }
     }
-    if summary.calls.iter().any(|proposal| proposal.guessed && proposal.tried.is_none()) {
-        say!("{:9} --try executes them, and more ways, and tells which do most", "");
+    let is_tried = summary.calls.iter().all(|proposal| !proposal.guessed || proposal.tried.is_some());
+    if !is_tried || summary.calls.is_empty() && summary.entry.is_none() && summary.kind.is_some() {
+        say!("{:9} --try executes ways to call its functions, and tells which do most with an input", "");
     }
     Ok(())
 }

@@ -16,16 +16,16 @@ use crate::sandbox::source::interface::Interface;
 use crate::sandbox::targets::Target;
 use crate::settings::{Settings, Stub};
 use anyhow::Result;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// More ways are not tried.
-const WAYS_MAX: usize = 120;
+const WAYS_MAX: usize = 200;
 /// What an execution may take, in units of fuel: a way that takes more with these inputs is none.
 const FUEL_MAX: u64 = 50_000_000;
 /// How many of the best are tried with mutants of the inputs, and with how many.
 const FINALISTS: usize = 6;
-const MUTANTS: u64 = 600;
+const MUTANTS: u64 = 2000;
 /// A way that has failed so often is none.
 const FAILURES_MAX: usize = 3;
 
@@ -77,7 +77,7 @@ pub fn tried(bytes: &[u8], settings: &Settings, stubs: Option<Stub>, glue: &str)
         return Ok(Vec::new());
     }
     let interface = Interface::of(&source.module)?;
-    let ways = checked(&interface, &source.module, glue, WAYS_MAX, false);
+    let ways = checked(&interface, &source.module, glue, WAYS_MAX, true);
     let mut groups: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (number, way) in ways.iter().enumerate() {
         groups.entry(takes(&way.call)).or_default().push(number);
@@ -93,26 +93,48 @@ pub fn tried(bytes: &[u8], settings: &Settings, stubs: Option<Stub>, glue: &str)
         // What is on standard input can't be behind a number that is drawn.
         let together = *takes != STDIN && numbers.iter().all(|&number| !ways[number].call.contains("draw("));
         let parts: Vec<&[usize]> = if together { vec![numbers] } else { numbers.chunks(1).collect() };
-        for part in parts {
+        let mut parts: VecDeque<&[usize]> = parts.into();
+        while let Some(part) = parts.pop_front() {
             let calls: Vec<&str> = part.iter().map(|&number| &*ways[number].call).collect();
-            let Ok(mut executor) = executor(bytes, &settings, &calls, glue) else {
-                part.iter().for_each(|&number| seen[number].failures = FAILURES_MAX);
-                continue;
-            };
-            try_all(&mut executor, part, &mut seen)?;
+            match executor(bytes, &settings, &calls, glue) {
+                Ok(mut executor) => try_all(&mut executor, part, &mut seen)?,
+                // What fits alone may be too much together, or one of them fails before it is given an input.
+                Err(_) if part.len() > 1 => parts.extend(<[&[usize]; 2]>::from(part.split_at(part.len() / 2))),
+                Err(_) => seen[part[0]].failures = FAILURES_MAX,
+            }
         }
     }
-    let order = |(number, seen): (usize, &Seen)| {
-        (seen.failures > 0, std::cmp::Reverse(seen.edges.len() - seen.empty.min(seen.edges.len())), number)
-    };
-    let mut ranks: Vec<_> = seen.iter().enumerate().map(order).collect();
-    ranks.sort();
-    let best = ranks.into_iter().map(|(_, _, number)| {
+    let best = ranked(&ways, &seen).into_iter().map(|number| {
         let Seen { empty, edges, failures } = &seen[number];
         let tried = Tried { empty_edges: *empty, edges: edges.len(), failures: *failures };
-        ways[number].clone().after(tried)
+        (!edges.is_empty()).then(|| ways[number].clone().after(tried))
     });
-    Ok(best.filter(|way| way.tried.as_ref().is_some_and(|tried| tried.edges > 0)).collect())
+    Ok(best.flatten().collect())
+}
+
+/// What reaches so much of what the best reaches is as good, in percent: then what claims less is better.
+const AS_GOOD: usize = 85;
+
+/// The numbers of the ways, the best first.
+fn ranked(ways: &[Proposal], seen: &[Seen]) -> Vec<usize> {
+    let variety = |number: usize| seen[number].edges.len().saturating_sub(seen[number].empty);
+    // Numbers that are not 0 say that they are lengths or addresses.
+    let claims =
+        |number: usize| [", len", ", o"].iter().map(|word| ways[number].call.matches(word).count()).sum::<usize>();
+    let mut left: Vec<usize> = (0..ways.len()).collect();
+    left.sort_by_key(|&number| (seen[number].failures > 0, std::cmp::Reverse(variety(number)), number));
+    let mut ranked = Vec::new();
+    while let Some(&first) = left.first() {
+        let is_as_good = |&number: &usize| {
+            (seen[number].failures > 0) == (seen[first].failures > 0)
+                && variety(number) * 100 >= variety(first) * AS_GOOD
+        };
+        let best = left.iter().copied().filter(is_as_good).min_by_key(|&number| (claims(number), number));
+        let best = best.unwrap_or(first);
+        left.retain(|&number| number != best);
+        ranked.push(best);
+    }
+    ranked
 }
 
 const STDIN: &str = "";

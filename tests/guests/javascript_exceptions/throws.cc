@@ -15,7 +15,7 @@ static void inner(const unsigned char *d, size_t n, size_t i) {
   if (i >= n) throw std::out_of_range("end at " + std::to_string(i));
   switch (d[i] % 11) {
   case 0: throw int(d[i]);
-  case 1: throw std::runtime_error("run " + std::string(reinterpret_cast<const char *>(d), i));
+  case 1: throw std::runtime_error("run " + std::to_string(d[0]) + std::string(i, '.'));
   case 2: throw Derived(d[i]);
   case 3: throw "text";
   case 4: throw Base(d[i]);

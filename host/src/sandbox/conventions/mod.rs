@@ -90,8 +90,16 @@ const ALL: [Convention; 5] = [
     (objects::NAME, objects::proposals),
 ];
 
-/// The calls that conventions know of a module, the most promising first. `glue` is the JavaScript that lies beside it.
+/// The calls that conventions know of a module, the most promising first, one for each export. `glue` is the JavaScript
+/// that lies beside it. What only an execution can tell is not among them.
 pub(crate) fn proposals(interface: &Interface, glue: &str) -> Vec<Proposal> {
+    let mut seen = BTreeSet::new();
+    let known = ways(interface, glue).into_iter().filter(|proposal| proposal.convention != objects::NAME);
+    known.filter(|proposal| seen.insert(proposal.export.clone())).collect()
+}
+
+/// All ways to call exports that may be right, the most promising first.
+fn ways(interface: &Interface, glue: &str) -> Vec<Proposal> {
     let library = Library::of(interface, glue);
     let (mut all, mut seen) = (Vec::new(), BTreeSet::new());
     for (_, convention) in ALL {
@@ -110,13 +118,12 @@ fn is_known(seen: &BTreeSet<(String, bool)>, proposal: &Proposal) -> bool {
     knows(false) || knows(true) && proposal.convention != objects::NAME
 }
 
-/// The first of [`proposals`] that fit the module, no more than `max`, and if `each` only one for each export.
-pub(crate) fn checked(interface: &Interface, wasm: &[u8], glue: &str, max: usize, each: bool) -> Vec<Proposal> {
+/// The first of [`proposals`] that fit the module, no more than `max`; or, if `all`, of the ways that may be right.
+pub(crate) fn checked(interface: &Interface, wasm: &[u8], glue: &str, max: usize, all: bool) -> Vec<Proposal> {
     let Ok(checker) = Checker::of(wasm) else { return Vec::new() };
-    let mut seen = BTreeSet::new();
-    let proposals = proposals(interface, glue).into_iter();
-    let fitting = proposals.filter(|proposal| checker.check(&proposal.call).is_ok());
-    fitting.filter(|proposal| !each || seen.insert(proposal.export.clone())).take(max).collect()
+    let proposals = if all { ways(interface, glue) } else { proposals(interface, glue) };
+    let fitting = proposals.into_iter().filter(|proposal| checker.check(&proposal.call).is_ok());
+    fitting.take(max).collect()
 }
 
 /// The recipe that `typed` means: itself, or what a convention knows by the name of an export, as `format` or

@@ -25,7 +25,7 @@ pub(super) const NAME: &str = "objects";
 const PARAMETERS_MAX: usize = 8;
 /// How many functions that take an input are looked at, and how many ways to make an object.
 const CONSUMERS_MAX: usize = 8;
-const HANDLES_MAX: usize = 5;
+const HANDLES_MAX: usize = 8;
 /// How often what is next is asked for.
 const FOLLOWED_MAX: u32 = 8;
 
@@ -131,9 +131,12 @@ fn call(name: &str, arguments: &[&str], library: &Library<'_>, heap: &Heap<'_>) 
     };
     let call = format!("{}({})", written(name), arguments.join(", "));
     let makes = has_word(name, &MAKES) && library.function(name).is_some_and(|ty| ty.results() == [ValType::I32]);
-    let next = library.functions().find(|(other, ty)| {
-        has_word(other, &FOLLOWS) && super::allocates(ty, 1) && *other != name && rank::interest(other) > -50
-    });
+    let follows = |word: &str| {
+        library.functions().find(|(other, ty)| {
+            has_word(other, &[word]) && super::allocates(ty, 1) && *other != name && rank::interest(other) > -90
+        })
+    };
+    let next = FOLLOWS.into_iter().find_map(follows);
     let Some((next, _)) = next.filter(|_| makes) else { return arrays + &call };
     let words = words(name);
     let reads = library.functions().find(|(other, ty)| {
@@ -207,7 +210,7 @@ fn handles(library: &Library<'_>, heap: &Heap<'_>) -> Vec<Handle> {
     }
     // What is made of something is what things are done with; shorter names are those of the main things.
     second.sort_by_key(|handle| handle.made.len());
-    second.truncate(3);
+    second.truncate(6);
     first.truncate(3);
     stored.truncate(2);
     second.into_iter().chain(first).chain(stored).collect()

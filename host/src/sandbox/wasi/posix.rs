@@ -122,6 +122,11 @@ impl Wasi {
         }))
     }
 
+    /// Another descriptor of the same file or stream; from then on each has a place of its own.
+    pub(crate) fn copy_descriptor(&mut self, fd: u32) -> std::result::Result<u32, i32> {
+        number(self.small.fds.get(fd).and_then(|fd| self.small.fds.insert(fd)))
+    }
+
     /// Moves the place of the next read or write: from the start, from here or from the end. The new place.
     pub(crate) fn seek(&mut self, fd: u32, offset: i64, whence: u32) -> std::result::Result<u64, i32> {
         let mut file = number(self.small.fds.seekable(fd))?;
@@ -173,6 +178,8 @@ mod tests {
         let status = wasi.descriptor_status(fd).unwrap();
         assert_eq!((status.mode & 0o170_000, status.size), (0o100_000, 3));
         assert_eq!(wasi.status(CURRENT, b"input", true), Ok(status));
+        let copy = wasi.copy_descriptor(fd).unwrap();
+        assert_eq!(wasi.descriptor_status(copy), Ok(status));
         assert_eq!((wasi.seek(fd, -1, 2), wasi.seek(fd, -9, 1)), (Ok(2), Err(Errno::Inval as i32)));
         assert_eq!(wasi.open(CURRENT, b"/no", 0), Err(Errno::Noent as i32));
         let written = wasi.open(CURRENT, b"/out", WRITE_ONLY | CREATE | TRUNCATE).unwrap();

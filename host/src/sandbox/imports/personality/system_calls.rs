@@ -12,7 +12,7 @@ const EMPTY_PATH: u32 = 0x1000;
 /// `AT_FDCWD`.
 const CURRENT: i32 = -100;
 
-pub(super) const FUNCTIONS: [(&str, Function); 8] = [
+pub(super) const FUNCTIONS: [(&str, Function); 9] = [
     ("__syscall_openat", openat),
     ("__syscall_open", open),
     ("__syscall_fstat64", fstat),
@@ -21,6 +21,7 @@ pub(super) const FUNCTIONS: [(&str, Function); 8] = [
     ("__syscall_newfstatat", newfstatat),
     ("__syscall_unlinkat", unlinkat),
     ("__syscall_mkdirat", mkdirat),
+    ("__syscall_dup", dup),
 ];
 
 /// What the call returns: a number, or an error's with a minus.
@@ -114,6 +115,13 @@ fn mkdirat(guest: &mut Guest<'_, '_>) -> Result<Reply> {
     let dir = guest.number(0).cast_signed();
     let made = guest.caller.data_mut().wasi.make_dir(dir, &path);
     reply(guest, made.map(|()| 0))
+}
+
+/// Another descriptor of the same file, which goes on from where that is.
+fn dup(guest: &mut Guest<'_, '_>) -> Result<Reply> {
+    let fd = guest.number(0);
+    let copied = guest.caller.data_mut().wasi.copy_descriptor(fd);
+    reply(guest, copied)
 }
 
 /// WASI's, whose offset is two numbers: descriptor, low, high, from where, address of the result.
