@@ -3,7 +3,8 @@
 use super::cfg::{GraphFormat, graph};
 use super::debug_info::{DebugInfoArgs, ModuleDebugInfo};
 use super::exit::{Exit, UserError, Verdict};
-use super::target_args::{TargetArgs, in_file, read_module};
+use super::module_file::{in_file, read_module};
+use super::target_args::TargetArgs;
 use super::write::{Out, say, say_json, shown};
 use crate::sandbox::{Proposal, Summary, Tried, core_module, tried};
 use crate::settings::Stub;

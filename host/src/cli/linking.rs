@@ -2,7 +2,7 @@
 
 use super::exit::{Fault, UserError};
 use super::glue;
-use super::target_args::{in_file, read_module};
+use super::module_file::{in_file, read_module};
 use super::write::shown;
 use crate::sandbox::{Part, assemble, linked};
 use anyhow::{Context, Result};

@@ -33,6 +33,7 @@ mod libfuzzer;
 mod life;
 mod linking;
 mod ls;
+mod module_file;
 mod naming;
 mod new;
 mod output;

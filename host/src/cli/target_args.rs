@@ -3,23 +3,19 @@
 use super::compiling;
 use super::exit::{Fault, UserError};
 use super::glue;
-use super::input::read_at_most;
 use super::linking::LinkArgs;
+use super::module_file::{in_file, read_module};
 use super::naming::default_name;
 use super::write::shown;
 use crate::report::Reporter;
 use crate::sandbox::{Candidate, Code, CodeCache, Target, fuel_per_second, recipe_subject};
 use crate::settings::{Checks, EntryArgs, Settings, Stub};
-use crate::store::OBJECT_BYTES_MAX;
 use crate::text::size;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
-
-/// A larger module is refused, in bytes: no store would take it.
-pub(super) const MODULE_BYTES_MAX: u64 = OBJECT_BYTES_MAX;
 
 /// What can change an outcome. Everything here becomes [`Settings`] and is stored with each finding.
 #[derive(Clone, Debug, Args)]
@@ -252,19 +248,6 @@ pub(super) fn compile(
 /// As [`compile`], for what is executed often, or fails: that is for optimised code. The verb's output is its result.
 pub(super) fn optimise(path: &Path, candidate: Candidate, cache: &CodeCache) -> Result<Target, Fault> {
     compile(path, candidate, (cache, false, None), &mut compiling::live())
-}
-
-/// Lets an error in wasm text name the file.
-pub(super) fn in_file(mut error: anyhow::Error, path: &Path) -> anyhow::Error {
-    if let Some(error) = error.downcast_mut::<wat::Error>() {
-        error.set_path(Path::new(&shown(path)));
-    }
-    error
-}
-
-/// Reads a module's file.
-pub(super) fn read_module(path: &Path) -> Result<Vec<u8>> {
-    read_at_most(path, MODULE_BYTES_MAX, "")
 }
 
 #[cfg(test)]
