@@ -12,7 +12,8 @@
 //! one; `tasks` is what a round executes at once), `workers/` (threads: `pool`, `worker`, `report`, `ender`,
 //! `variants`), `retirement` (which variant executes inputs, which edges retire), `scheduler`, `rarity` (what testcases
 //! weigh by it), `mutate/` (bytes; `choices/` by spans), `corpus`, `scores` (who has the best), `testcase`, `aim`
-//! (where to get, and how near testcases are), `features` (which of what guests can do is on), `suspects` (what may hang), `span_pool`, `dictionary/` (and in it the
+//! (where to get, and how near testcases are), `features` (which of what guests can do is on), `suspects` (what may
+//! hang), `span_pool`, `dictionary/` (and in it the
 //! constants that code compares with), `results/` (what need not be executed again), `rng`; `shrink/` (a file per pass,
 //! `passes/blob/` for bytes; its module doc says how to write one).
 
