@@ -209,6 +209,9 @@ impl Visitor<'_> for FrameVisitor {
     }
 
     fn visit_str<E: de::Error>(self, name: &str) -> Result<Frame, E> {
+        if name.is_empty() {
+            return Err(E::custom("a key frame has a name or a number"));
+        }
         Ok(Frame::Name(name.to_owned()))
     }
 
@@ -373,6 +376,8 @@ mod tests {
             ("frames = [1,\n -1]", "line 2: -1 is no key frame's number"),
             ("frames = [1,\n 4294967296]", "line 2: 4294967296 is no key frame's number"),
             ("frames = [1.5]", "line 1: invalid type"),
+            ("frames = [1,\n '']", "line 2: a key frame has a name or a number"),
+            ("frames = [{ frame = '' }]", "line 1: a key frame has a name or a number"),
             ("frames = [{ name = 'a' }]", "line 1: unknown field `name`"),
             ("frames = [\n{ frame = 1, arg = [9, 1] }]", "line 2: a range has a first number"),
             ("frames = [\n{ frame = 1, arg = [1, 2, 3] }]", "line 2: a range has a first number"),
