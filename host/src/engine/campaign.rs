@@ -3,6 +3,7 @@
 mod after_round;
 mod aiming;
 mod comparing;
+mod learning;
 mod rounds;
 mod searching;
 mod seeds;
@@ -10,6 +11,7 @@ mod warming;
 
 use super::aim::Pursuit;
 use super::corpus::{Admission, Corpus};
+use super::learned::Learned;
 use super::mutate::{Mutator, custom};
 use super::results::Results;
 use super::retirement::Progress;
@@ -68,6 +70,8 @@ pub struct Campaign {
     results: Results,
     /// How far it is from where it is to get, if it is to get somewhere.
     pursuit: Option<Pursuit>,
+    /// What was learned before it, until it has executed its seeds.
+    earlier: Option<Learned>,
     /// How often each input was executed, if that is counted.
     tally: Option<BTreeMap<Vec<u8>, u64>>,
 }
@@ -109,6 +113,7 @@ impl Campaign {
             warming: warming::Warming::default(),
             results: Results::default(),
             pursuit: None,
+            earlier: None,
             tally: None,
         }
     }

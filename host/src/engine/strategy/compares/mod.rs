@@ -49,6 +49,7 @@ mod values;
 
 use super::Cost;
 use crate::engine::aim::Pursuit;
+use crate::engine::learned as earlier;
 use anyhow::Result;
 use budget::{
     Budget, COMPILE_FUEL, EXECUTION_FUEL, TASK_EXECS_ENOUGH, TASK_EXECS_MAX, TASK_EXECS_MIN, TASK_FUEL_MIN, TASKS_MAX,
@@ -118,7 +119,8 @@ pub(in crate::engine) enum Subject {
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Learned {
     facts: Facts,
-    tokens: Vec<Vec<u8>>,
+    /// By site.
+    tokens: Vec<(u32, Vec<u8>)>,
     /// Fuel that was spent.
     pub(in crate::engine) spent: u64,
     /// Goals that were not reached.
@@ -181,8 +183,21 @@ impl Compares {
         &self.facts
     }
 
-    /// Takes what a task learned, and returns what something from the input was compared with.
-    fn take(&mut self, task: &Comparing, learned: Learned) -> Vec<Vec<u8>> {
+    /// Adds what was tried in vain to what the next campaign begins with; without what waits for its next try, since
+    /// that is not kept.
+    pub(in crate::engine) fn tell(&self, learned: &mut earlier::Learned) {
+        self.facts.tell(self.hard.goals(), learned);
+    }
+
+    /// Begins with what was tried in vain before this campaign.
+    pub(in crate::engine) fn go_on(&mut self, learned: &earlier::Learned) {
+        if self.enabled {
+            self.facts.go_on(learned);
+        }
+    }
+
+    /// Takes what a task learned, and returns what something from the input was compared with, by site.
+    fn take(&mut self, task: &Comparing, learned: Learned) -> Vec<(u32, Vec<u8>)> {
         self.budget.spend(learned.spent);
         match &task.subject {
             Subject::Testcase(index, has_edges) => {
@@ -413,7 +428,7 @@ impl Explorer<'_, '_, '_> {
             };
             let is_plain = |token: &Vec<u8>| token.iter().filter(|&&byte| !matches!(byte, 0 | u8::MAX)).count() < 2;
             let tokens = tokens.into_iter().filter(|token| TOKEN_BYTES.contains(&token.len()) && !is_plain(token));
-            self.learned.tokens.extend(tokens);
+            self.learned.tokens.extend(tokens.map(|token| (goal.place.site, token)));
         }
     }
 }
