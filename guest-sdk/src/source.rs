@@ -376,6 +376,9 @@ impl Source {
     ///
     /// It is drawn when the name is first asked for, and the same from then on; the simplest is that it takes part. So what
     /// is missing when an input was shrunk had to be. After 128 names all others take part.
+    ///
+    /// A name like `a := b c` says that the feature makes an `a` of a `b` and a `c`: `+swarm:deps` and `+swarm:parents`
+    /// choose features that need each other together, of those that are asked for before anything else is drawn.
     pub fn feature(&mut self, name: &str) -> bool {
         self.backend.feature(name)
     }

@@ -34,7 +34,7 @@
 //! `cfg/` has graphs and what follows from them; `ways/` how far it is to places;
 //! `identity/` says which functions of two builds are the same;
 //! `component` rewrites the modules in components, `link/` makes one core module of a component, `recipe/` appends a
-//! function that says how a library is called. `protocol/` has the
+//! function that says how a library is called, `provide` gives a module what its loader would. `protocol/` has the
 //! functions of `fuzzbox_v1`, in wasm text (`bodies/*.wat`)
 //!
 //! What this crate does not do: it runs nothing, and knows no engine. It refuses by name what it can't rewrite.
@@ -60,6 +60,7 @@ mod options;
 mod plan;
 mod probes;
 pub mod protocol;
+mod provide;
 pub mod recipe;
 mod rename;
 pub mod trace;
@@ -75,8 +76,8 @@ pub use instrument::instrument;
 pub use instrumented::{AnnexPlace, Called, Injected, Instrumented, StateExports, called};
 pub use legacy::{Translated, translate_legacy_exceptions};
 pub use link::{
-    Addresses, ComponentFunction, ComponentImport, ComponentLift, HandleType, Linked, Shape, Takes, ValueType,
-    is_component, link_component,
+    Addresses, ComponentFunction, ComponentImport, ComponentLift, HandleType, Linked, NamedModule, Shape, Takes,
+    ValueType, is_component, link_component, link_modules,
 };
 pub use module::excerpt::leave_out;
 pub use module::features::{component_features, features, output_features};
@@ -84,4 +85,5 @@ pub use module::limits::MODULE_BYTES_MAX;
 pub use module::sections::{custom_sections, strip_custom_sections};
 pub use offsets::OffsetMap;
 pub use options::{Counters, Draws, Options};
+pub use provide::{Provisions, provide};
 pub use rename::rename;

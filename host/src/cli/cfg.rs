@@ -2,7 +2,7 @@
 
 use super::debug_info::DebugInfoArgs;
 use super::exit::{Fault, UserError};
-use super::target_args::{in_file, read_module};
+use super::module_file::{in_file, read_module};
 use super::write::shown;
 use crate::outcome::Frame;
 use crate::symbols::{Source, Symbols, demangle};

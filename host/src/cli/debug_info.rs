@@ -1,7 +1,7 @@
 //! Which debug information lines are looked up in: what `--debug-info` names, else what the module says.
 
 use super::exit::{Fault, UserError};
-use super::target_args::{MODULE_BYTES_MAX, read_module};
+use super::module_file::{MODULE_BYTES_MAX, read_module};
 use super::write::{shown, warning};
 use crate::sandbox::Target;
 use crate::store::dir::IS_LINK;

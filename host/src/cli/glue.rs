@@ -38,10 +38,10 @@ pub(super) fn beside(path: &Path) -> String {
     glue
 }
 
-/// The module with the names that its glue knows, if they were made short.
-pub(super) fn with_long_names(module: Vec<u8>, glue: &str) -> Vec<u8> {
+/// The module as its loader would have it.
+pub(super) fn completed(module: Vec<u8>, glue: &str) -> Vec<u8> {
     // What can't be read is for others to say.
-    crate::sandbox::with_long_names(&module, glue).ok().flatten().unwrap_or(module)
+    crate::sandbox::completed(&module, glue).ok().flatten().unwrap_or(module)
 }
 
 fn stem(path: &Path) -> String {

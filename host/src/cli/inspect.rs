@@ -3,10 +3,10 @@
 use super::cfg::{GraphFormat, graph};
 use super::debug_info::{DebugInfoArgs, ModuleDebugInfo};
 use super::exit::{Exit, UserError, Verdict};
-use super::glue;
-use super::target_args::{TargetArgs, in_file, read_module};
+use super::module_file::{in_file, read_module};
+use super::target_args::TargetArgs;
 use super::write::{Out, say, say_json, shown};
-use crate::sandbox::{Proposal, Summary, core_module};
+use crate::sandbox::{Proposal, Summary, Tried, core_module, tried};
 use crate::settings::Stub;
 use crate::text::{printable, printable_json};
 use anyhow::Context;
@@ -15,6 +15,9 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
+
+/// More ways to call functions are not listed.
+const TRIED_MAX: usize = 8;
 
 /// Flags of `inspect`.
 #[derive(Debug, clap::Args)]
@@ -25,6 +28,9 @@ pub(super) struct Args {
     /// One JSON object instead of text
     #[arg(long)]
     json: bool,
+    /// Execute the ways to call functions with some inputs, and list those first that do most with them and do not fail
+    #[arg(long = "try")]
+    tries: bool,
     /// Only the control-flow graph of a function, by index or name
     #[arg(long, value_name = "FUNCTION")]
     cfg: Option<String>,
@@ -49,10 +55,14 @@ impl Args {
         let bytes =
             read_module(&self.target).with_context(|| format!("failed to read target `{path}`")).blame_user()?;
         let failed = || format!("failed to load target `{path}`");
-        let glue = glue::beside(&self.target);
-        let bytes = glue::with_long_names(bytes, &glue);
-        let summary = Summary::of(&bytes, &self.flags.settings()?, &glue).map_err(|error| in_file(error, &self.target));
-        let summary = summary.with_context(failed).blame_user()?;
+        let (bytes, glue) = self.flags.completed(&self.target, bytes)?;
+        let settings = self.flags.settings()?;
+        let summary = Summary::of(&bytes, &settings, &glue).map_err(|error| in_file(error, &self.target));
+        let mut summary = summary.with_context(failed).blame_user()?;
+        if self.tries {
+            summary.calls = tried(&bytes, &settings, summary.stubs, &glue).with_context(failed).blame_user()?;
+            summary.calls.truncate(TRIED_MAX);
+        }
         // What can't be linked has no lines.
         // The names that stand for recipes are known by now, or an error.
         let debug_info = match core_module(&bytes, None) {
@@ -91,6 +101,17 @@ fn print_calls(summary: &Summary, path: &str) -> std::io::Result<()> {
         let guessed = if proposal.guessed { ", guessed by names and types" } else { "" };
         say!("{head:9} {} ({}{guessed}):", printable(&proposal.export), proposal.convention);
         say!("{:9}   {}", "", printable(&line(path, proposal, summary.stubs)));
+        if let Some(Tried { empty_edges, edges, failures }) = &proposal.tried {
+            let failed = match failures {
+                0 => String::new(),
+                _ => ", and some inputs fail".to_owned(),
+            };
+            say!("{:9}   tried: {edges} edges, {empty_edges} of them by the empty input{failed}", "");
+        }
+    }
+    let is_tried = summary.calls.iter().all(|proposal| !proposal.guessed || proposal.tried.is_some());
+    if !is_tried || summary.calls.is_empty() && summary.entry.is_none() && summary.kind.is_some() {
+        say!("{:9} --try executes ways to call its functions, and tells which do most with an input", "");
     }
     Ok(())
 }

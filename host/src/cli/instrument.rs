@@ -1,7 +1,7 @@
 //! `fuzzbox instrument`: only rewrite.
 
 use super::exit::{Exit, UserError, Verdict};
-use super::target_args::{in_file, read_module};
+use super::module_file::{in_file, read_module};
 use super::write::{say, shown};
 use anyhow::Context;
 use fuzzbox_instrument::{ComponentModule, Options};

@@ -27,10 +27,13 @@ mod import;
 mod input;
 mod inspect;
 mod instrument;
+mod learn;
 mod leaves;
 mod libfuzzer;
 mod life;
+mod linking;
 mod ls;
+mod module_file;
 mod naming;
 mod new;
 mod output;
@@ -39,6 +42,7 @@ mod repro;
 mod run;
 mod show;
 mod shrink;
+mod states;
 mod store_args;
 mod target_args;
 mod traces;
@@ -99,6 +103,10 @@ enum Verb {
     Inspect(inspect::Args),
     /// List what a target can draw, the small ones first
     Leaves(leaves::Args),
+    /// List the states that a target can be in, as far as what it draws and takes tells them apart
+    States(states::Args),
+    /// Learn the automaton of what a target takes
+    Learn(learn::Args),
     /// Measure
     Bench(bench::Args),
     /// Only rewrite a module, and write it out
@@ -165,6 +173,8 @@ fn run(verb: Verb) -> Verdict {
         Verb::Show(args) => args.run(),
         Verb::Inspect(args) => args.run(),
         Verb::Leaves(args) => args.run(),
+        Verb::States(args) => args.run(),
+        Verb::Learn(args) => args.run(),
         Verb::Bench(args) => args.run(),
         Verb::Instrument(args) => args.run(),
         Verb::Import(args) => args.run(),

@@ -3,22 +3,19 @@
 use super::compiling;
 use super::exit::{Fault, UserError};
 use super::glue;
-use super::input::read_at_most;
+use super::linking::LinkArgs;
+use super::module_file::{in_file, read_module};
 use super::naming::default_name;
 use super::write::shown;
 use crate::report::Reporter;
 use crate::sandbox::{Candidate, Code, CodeCache, Target, fuel_per_second, recipe_subject};
 use crate::settings::{Checks, EntryArgs, Settings, Stub};
-use crate::store::OBJECT_BYTES_MAX;
 use crate::text::size;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
-
-/// A larger module is refused, in bytes: no store would take it.
-pub(super) const MODULE_BYTES_MAX: u64 = OBJECT_BYTES_MAX;
 
 /// What can change an outcome. Everything here becomes [`Settings`] and is stored with each finding.
 #[derive(Clone, Debug, Args)]
@@ -50,6 +47,8 @@ struct HarnessArgs {
     /// The same without --arg: `-- -x @@`
     #[arg(last = true, value_name = "ARG", help_heading = "Target")]
     command_args: Vec<String>,
+    #[command(flatten)]
+    linking: LinkArgs,
 }
 
 /// How it is executed, and for how long.
@@ -122,7 +121,7 @@ impl TargetArgs {
 
     /// What was typed, as what it means.
     pub(super) fn settings(&self) -> Result<Settings, Fault> {
-        let HarnessArgs { entry, entry_args, call, args, command_args } = self.harness.clone();
+        let HarnessArgs { entry, entry_args, call, args, command_args, linking: _ } = self.harness.clone();
         let settings = self.limits.settings()?;
         Ok(Settings { entry, entry_args, call, args: [args, command_args].concat(), ..settings })
     }
@@ -134,7 +133,13 @@ impl TargetArgs {
 
     /// Reads the module at `path`, and finds out whether it can be a target.
     pub(super) fn candidate(&self, path: &Path) -> Result<Candidate, Fault> {
-        candidate(path, self.settings()?)
+        linked_candidate(path, self.settings()?, &self.harness.linking)
+    }
+
+    /// The module at `path` whose bytes these are, as it is executed: with what is linked to it. And its JavaScript.
+    pub(super) fn completed(&self, path: &Path, bytes: Vec<u8>) -> Result<(Vec<u8>, String), Fault> {
+        let glue = glue::beside(path);
+        Ok((self.harness.linking.linked(path, bytes, &glue)?, glue))
     }
 }
 
@@ -210,11 +215,16 @@ fn fuel_of(time: Duration, per_second: f64) -> (Option<u64>, Duration) {
 /// Reads the module at `path`, and finds out whether it can be a target under `settings`. What else can be refused is
 /// to be refused before [`compile`] is called.
 pub(super) fn candidate(path: &Path, settings: Settings) -> Result<Candidate, Fault> {
+    linked_candidate(path, settings, &LinkArgs::default())
+}
+
+fn linked_candidate(path: &Path, settings: Settings, linking: &LinkArgs) -> Result<Candidate, Fault> {
     let shown = shown(path);
     let bytes = read_module(path).with_context(|| format!("failed to read target `{shown}`")).blame_user()?;
     // What is called by a recipe has no other harness; only then does its glue matter.
-    let glue = if settings.call.is_some() { glue::beside(path) } else { String::new() };
-    let bytes = glue::with_long_names(bytes, &glue);
+    let is_library = settings.call.is_some() || linking.is_given();
+    let glue = if is_library { glue::beside(path) } else { String::new() };
+    let bytes = linking.linked(path, bytes, &glue)?;
     let candidate = Candidate::with_glue(&bytes, settings, &glue).map_err(|error| in_file(error, path));
     candidate.with_context(|| format!("failed to load target `{shown}`")).blame_user()
 }
@@ -238,19 +248,6 @@ pub(super) fn compile(
 /// As [`compile`], for what is executed often, or fails: that is for optimised code. The verb's output is its result.
 pub(super) fn optimise(path: &Path, candidate: Candidate, cache: &CodeCache) -> Result<Target, Fault> {
     compile(path, candidate, (cache, false, None), &mut compiling::live())
-}
-
-/// Lets an error in wasm text name the file.
-pub(super) fn in_file(mut error: anyhow::Error, path: &Path) -> anyhow::Error {
-    if let Some(error) = error.downcast_mut::<wat::Error>() {
-        error.set_path(Path::new(&shown(path)));
-    }
-    error
-}
-
-/// Reads a module's file.
-pub(super) fn read_module(path: &Path) -> Result<Vec<u8>> {
-    read_at_most(path, MODULE_BYTES_MAX, "")
 }
 
 #[cfg(test)]

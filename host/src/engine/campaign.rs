@@ -2,6 +2,7 @@
 
 mod after_round;
 mod aiming;
+mod aside;
 mod comparing;
 mod learning;
 mod rounds;
@@ -22,7 +23,7 @@ use super::strategy::{Gains, Phase, Strategies, View};
 use super::suspects::{self, Hangs, Suspect};
 use super::testcase::Testcase;
 use super::workers::pool::Workers;
-use super::workers::report::{Baseline, KnownFailures, NewFailure, Report, Witness};
+use super::workers::report::{Baseline, BoxedReport, KnownFailures, NewFailure, Witness};
 use super::workers::variants::Variants;
 use crate::coverage::Seen;
 use crate::outcome::Outcome;
@@ -45,8 +46,8 @@ pub struct Campaign {
     seed: u64,
     mutator: Mutator,
     corpus: Corpus,
-    known: KnownFailures,
-    hangs: Hangs,
+    known: Arc<KnownFailures>,
+    hangs: Arc<Hangs>,
     /// Edges that failing executions reached.
     failing_edges: BTreeSet<u32>,
     /// By signature: the first failure of each, in the order of signatures.
@@ -62,6 +63,8 @@ pub struct Campaign {
     execs_at_len_max: u64,
     /// What executions are spent on.
     strategies: Strategies,
+    /// What goes on beside rounds.
+    aside: aside::Aside,
     /// Who makes the variant that says what is compared.
     tracing: comparing::Tracing,
     /// What is known of guests that begin where others ended.
@@ -77,12 +80,12 @@ pub struct Campaign {
 }
 
 /// All reports.
-fn reports(results: &mut [tasks::Results]) -> impl Iterator<Item = &mut Report> {
+fn reports(results: &mut [tasks::Results]) -> impl Iterator<Item = &mut BoxedReport> {
     results.iter_mut().flat_map(|results| &mut results.reports)
 }
 
 /// Executions that overran.
-fn witnesses<'a>(reports: impl Iterator<Item = &'a mut Report>) -> Vec<Witness> {
+fn witnesses<'a>(reports: impl Iterator<Item = &'a mut BoxedReport>) -> Vec<Witness> {
     reports.filter_map(|report| report.witness.take()).collect()
 }
 
@@ -99,8 +102,8 @@ impl Campaign {
             seed,
             mutator,
             corpus,
-            known: KnownFailures::default(),
-            hangs: Hangs::default(),
+            known: Arc::default(),
+            hangs: Arc::default(),
             failing_edges: BTreeSet::new(),
             failures: BTreeMap::new(),
             seeds: seeds::Seeds::default(),
@@ -109,6 +112,7 @@ impl Campaign {
             len_max: 0,
             execs_at_len_max: 0,
             strategies,
+            aside: aside::Aside::default(),
             tracing: comparing::Tracing::default(),
             warming: warming::Warming::default(),
             results: Results::default(),
@@ -156,18 +160,14 @@ impl Campaign {
             return Ok(None);
         }
         let before = self.totals.execs;
-        let execs = self.round_execs().min(execs_max);
         self.grow_inputs();
-        let tasks = Tasks::new(&self.strategies, self.view())
-            .plan(self.strategies.of(Phase::Beside), execs_max - execs)
-            .plan(self.strategies.of(Phase::Mutants), execs);
-        let results = workers.run(&self.variants, tasks.count(), |task, worker| tasks.run(task, worker))?;
-        let Some(results) = results.filter(|_| !workers.aborted()) else { return Ok(None) };
-        let view = *tasks.view();
-        let mut results = tasks.results(results);
+        let Some(mut results) = self.execute_round(workers, execs_max)? else {
+            self.aside.abort()?;
+            return Ok(None);
+        };
         let met: Vec<_> = reports(&mut results).flat_map(|report| std::mem::take(&mut report.suspects)).collect();
         let witnesses = witnesses(reports(&mut results));
-        let Some((confirmed, hangs)) = self.confirm(workers, &view, met, signature)? else { return Ok(None) };
+        let Some((confirmed, hangs)) = self.confirm(workers, met, signature)? else { return Ok(None) };
         results.last_mut().expect("mutants are planned").reports.extend(confirmed);
         self.hangs = hangs;
         self.strategies.closing.witnesses = witnesses;
@@ -193,6 +193,31 @@ impl Campaign {
         Ok(Some(round))
     }
 
+    /// Executes what a round has, and waits for what was begun in earlier ones if that is due. `None` if that was
+    /// aborted.
+    fn execute_round(&mut self, workers: &Workers, execs_max: u64) -> Result<Option<Vec<tasks::Results>>> {
+        let mut aside = std::mem::take(&mut self.aside);
+        let left = execs_max.saturating_sub(aside.execs());
+        let execs = self.round_execs().min(left);
+        let tasks = Tasks::new(&self.strategies, self.view())
+            .plan(self.strategies.of(Phase::Beside), left - execs)
+            .plan(self.strategies.of(Phase::Mutants), execs);
+        aside.begin(self, workers, left.saturating_sub(tasks.execs()));
+        let results = workers.run(&self.variants, tasks.count(), |task, worker| tasks.run(task, worker))?;
+        let results = results.filter(|_| !workers.aborted()).map(|results| tasks.results(results));
+        let is_due = aside.is_due(self, execs, execs_max);
+        self.aside = aside;
+        let Some(mut results) = results else { return Ok(None) };
+        if self.aside.is_under_way() && is_due {
+            let Some(ended) = self.aside.end()? else { return Ok(None) };
+            results.push(ended);
+        } else {
+            results.extend(self.strategies.of(Phase::Aside).into_iter().map(tasks::Results::none));
+        }
+        results.sort_by_key(|results| results.place);
+        Ok(Some(results))
+    }
+
     /// Lets the testcases count that the next round would have made shorter. For when there is none: without this they
     /// would be told to nobody.
     pub fn finish(&mut self) -> Round {
@@ -202,7 +227,7 @@ impl Campaign {
     }
 
     /// Takes what was made shorter, by testcase, and lets these testcases count from now on.
-    fn trimmed(&mut self, reports: Vec<Report>, signature: &dyn Fn(&Outcome) -> String, round: &mut Round) {
+    fn trimmed(&mut self, reports: Vec<BoxedReport>, signature: &dyn Fn(&Outcome) -> String, round: &mut Round) {
         let untrimmed = std::mem::take(&mut self.strategies.trim.untrimmed);
         let mut reports = reports.into_iter();
         for mut new in untrimmed {
@@ -240,7 +265,7 @@ impl Campaign {
 
     /// What tasks have to know.
     fn all_known(&self) -> Baseline<'_> {
-        let (seen, targets) = (self.corpus.seen(), self.corpus.targets());
+        let (seen, targets) = (self.corpus.shared_seen(), self.corpus.targets());
         let (closing, fuel_max) = (self.strategies.closing.closings.table(), self.fuel_limit());
         Baseline { seen, targets, failures: &self.known, closing, fuel_max, hangs: &self.hangs }
     }
@@ -289,10 +314,9 @@ impl Campaign {
     fn confirm(
         &self,
         workers: &Workers,
-        view: &View<'_>,
         met: Vec<Suspect>,
         signature: &dyn Fn(&Outcome) -> String,
-    ) -> Result<Option<(Vec<Report>, Hangs)>> {
+    ) -> Result<Option<(Vec<BoxedReport>, Arc<Hangs>)>> {
         let fuel = self.fuel_mean().saturating_mul(self.totals.execs);
         let affordable = self.hangs.affordable(fuel, self.target().candidate.settings.fuel_max);
         let (mut hangs, mut reports) = (self.hangs.clone(), Vec::new());
@@ -306,16 +330,16 @@ impl Campaign {
             if !hangs.wants(suspect, suspected) {
                 continue;
             }
-            let input = havoc::again(view, origin);
+            let input = havoc::again(&self.view(), origin);
             let results = workers.run(variants, 1, |_, worker| worker.confirm(variants, known, &input))?;
             let Some((report, hang)) = results.and_then(|mut results| results.pop()) else { return Ok(None) };
-            reports.push(report);
+            reports.push(Box::new(report));
             if let Some((outcome, edges)) = hang {
-                hangs.add([suspected.clone(), signature(&outcome)], edges);
+                Arc::make_mut(&mut hangs).add([suspected.clone(), signature(&outcome)], edges);
             }
         }
         for (suspected, suspect) in met {
-            hangs.met(suspect.outcome, &suspected);
+            Arc::make_mut(&mut hangs).met(suspect.outcome, &suspected);
         }
         Ok(Some((reports, hangs)))
     }
@@ -352,7 +376,7 @@ impl Campaign {
     /// Merges the reports of tasks, in their order. Returns the new testcases, which must be settled.
     fn merge(
         &mut self,
-        reports: Vec<Report>,
+        reports: Vec<BoxedReport>,
         signature: &dyn Fn(&Outcome) -> String,
         round: &mut Round,
     ) -> Vec<Admission> {
@@ -360,6 +384,7 @@ impl Campaign {
         self.totals.execs += reports.iter().map(|report| report.execs).sum::<u64>();
         self.totals.recalled += reports.iter().map(|report| report.recalled).sum::<u64>();
         for report in reports {
+            let report = *report;
             self.known.learn_keys(&report);
             self.totals.rejected += report.rejected;
             self.totals.overruns += report.overruns;

@@ -17,14 +17,16 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Corpus {
     testcases: Vec<Testcase>,
+    /// By testcase: how often it was chosen to be mutated.
+    picks: Vec<u64>,
     ids: BTreeSet<InputId>,
-    seen: Seen,
+    seen: Arc<Seen>,
     weights: Weights,
     /// Fuel that the slowest testcase takes.
     slowest: u64,
     /// Spans of testcases, if the guest draws.
     pool: Pool,
-    targets: Targets,
+    targets: Arc<Targets>,
     retired: EdgeSet,
     /// What testcases were compared with, each once.
     tokens: Vec<Vec<u8>>,
@@ -59,12 +61,13 @@ impl Corpus {
     pub(super) fn of(nothing: Seen) -> Self {
         Self {
             testcases: Vec::new(),
+            picks: Vec::new(),
             ids: BTreeSet::new(),
             weights: Weights::new(nothing.edges_total()),
-            seen: nothing,
+            seen: Arc::new(nothing),
             slowest: 0,
             pool: Pool::default(),
-            targets: Targets::default(),
+            targets: Arc::default(),
             retired: EdgeSet::default(),
             tokens: Vec::new(),
             token_sites: Vec::new(),
@@ -87,10 +90,10 @@ impl Corpus {
             return None;
         }
         let news = self.seen.news(&unseen);
-        let new_edges = self.seen.add(&news);
+        let new_edges = self.sees(&news);
         let index = self.testcases.len();
-        self.targets.add(index, &scores);
-        self.push(Testcase { id, bytes: input.into(), profile, fuel, picks: 0, sample, derivation: None, scores });
+        self.scored(index, &scores);
+        self.push(Testcase { id, bytes: input.into(), profile, fuel, sample, derivation: None, scores });
         Some(Admission { index, new_edges, news })
     }
 
@@ -103,9 +106,10 @@ impl Corpus {
             return Vec::new();
         }
         self.ids.remove(&self.testcases[index].id);
-        let new_edges = self.seen.add(&unseen);
-        self.targets.add(index, &scores);
-        let shorter = Testcase { id, bytes: input.into(), profile, fuel, picks: 0, sample, derivation: None, scores };
+        let new_edges = self.sees(&unseen);
+        self.scored(index, &scores);
+        let shorter = Testcase { id, bytes: input.into(), profile, fuel, sample, derivation: None, scores };
+        self.picks[index] = 0;
         let replaced = std::mem::replace(&mut self.testcases[index], shorter);
         if replaced.fuel == self.slowest {
             self.slowest = self.testcases.iter().map(|testcase| testcase.fuel).max().unwrap_or_default();
@@ -117,7 +121,9 @@ impl Corpus {
     /// Enters a testcase, once, for the features that it shows.
     pub(super) fn settle(&mut self, index: usize) {
         self.weights.enter(index, &self.testcases);
-        self.targets.enter(index, &self.testcases);
+        if !self.testcases[index].scores.0.is_empty() {
+            Arc::make_mut(&mut self.targets).enter(index, &self.testcases);
+        }
         let testcase = &mut self.testcases[index];
         testcase.derivation = self.grammar.as_ref().and_then(|grammar| grammar.derivation(&testcase.bytes));
         let Testcase { id, sample, derivation, .. } = testcase;
@@ -132,7 +138,7 @@ impl Corpus {
         for (index, result) in shown.into_iter().enumerate() {
             let Some(ExecutionResult { profile, fuel, scores, .. }) = result else { continue };
             self.shows(&profile);
-            self.targets.add(index, &scores);
+            self.scored(index, &scores);
             let testcase = &mut self.testcases[index];
             (testcase.profile, testcase.fuel, testcase.scores) = (profile, fuel, scores);
         }
@@ -143,7 +149,19 @@ impl Corpus {
     /// Adds what an execution showed. Returns the edges that nobody reached before it.
     pub(super) fn shows(&mut self, profile: &Profile) -> Vec<u32> {
         let news = self.seen.news(profile);
-        self.seen.add(&news)
+        self.sees(&news)
+    }
+
+    /// Adds features. Returns the edges that nobody reached before them. What is shared is left to those who share it.
+    fn sees(&mut self, news: &Profile) -> Vec<u32> {
+        if self.seen.is_new(news) { Arc::make_mut(&mut self.seen).add(news) } else { Vec::new() }
+    }
+
+    /// A testcase has these scores.
+    fn scored(&mut self, index: usize, scores: &Scores) {
+        if self.targets.is_new(scores) {
+            Arc::make_mut(&mut self.targets).add(index, scores);
+        }
     }
 
     /// Keeps what testcases were compared with, and at which sites.
@@ -163,10 +181,10 @@ impl Corpus {
 
     /// Testcases were picked so often before this campaign, but for those that execute one of these edges.
     pub(super) fn were_picked(&mut self, picks: &BTreeMap<InputId, u64>, changed: &BTreeSet<u32>) {
-        for testcase in &mut self.testcases {
+        for (testcase, own) in self.testcases.iter().zip(&mut self.picks) {
             let is_as_it_was = !testcase.profile.0.iter().any(|(edge, _)| changed.contains(edge));
             if let Some(&picks) = picks.get(&testcase.id).filter(|_| is_as_it_was) {
-                testcase.picks = picks.min(PICKS_MAX);
+                *own = picks.min(PICKS_MAX);
             }
         }
     }
@@ -182,13 +200,13 @@ impl Corpus {
     }
 
     /// Whose scores are best.
-    pub(super) fn targets(&self) -> &Targets {
+    pub(super) fn targets(&self) -> &Arc<Targets> {
         &self.targets
     }
 
     /// See [`Targets::climbed`].
     pub(super) fn climbed(&mut self, label: &[u8], cut: bool) {
-        self.targets.climbed(label, cut);
+        Arc::make_mut(&mut self.targets).climbed(label, cut);
     }
 
     /// See [`Weights::by_testcase`].
@@ -203,7 +221,7 @@ impl Corpus {
 
     /// From now on nothing that this edge shows is new.
     pub(super) fn retire(&mut self, edge: u32) {
-        self.seen.retire(edge);
+        Arc::make_mut(&mut self.seen).retire(edge);
         self.retired.insert(edge);
     }
 
@@ -217,21 +235,13 @@ impl Corpus {
         let id = InputId::of(&[]);
         self.ids.insert(id);
         let (profile, scores) = (Profile::default(), Scores::default());
-        self.push(Testcase {
-            id,
-            bytes: Arc::from([]),
-            profile,
-            fuel: 0,
-            picks: 0,
-            sample: None,
-            derivation: None,
-            scores,
-        });
+        self.push(Testcase { id, bytes: Arc::from([]), profile, fuel: 0, sample: None, derivation: None, scores });
     }
 
     fn push(&mut self, testcase: Testcase) {
         self.slowest = self.slowest.max(testcase.fuel);
         self.testcases.push(testcase);
+        self.picks.push(0);
         self.weights.add();
     }
 
@@ -246,11 +256,21 @@ impl Corpus {
     }
 
     pub(super) fn picked(&mut self, index: usize) {
-        self.testcases[index].picks += 1;
+        self.picks[index] += 1;
+    }
+
+    /// By testcase: how often it was chosen to be mutated.
+    pub(super) fn picks(&self) -> &[u64] {
+        &self.picks
     }
 
     /// What all testcases showed.
     pub fn seen(&self) -> &Seen {
+        &self.seen
+    }
+
+    /// The same, to be shared until it changes.
+    pub(super) fn shared_seen(&self) -> &Arc<Seen> {
         &self.seen
     }
 

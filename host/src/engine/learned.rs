@@ -66,13 +66,6 @@ impl Learned {
         (places + self.picks.len()) as u64
     }
 
-    /// All places.
-    pub(crate) fn sites(&self) -> BTreeSet<u32> {
-        let tokens = self.tokens.iter().map(|(site, _)| *site);
-        let comparisons = self.comparisons.keys().map(|(site, ..)| *site);
-        tokens.chain(comparisons).chain(self.sites.keys().copied()).collect()
-    }
-
     /// The same by other names; what has none is left out.
     pub(crate) fn moved(&self, to: &Moved<'_>) -> Self {
         let Self { retired, tokens, sites, comparisons, picks, changed: _ } = self;
@@ -93,7 +86,8 @@ impl Learned {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let head = |bytes: &mut Vec<u8>, count: usize| put_number(bytes, count.min(MAX) as u64);
-        let numbers = |bytes: &mut Vec<u8>, all: &[u32]| all.iter().for_each(|&number| put_number(bytes, number.into()));
+        let numbers =
+            |bytes: &mut Vec<u8>, all: &[u32]| all.iter().for_each(|&number| put_number(bytes, number.into()));
         head(&mut bytes, self.retired.len());
         self.retired.iter().take(MAX).for_each(|&edge| put_number(&mut bytes, edge.into()));
         head(&mut bytes, self.tokens.len());

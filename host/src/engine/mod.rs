@@ -12,15 +12,16 @@
 //! one; `tasks` is what a round executes at once), `workers/` (threads: `pool`, `worker`, `report`, `ender`,
 //! `variants`), `retirement` (which variant executes inputs, which edges retire), `scheduler`, `rarity` (what testcases
 //! weigh by it), `mutate/` (bytes; `choices/` by spans), `corpus`, `scores` (who has the best), `testcase`, `aim`
-//! (where to get, and how near testcases are), `suspects` (what may hang), `span_pool`, `dictionary/` (and in it the
-//! constants that code compares with), `results/` (what need not be executed again), `learned`
-//! (what the next campaign begins with), `rng`; `shrink/` (a file per pass,
+//! (where to get, and how near testcases are), `features` (which of what guests can do is on), `suspects` (what may
+//! hang), `span_pool`, `dictionary/` (and in it the constants that code compares with), `results/` (what need not be
+//! executed again), `learned` (what the next campaign begins with), `rng`; `shrink/` (a file per pass,
 //! `passes/blob/` for bytes; its module doc says how to write one).
 
 mod aim;
 mod campaign;
 mod corpus;
 mod dictionary;
+mod features;
 mod learned;
 mod mutate;
 mod rarity;
@@ -47,6 +48,8 @@ pub use mutate::Mutator;
 pub use results::{Carry, Inherited, Results};
 pub use rng::Rng;
 pub use round::{Discovery, Failure, Round, Totals};
+pub use strategy::exemplar::automaton::Automaton;
+pub use strategy::exemplar::states::Experiment;
 pub use strategy::named::Search;
 pub use testcase::{Scores, Testcase};
-pub use workers::pool::Workers;
+pub use workers::pool::{Times, Workers};

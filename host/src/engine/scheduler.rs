@@ -23,7 +23,7 @@ pub(super) struct Scheduler {
 }
 
 /// Fuel that restoring and judging take about as long as.
-const EXECUTION_FUEL: u64 = 4_000;
+pub(super) const EXECUTION_FUEL: u64 = 4_000;
 /// A testcase counts as at most this many times as fast or slow as the mean one.
 const SPEED_RANGE: u64 = 16;
 
@@ -40,15 +40,17 @@ impl Scheduler {
         let mean = u64::try_from(fuel).expect("a mean is no more than the largest").saturating_add(EXECUTION_FUEL);
         let mut sum = 0;
         let scores = corpus.targets().weights();
-        let sums = corpus.weights().iter().enumerate().zip(testcases).map(|((index, weight), testcase)| {
-            let weight = weight + scores.get(&index).copied().unwrap_or(0);
-            let speed = (mean.saturating_mul(SPEED_RANGE) / testcase.fuel.saturating_add(EXECUTION_FUEL))
-                .clamp(1, SPEED_RANGE * SPEED_RANGE);
-            let weight = (weight + FEATURE_WEIGHT / 16) / (testcase.picks + 1).isqrt();
-            let weight = (weight * speed / SPEED_RANGE).max(1);
-            sum += factors.get(index).map_or(weight, |factor| (weight as f64 * factor).max(1.0) as u64);
-            sum
-        });
+        let sums = corpus.weights().iter().enumerate().zip(testcases).zip(corpus.picks()).map(
+            |(((index, weight), testcase), picks)| {
+                let weight = weight + scores.get(&index).copied().unwrap_or(0);
+                let speed = (mean.saturating_mul(SPEED_RANGE) / testcase.fuel.saturating_add(EXECUTION_FUEL))
+                    .clamp(1, SPEED_RANGE * SPEED_RANGE);
+                let weight = (weight + FEATURE_WEIGHT / 16) / (picks + 1).isqrt();
+                let weight = (weight * speed / SPEED_RANGE).max(1);
+                sum += factors.get(index).map_or(weight, |factor| (weight as f64 * factor).max(1.0) as u64);
+                sum
+            },
+        );
         Self { sums: sums.collect() }
     }
 

@@ -191,7 +191,6 @@ mod tests {
             bytes: bytes.into(),
             profile,
             fuel: 1,
-            picks: 0,
             sample: None,
             derivation: None,
             scores: scores(told),

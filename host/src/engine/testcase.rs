@@ -22,8 +22,6 @@ pub struct Testcase {
     pub profile: Profile,
     /// Fuel that its execution took.
     pub fuel: u64,
-    /// How often it was chosen to be mutated.
-    pub picks: u64,
     /// What its execution drew, if the guest draws.
     pub sample: Option<Node>,
     /// How a grammar derives it, if there is one that does.

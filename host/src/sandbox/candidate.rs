@@ -308,7 +308,7 @@ pub(super) fn choose(source: &Source, interface: &Interface, settings: &Settings
 
 /// An error that there is no entry, with the way to call the module that promises most.
 fn with_proposal(error: anyhow::Error, source: &Source, interface: &Interface) -> anyhow::Error {
-    let mut proposals = conventions::checked(interface, &source.module, "", 1).into_iter();
+    let mut proposals = conventions::checked(interface, &source.module, "", 1, false).into_iter();
     match proposals.next() {
         Some(proposal) => {
             anyhow!(

@@ -184,7 +184,7 @@ impl Summary {
         self.kind = Some(Kind::of(interface)).filter(|kind| *kind != Kind::Plain).map(|kind| kind.to_string());
         // Of what is refused no line would do.
         if Kind::of(interface).refusal().is_none() {
-            self.calls = conventions::checked(interface, &source.module, glue, PROPOSED_MAX);
+            self.calls = conventions::checked(interface, &source.module, glue, PROPOSED_MAX, false);
         }
         self.personalities = personalities(interface)
             .into_iter()

@@ -162,6 +162,49 @@ impl<'a> Merger<'a> {
         Ok(merger)
     }
 
+    /// Gives functions of the host, by their numbers in the assembly, to modules that came before their definition:
+    /// they are what an instance exports.
+    pub(super) fn give_later(&mut self, given: &BTreeMap<usize, (usize, &str)>) -> Result<()> {
+        let mut functions: Vec<Func> = Vec::new();
+        let mut kept = Vec::new();
+        for &(host, of) in &self.hosts {
+            match given.get(&host) {
+                Some((instance, name)) => {
+                    let part = &self.parts[*self.part_of.get(instance).context("has no such instance")?];
+                    let (_, index) = *part.exports.get(name).context("has no such export")?;
+                    functions.push(*part.map.functions.get(index as usize).context("has no such function")?);
+                }
+                None => {
+                    functions.push(Func::Host(u32::try_from(kept.len())?));
+                    kept.push((host, of));
+                }
+            }
+        }
+        // What is given may be given again: an export that is an import.
+        let resolve = |mut function: Func| {
+            for _ in 0..=functions.len() {
+                match function {
+                    Func::Host(number) if given.contains_key(&self.hosts[number as usize].0) => {
+                        function = functions[number as usize];
+                    }
+                    Func::Host(number) => return Ok(functions[number as usize]),
+                    Func::Own(_) => return Ok(function),
+                }
+            }
+            Err(anyhow!("has functions that are nothing but each other"))
+        };
+        let imported = u32::try_from(kept.len())?;
+        let mut maps = Vec::new();
+        for part in &self.parts {
+            maps.push(part.map.functions.iter().map(|function| resolve(*function)).collect::<Result<Vec<_>>>()?);
+        }
+        for (part, functions) in self.parts.iter_mut().zip(maps) {
+            (part.map.functions, part.map.imported) = (functions, imported);
+        }
+        self.hosts = kept;
+        Ok(())
+    }
+
     /// The functions of the host that are imported, in the order of their indices.
     pub(super) fn hosts(&self) -> impl Iterator<Item = usize> {
         self.hosts.iter().map(|(host, _)| *host)

@@ -11,12 +11,15 @@
 //! So a component is executed, instrumented and restored as any module is. What is done once at instantiation keeps its
 //! order: segments of a module that comes after one with a start function are copied by a start function of ours.
 //!
+//! `modules` links core modules by names, in the same way.
+//!
 //! `assembly` finds out what there is (`scope` are its index spaces), `merge` puts modules together and `write` writes
 //! them, `addresses` leads back for debug information, `types` says what functions take, `values` what they give.
 
 mod addresses;
 mod assembly;
 mod merge;
+mod modules;
 mod scope;
 mod types;
 mod values;
@@ -42,6 +45,7 @@ use scope::{CoreItem, Exports, Func, Instance, Item};
 use values::Values;
 
 pub use addresses::Addresses;
+pub use modules::{NamedModule, link_modules};
 pub use types::Takes;
 pub use values::{HandleType, Shape, ValueType};
 

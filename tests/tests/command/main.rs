@@ -12,6 +12,7 @@ mod endings;
 mod gate;
 mod goals;
 mod grammar;
+mod linking;
 mod mutators;
 mod names;
 mod new_guest;

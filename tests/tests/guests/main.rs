@@ -4,6 +4,7 @@ mod examples_rebuild;
 #[path = "../rewriter/execution/mod.rs"]
 mod execution;
 mod heaps;
+mod javascript_exceptions;
 mod outside_guests;
 mod plain;
 mod properties;

@@ -16,12 +16,12 @@ impl Campaign {
         if let Some(earlier) = &self.earlier {
             return earlier.clone();
         }
-        let testcases = self.corpus.testcases().iter().filter(|testcase| testcase.picks > 0);
+        let testcases = self.corpus.testcases().iter().zip(self.corpus.picks()).filter(|(_, picks)| **picks > 0);
         let edges = 0..u32::try_from(self.target().edges.edges.len()).expect("edges have 32-bit indices");
         let mut learned = Learned {
             retired: edges.filter(|&edge| self.corpus.is_retired(edge)).collect(),
             tokens: self.corpus.tokens_by_site().map(|(site, token)| (site, token.clone())).collect(),
-            picks: testcases.map(|testcase| (testcase.id, testcase.picks)).collect(),
+            picks: testcases.map(|(testcase, picks)| (testcase.id, *picks)).collect(),
             ..Learned::default()
         };
         self.strategies.compares.tell(&mut learned);

@@ -1,6 +1,8 @@
 //! By which strategy a campaign searches, how often it executed what, and how far it came on traces.
 
 use super::Campaign;
+use crate::engine::strategy::exemplar::automaton::Automaton;
+use crate::engine::strategy::exemplar::states::Experiment;
 use crate::engine::strategy::named::Search;
 use crate::engine::testcase::Testcase;
 use std::collections::BTreeMap;
@@ -39,6 +41,16 @@ impl Campaign {
     /// Streams that stand for states of the guest, if its strategy tells these apart: no two are in the same.
     pub fn states(&self) -> Vec<Vec<u8>> {
         self.strategies.states()
+    }
+
+    /// The tree of what tells these states apart, its root first.
+    pub fn experiments(&self) -> Vec<Experiment> {
+        self.strategies.experiments()
+    }
+
+    /// The automaton of what the guest takes, if its strategy makes one, with how many random words that was tried.
+    pub fn automaton(&self) -> Option<(Automaton, u64)> {
+        self.strategies.automaton()
     }
 
     /// How many testcases its grammar does not derive, if it has one: they are changed as bytes.

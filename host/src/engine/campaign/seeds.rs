@@ -152,7 +152,7 @@ impl Campaign {
         for Seeded { report, fuel, input, result } in seeded {
             self.seeds.fuel += fuel;
             self.results.used(input, result);
-            reports.push(report);
+            reports.push(Box::new(report));
         }
         self.seeds.witnesses.append(&mut witnesses(reports.iter_mut()));
         let mut round = Round::default();

@@ -63,16 +63,21 @@ impl Campaign {
         !self.variants.metered.warm_up_inputs().is_empty()
     }
 
+    /// Whether first inputs are looked for before the next round.
+    pub(super) fn is_warming_due(&self) -> bool {
+        let (count, looked_at) = (self.corpus.testcases().len(), self.warming.looked_at);
+        let is_due = looked_at == 0 || self.progress.grows() && count >= LOOK_AGAIN * looked_at;
+        is_due && !self.warming.never && !self.strategies.mutants.is_alone()
+    }
+
     /// Looks for first inputs if that is due, and has executions begin after them if there are some. `false` if that
     /// was aborted.
     pub(super) fn warm_up(&mut self, workers: &Workers) -> Result<bool> {
-        let count = self.corpus.testcases().len();
-        let looked_at = self.warming.looked_at;
-        let is_due = looked_at == 0 || self.progress.grows() && count >= LOOK_AGAIN * looked_at;
-        if self.warming.never || !is_due || self.strategies.mutants.is_alone() {
+        // What was begun beside rounds knows another guest.
+        if !self.is_warming_due() || self.aside.is_under_way() {
             return Ok(true);
         }
-        self.warming.looked_at = count;
+        self.warming.looked_at = self.corpus.testcases().len();
         let testcases: Vec<_> = self.corpus.testcases().iter().map(|testcase| testcase.bytes.clone()).collect();
         let warm = self.target().warmed_by(&testcases, &mut |target, inputs| {
             workers.run_one(target, |executor| Growth::of_each(executor, inputs))

@@ -15,7 +15,7 @@ use crate::engine::suspects::Origin;
 use crate::engine::testcase::Testcase;
 use crate::engine::workers::report::Report;
 use crate::engine::workers::worker::Worker;
-use crate::stream::{Node, encode};
+use crate::stream::{Choice, Node, encode};
 use anyhow::Result;
 use std::sync::Arc;
 
@@ -39,6 +39,11 @@ impl Case {
     pub(super) fn of(testcase: &Testcase) -> Self {
         let features = shown::features(&testcase.profile);
         Self { input: testcase.bytes.as_ref().into(), sample: testcase.sample.clone(), features }
+    }
+
+    /// What it drew, if its guest draws.
+    pub(super) fn choices(&self) -> Option<Vec<Choice>> {
+        self.sample.as_ref().map(Node::choices)
     }
 
     /// Its length: choices, or bytes.
@@ -80,6 +85,11 @@ impl Counts {
     /// How many of them showed a feature, at least 1.
     pub(super) fn hits(&self, feature: u32) -> u64 {
         self.hits.get(feature as usize).map_or(1, |&hits| hits.max(1))
+    }
+
+    /// Whether no execution showed it.
+    pub(super) fn is_new(&self, feature: u32) -> bool {
+        self.hits.get(feature as usize).is_none_or(|&hits| hits == 0)
     }
 
     /// Executions for one that showed a feature.
@@ -151,13 +161,21 @@ pub(super) fn child(
         }
         None => quickcheck::give(view, rng, worker),
     }
-    let given: Box<[u8]> = worker.input.as_slice().into();
+    born(view, worker, report)
+}
+
+/// Executes what a worker was given.
+pub(super) fn born(view: &View<'_>, worker: &mut Worker, report: &mut Report) -> Result<Born> {
     let (outcome, observation) = shown::execute(view, worker, report)?;
-    let case = (Status::of(&outcome) == Status::Valid).then(|| {
-        let draws = view.variants.metered.takes_choices().then(|| observation.draws().canonical());
-        let input = draws.as_ref().map_or_else(|| given.clone(), |draws| encode(&draws.choices).into());
-        let features = shown::features(&Profile::of(observation));
-        Case { input, sample: draws.as_ref().map(Node::of), features }
+    let takes_choices = view.variants.metered.takes_choices();
+    let shown = (Status::of(&outcome) == Status::Valid).then(|| {
+        let drawn = takes_choices.then(|| observation.draws().canonical());
+        (drawn, shown::features(&Profile::of(observation)))
+    });
+    let given: Box<[u8]> = worker.input.as_slice().into();
+    let case = shown.map(|(drawn, features)| {
+        let input = drawn.as_ref().map_or_else(|| given.clone(), |drawn| encode(&drawn.choices).into());
+        Case { input, sample: drawn.as_ref().map(Node::of), features }
     });
     report.suspect_is(|| Origin::Given(given.into()));
     // What is too long for a mutant is for no parent.

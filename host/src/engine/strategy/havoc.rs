@@ -4,7 +4,7 @@ use super::nearby::Nearby;
 use super::{Cost, Strategy, View, shown};
 use crate::engine::mutate::{Steps, custom};
 use crate::engine::rng::Rng;
-use crate::engine::scheduler::Scheduler;
+use crate::engine::scheduler::{EXECUTION_FUEL, Scheduler};
 use crate::engine::suspects::Origin;
 use crate::engine::testcase::Testcase;
 use crate::engine::workers::report::Report;
@@ -13,11 +13,14 @@ use crate::stream::{Node, Rule, Tail};
 use anyhow::Result;
 use std::sync::Arc;
 
-/// Tasks that a round's mutants are shared out to: many more than workers, so that they end together. One thread makes
-/// them and merges what they found, so no more than a few for each of many workers.
-const TASKS: std::ops::RangeInclusive<u64> = 128..=1024;
-/// Fuel between that of both: a task lasts about a millisecond then, beside which its set-up is nothing.
-const TASK_FUEL: u64 = 1 << 20;
+/// A round's mutants are shared out so that workers end together, however many there are up to this: so many tasks have
+/// half of them, as many half of the rest, and so on (Hummel, Schonberg and Flynn, "Factoring", CACM 1992). One thread
+/// makes the tasks and merges what they found, so there are no more of them than that takes.
+const WORKERS: u64 = 64;
+/// Fuel of the smallest tasks, with what restoring takes: a fifth of a millisecond, beside which the set-up is little.
+const TASK_FUEL: u64 = 1 << 18;
+/// But of the mutants of a small round each task has one part in so many.
+const TASKS_MIN: u64 = 128;
 /// Of so many tasks one says what executions take, by its first mutant.
 pub(super) const TASKS_PER_SAMPLE: u64 = 4;
 /// Mutants of a testcase before another is chosen.
@@ -119,7 +122,7 @@ impl Havoc {
 /// How the input that a worker was given is made again.
 fn origin(view: &View<'_>, parent: usize, rng: &Rng, worker: &Worker) -> Origin {
     // Who asks has the campaign's corpus, the usual steps, and no instance of the guest's own mutators.
-    if view.is_apart || view.steps.is_some() || view.variants.custom.is_some() {
+    if view.is_apart || view.steps.is_some() || view.variants.custom.is_some() || worker.swarm.is_some() {
         return Origin::Given(worker.input.clone());
     }
     Origin::Mutant(parent, rng.clone())
@@ -127,9 +130,19 @@ fn origin(view: &View<'_>, parent: usize, rng: &Rng, worker: &Worker) -> Origin 
 
 /// The numbers of the tasks that so many executions are shared out to, and how many each has.
 pub(super) fn shares(execs: u64, view: &View<'_>) -> impl Iterator<Item = (u64, u64)> + use<> {
-    let count = (execs.saturating_mul(view.fuel_mean) / TASK_FUEL).clamp(*TASKS.start(), *TASKS.end()).min(execs);
-    // Execution `i` of the round belongs to task `i` modulo the number of tasks.
-    (0..count).map(move |number| (number, (execs - number).div_ceil(count)))
+    let least = TASK_FUEL / view.fuel_mean.saturating_add(EXECUTION_FUEL);
+    let least = least.min(execs.div_ceil(TASKS_MIN)).max(1);
+    let (mut left, mut share) = (execs, 0);
+    (0..).map_while(move |number: u64| {
+        if number.is_multiple_of(WORKERS) {
+            share = (left / (2 * WORKERS)).max(least);
+            // What a testcase's mutants do is looked at together.
+            share = if share < PICK_EXECS as u64 { share } else { share.next_multiple_of(PICK_EXECS as u64) };
+        }
+        let own = share.min(left);
+        left -= own;
+        (own > 0).then_some((number, own))
+    })
 }
 
 /// Gives a worker a mutant of a testcase.
@@ -202,7 +215,7 @@ fn mutate(view: &View<'_>, steps: Steps, (bytes, sample): (&[u8], Option<&Node>)
 }
 
 /// How a mutant of a choice stream is read: half of them go on with random choices.
-fn rule(rng: &mut Rng) -> Rule {
+pub(super) fn rule(rng: &mut Rng) -> Rule {
     let tail = match rng.below(2) {
         0 => Tail::Zero,
         _ => random_tail(rng),

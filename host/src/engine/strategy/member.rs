@@ -1,5 +1,7 @@
 //! Strategies whatever their tasks are: what the table of all of them holds.
 
+use super::exemplar::automaton::Automaton;
+use super::exemplar::states::Experiment;
 use super::{Cost, Gains, Spent, Strategy, View};
 use crate::engine::corpus::Corpus;
 use crate::engine::workers::report::Report;
@@ -12,6 +14,10 @@ use std::fmt::Debug;
 pub(super) type AnyTask = Box<dyn Any + Send + Sync>;
 /// What a task of some strategy learned.
 pub(in crate::engine) type AnyLearned = Box<dyn Any + Send>;
+
+/// As [`Aside`], whatever the strategy.
+pub(in crate::engine) type AnyAside =
+    Box<dyn Fn(&(dyn Any + Send + Sync), &mut Worker, &mut Report) -> Result<AnyLearned> + Send + Sync>;
 
 /// A [`Strategy`] that is given back the tasks that it planned and what they learned, and no others; or what is put on
 /// one, which says only what it does otherwise.
@@ -36,6 +42,11 @@ pub(super) trait Member: Debug + Send + Sync {
         report: &mut Report,
     ) -> Result<AnyLearned> {
         self.inner().run(task, view, worker, report)
+    }
+
+    /// As [`Strategy::aside`].
+    fn aside(&self, view: &View<'_>) -> Option<AnyAside> {
+        self.inner().aside(view)
     }
 
     /// As [`Strategy::learn`].
@@ -66,6 +77,16 @@ pub(super) trait Member: Debug + Send + Sync {
     /// As [`Strategy::states`].
     fn states(&self) -> Vec<Vec<u8>> {
         self.inner().states()
+    }
+
+    /// As [`Strategy::experiments`].
+    fn experiments(&self) -> Vec<Experiment> {
+        self.inner().experiments()
+    }
+
+    /// As [`Strategy::automaton`].
+    fn automaton(&self) -> Option<(Automaton, u64)> {
+        self.inner().automaton()
     }
 
     /// As [`Strategy::needs_traces`].
@@ -102,6 +123,11 @@ impl<S: Strategy> Member for S {
         Ok(Box::new(learned))
     }
 
+    fn aside(&self, view: &View<'_>) -> Option<AnyAside> {
+        let run = Strategy::aside(self, view)?;
+        Some(Box::new(move |task, worker, report| Ok(Box::new(run(task.downcast_ref().expect(OWN), worker, report)?))))
+    }
+
     fn learn(&mut self, task: AnyTask, learned: AnyLearned, spent: Spent, corpus: &mut Corpus) {
         Strategy::learn(self, *task.downcast().expect(OWN), *learned.downcast().expect(OWN), spent, corpus);
     }
@@ -124,6 +150,14 @@ impl<S: Strategy> Member for S {
 
     fn states(&self) -> Vec<Vec<u8>> {
         Strategy::states(self)
+    }
+
+    fn experiments(&self) -> Vec<Experiment> {
+        Strategy::experiments(self)
+    }
+
+    fn automaton(&self) -> Option<(Automaton, u64)> {
+        Strategy::automaton(self)
     }
 
     fn needs_traces(&self) -> bool {

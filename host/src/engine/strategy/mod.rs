@@ -8,10 +8,12 @@
 //!
 //! - **Plan from what is shown.** `plan` is a function of the view and of the strategy's own state: no clock, no number
 //!   of workers. What it returns is executed as one batch, and nothing that one task finds is known to another.
+//! - **What takes long goes on aside.** A task that may take longer than a round does with many workers is for
+//!   [`Phase::Aside`]: it is merged with a later round, and until then the strategy is asked for no others.
 //! - **Say what a task costs, as an upper bound.** The executions are taken from what is left for strategies behind it
 //!   in the table; those that take the most fuel begin first, so that workers end together.
 //! - **Have random numbers of your own**: `Rng::of_task` with the view's seed and round, and numbers that no other
-//!   strategy has (`12 << 33` and on are free).
+//!   strategy has (`14 << 33` and on are free).
 //! - **Let the worker judge.** Put an input into `worker.input` (and `worker.rule` if guests draw), and call
 //!   `Worker::execute`: it decides in the right variant, and what is new, fails or may hang goes into the report.
 //!   Follow it by `Report::suspect_is`, which says how the input is made again. Only what looks at executions itself
@@ -25,7 +27,7 @@
 //! | strategy | executes | when |
 //! | --- | --- | --- |
 //! | [`trim`] | new testcases without some of their bytes | in the round |
-//! | [`compares`] | inputs that let a comparison turn out otherwise | in the round |
+//! | [`compares`] | inputs that let a comparison turn out otherwise | beside rounds |
 //! | [`pieces`] | streams that begin as those that came furthest on traces | in the round |
 //! | [`named`] | mutants of testcases, or what `--strategy` says, as many as a round has | in the round |
 //! | [`climb`] | streams near one with a score, to make that larger | after it |
@@ -41,17 +43,19 @@
 
 mod anneal;
 mod approach;
+mod bytes;
 mod cases;
 pub(super) mod climb;
 pub(super) mod closing;
 pub(super) mod compares;
 mod directed;
 mod enumerate;
-mod exemplar;
+pub(super) mod exemplar;
 mod generations;
 pub(super) mod havoc;
+mod literal;
 mod mcmc;
-mod member;
+pub(super) mod member;
 pub(super) mod named;
 mod nearby;
 pub(super) mod pieces;
@@ -60,10 +64,12 @@ mod qcorpus;
 mod quickcheck;
 mod restarts;
 mod shown;
+mod swarm;
 pub(super) mod tasks;
 mod traced;
 mod tree;
 pub(super) mod trim;
+mod walkers;
 
 use super::aim::Pursuit;
 use super::corpus::Corpus;
@@ -72,6 +78,8 @@ use super::workers::report::{Baseline, Report};
 use super::workers::variants::Variants;
 use super::workers::worker::Worker;
 use anyhow::Result;
+use exemplar::automaton::Automaton;
+use exemplar::states::Experiment;
 use member::Member;
 use std::fmt::Debug;
 
@@ -100,7 +108,7 @@ macro_rules! strategies {
 
 strategies! {
     trim: trim::Trimming, Beside;
-    compares: compares::Compares, Beside;
+    compares: compares::Compares, Aside;
     pieces: pieces::Pieces, Beside;
     mutants: named::Method, Mutants;
     climb: climb::Climbing, AfterRound;
@@ -114,6 +122,8 @@ pub(super) enum Phase {
     Beside,
     /// In the round, with as many executions as that has.
     Mutants,
+    /// Beside this round and, where that is too short to wait for them, later ones: its tasks take long.
+    Aside,
     /// After the round, with what that has found.
     AfterRound,
     /// After the round, and after the seeds.
@@ -182,6 +192,10 @@ pub(super) struct Gains {
     pub(super) edges: u64,
 }
 
+/// Executes tasks of a strategy without that.
+pub(super) type Aside<S> =
+    Box<dyn Fn(&<S as Strategy>::Task, &mut Worker, &mut Report) -> Result<<S as Strategy>::Learned> + Send + Sync>;
+
 /// A way to spend executions.
 pub(super) trait Strategy: Debug + Send + Sync {
     /// One piece of work, for one worker.
@@ -208,6 +222,12 @@ pub(super) trait Strategy: Debug + Send + Sync {
         report: &mut Report,
     ) -> Result<Self::Learned>;
 
+    /// What executes tasks that go on beside later rounds, with all that they are shown: the campaign has something
+    /// else by then. For those that have their turn [`Phase::Aside`].
+    fn aside(&self, _view: &View<'_>) -> Option<Aside<Self>> {
+        None
+    }
+
     /// Takes what a task learned, when its report was merged. Called in the order of tasks.
     fn learn(&mut self, _task: Self::Task, _learned: Self::Learned, _spent: Spent, _corpus: &mut Corpus) {}
 
@@ -231,6 +251,16 @@ pub(super) trait Strategy: Debug + Send + Sync {
     /// Streams that stand for states of the guest, if it tells these apart.
     fn states(&self) -> Vec<Vec<u8>> {
         Vec::new()
+    }
+
+    /// The tree of what tells these states apart.
+    fn experiments(&self) -> Vec<Experiment> {
+        Vec::new()
+    }
+
+    /// The automaton of what the guest takes, if it makes one, with how many random words that was tried.
+    fn automaton(&self) -> Option<(Automaton, u64)> {
+        None
     }
 
     /// Whether it executes where it is recorded what is compared.
@@ -260,6 +290,16 @@ impl Strategies {
     /// See [`Strategy::states`].
     pub(super) fn states(&self) -> Vec<Vec<u8>> {
         self.mutants.states()
+    }
+
+    /// See [`Strategy::experiments`].
+    pub(super) fn experiments(&self) -> Vec<Experiment> {
+        self.mutants.experiments()
+    }
+
+    /// See [`Strategy::automaton`].
+    pub(super) fn automaton(&self) -> Option<(Automaton, u64)> {
+        self.mutants.automaton()
     }
 
     /// See [`Strategy::needs_traces`].

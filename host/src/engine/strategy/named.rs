@@ -10,19 +10,23 @@
 
 use super::anneal::Anneal;
 use super::approach::Approach;
+use super::bytes::Bytes;
 use super::directed::Directed;
 use super::enumerate::Enumerate;
 use super::exemplar::Exemplar;
 use super::generations::Generations;
 use super::havoc::Havoc;
+use super::literal::Literal;
 use super::mcmc::Mcmc;
 use super::member::Member;
 use super::pqcorpus::Pqcorpus;
 use super::qcorpus::Qcorpus;
 use super::quickcheck::Quickcheck;
 use super::restarts::{Make, Restarts};
+use super::swarm::Swarm;
 use super::tree::Tree;
 use super::tree::counted::Mode;
+use super::walkers::Walkers;
 use anyhow::{Result, bail, ensure};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -54,9 +58,9 @@ const METHODS: &[Entry] = &[
     Entry {
         name: "quickcheck",
         help: "random inputs, each made afresh (Claessen and Hughes)",
-        options: &[],
+        options: Quickcheck::OPTIONS,
         draws: false,
-        make: |_| Box::new(Quickcheck),
+        make: |options| Box::new(Quickcheck::new(options)),
     },
     Entry {
         name: "enumerate",
@@ -66,11 +70,32 @@ const METHODS: &[Entry] = &[
         make: |_| Box::new(Enumerate::default()),
     },
     Entry {
+        name: "walkers",
+        help: "random walks that leave small inputs behind, whatever they show (Crowbar)",
+        options: &[],
+        draws: false,
+        make: |_| Box::new(Walkers::default()),
+    },
+    Entry {
+        name: "fuzz-literal",
+        help: "each input that showed something new has three mutants, and is forgotten (Crowbar)",
+        options: &[],
+        draws: false,
+        make: |_| Box::new(Literal::default()),
+    },
+    Entry {
+        name: "bytes",
+        help: "mutants of testcases as plain bytes, even of what is drawn (AFL)",
+        options: &[],
+        draws: false,
+        make: |_| Box::new(Bytes),
+    },
+    Entry {
         name: "tree",
         help: "each input that a guest can draw is as likely; with `explore` none twice",
-        options: &["explore"],
+        options: Tree::OPTIONS,
         draws: true,
-        make: |options| Box::new(Tree::new(if options.is_empty() { Mode::Sample } else { Mode::Explore })),
+        make: |options| Box::new(Tree::with(options)),
     },
     Entry {
         name: "novelty",
@@ -135,6 +160,8 @@ struct Overlay {
     name: &'static str,
     help: &'static str,
     options: &'static [&'static str],
+    /// Whether it does nothing but for guests that draw.
+    draws: bool,
     /// Puts it on the strategy that `Make` makes.
     put: fn(&[String], Make) -> Box<dyn Member>,
 }
@@ -142,15 +169,24 @@ struct Overlay {
 /// All of these, in the order in which they are put on.
 const OVERLAYS: &[Overlay] = &[
     Overlay {
+        name: "swarm",
+        help: "some of the features that a guest asks for first are off, others each time (Groce)",
+        options: Swarm::OPTIONS,
+        draws: true,
+        put: |options, make| Box::new(Swarm::new(options, make())),
+    },
+    Overlay {
         name: "anneal",
         help: "mutants take large steps at first, and ever smaller ones while nothing new is reached",
         options: &[],
+        draws: false,
         put: |_, make| Box::new(Anneal::new(make())),
     },
     Overlay {
         name: "restarts",
         help: "half of all executions are another search that begins again now and then (Luby)",
         options: &[],
+        draws: false,
         put: |_, make| Box::new(Restarts::new(make)),
     },
 ];
@@ -269,12 +305,12 @@ impl Search {
     ///
     /// If it knows only choices, and the guest takes bytes (`takes_choices` is false).
     pub fn check(&self, takes_choices: bool) -> Result<()> {
-        let needs_draws = self.entry().draws && !takes_choices;
-        ensure!(
-            !needs_draws,
-            "strategy `{}` is for targets that draw (`fuzzbox_v1`), this one takes bytes",
-            self.method
-        );
+        let overlay =
+            self.overlays.iter().find(|overlay| OVERLAYS.iter().any(|known| known.draws && known.name == overlay.name));
+        let part = overlay.or_else(|| self.entry().draws.then_some(&self.method)).filter(|_| !takes_choices);
+        if let Some(part) = part {
+            bail!("strategy `{part}` is for targets that draw (`fuzzbox_v1`), this one takes bytes");
+        }
         Ok(())
     }
 
@@ -342,7 +378,7 @@ mod tests {
         let error = |text: &str| text.parse::<Search>().unwrap_err().to_string();
         assert!(error("magic").starts_with("there is no strategy `magic`, but fuzz, quickcheck"), "{}", error("magic"));
         assert_eq!(error("fuzz:fast"), "`fuzz` has no options, but was given `fast`");
-        assert!(error("fuzz+magic").contains("but anneal, restarts"));
+        assert!(error("fuzz+magic").contains("but swarm, anneal, restarts"));
         assert_eq!(error("fuzz+anneal+anneal"), "`anneal` is there twice");
         assert!(METHODS.iter().all(|entry| !entry.help.contains('\n')));
     }

@@ -5,8 +5,8 @@
 //! Child and parent are offered to the queues of what is their rarest feature by now, and taken if that was shown less
 //! often, of all executions, than by one for each case that waits there.
 //!
-//! A round has as many turns as an eighth of the executions before it, and at most 64: what its children showed is
-//! known at its end.
+//! A round has as many turns as one part in 32 of the executions before it, and at most 16: what its children showed is
+//! known at its end, and who does not know it has turns that are nothing new.
 
 use super::cases::{self, Born, CASES_MAX, Case, Counts, Litter};
 use super::{Cost, Spent, Strategy, View};
@@ -19,9 +19,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// Turns of a round, at most.
-const ROUND_TURNS: u64 = 64;
+const ROUND_TURNS: u64 = 16;
 /// A turn for so many executions.
-const ROUND_PART: u64 = 8;
+const ROUND_PART: u64 = 32;
 /// Changes of a mutant: Crowbar goes on with a probability of 0.3.
 const STEPS: Steps = Steps::Mean(1.0 / 0.7);
 

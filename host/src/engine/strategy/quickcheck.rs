@@ -3,7 +3,8 @@
 //! Claessen and Hughes, "QuickCheck: a lightweight tool for random testing of Haskell programs", ICFP 2000. Guests that
 //! draw are given an empty stream with random choices behind it: 8 of them, or twice as many, and so on up to 1,024,
 //! each as likely, and then what ends soonest. So a generator that would go on for ever with some probability ends
-//! (Crowbar's notes: a finite supply of entropy, and zeros behind it).
+//! (Crowbar's notes: a finite supply of entropy, and zeros behind it). With the option `whole` all are random up to
+//! 8,192.
 
 use super::havoc::{TASKS_PER_SAMPLE, random_tail, shares};
 use super::{Cost, Strategy, View, shown};
@@ -11,15 +12,30 @@ use crate::engine::rng::Rng;
 use crate::engine::suspects::Origin;
 use crate::engine::workers::report::Report;
 use crate::engine::workers::worker::Worker;
-use crate::stream::Rule;
+use crate::stream::{Rule, Tail};
 use anyhow::Result;
 
 /// Number of the first task.
 const TASKS: u64 = 1 << 33;
 
+/// Random choices of an execution at most, if it has as many as it wants.
+const WHOLE_CHOICES: u32 = 8192;
+
 /// Executes random inputs.
 #[derive(Debug, Default)]
-pub(super) struct Quickcheck;
+pub(super) struct Quickcheck {
+    /// What guests draw is random to its end.
+    is_whole: bool,
+}
+
+impl Quickcheck {
+    /// The options' names.
+    pub(super) const OPTIONS: &[&str] = &["whole"];
+
+    pub(super) fn new(options: &[String]) -> Self {
+        Self { is_whole: !options.is_empty() }
+    }
+}
 
 /// A task that executes some.
 #[derive(Debug)]
@@ -45,6 +61,9 @@ impl Strategy for Quickcheck {
         let mut rng = Rng::of_task(view.seed, view.round, TASKS + task.number);
         for number in 0..task.execs {
             give(view, &mut rng, worker);
+            if let (true, Tail::Random { choices, .. }) = (self.is_whole, &mut worker.rule.tail) {
+                *choices = WHOLE_CHOICES;
+            }
             if view.tally || view.is_apart || number == 0 && task.number.is_multiple_of(TASKS_PER_SAMPLE) {
                 shown::execute(view, worker, report)?;
             } else {

@@ -82,7 +82,7 @@ fn blank_corpus(nothing: Seen) -> Corpus {
 impl Blank {
     /// What it is shown: nothing that others found.
     fn view<'a>(&'a self, view: &View<'a>) -> View<'a> {
-        let known = Baseline { seen: self.corpus.seen(), targets: self.corpus.targets(), ..view.known };
+        let known = Baseline { seen: self.corpus.shared_seen(), targets: self.corpus.targets(), ..view.known };
         View { corpus: &self.corpus, known, is_apart: true, ..*view }
     }
 }

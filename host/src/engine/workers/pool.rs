@@ -8,6 +8,7 @@ use crate::sandbox::{Executor, THREAD_STACK_BYTES, Target};
 use crate::stream::{Rule, Trace};
 use anyhow::{Context, Result};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -15,6 +16,12 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Workers {
     pool: rayon::ThreadPool,
+    crew: Arc<Crew>,
+}
+
+/// What the threads share.
+#[derive(Debug)]
+struct Crew {
     /// One per thread of the pool, made when the thread first needs it. A task holds its worker and calls nothing of
     /// rayon, so a lock is never waited for.
     workers: Vec<Mutex<Option<Worker>>>,
@@ -30,8 +37,101 @@ pub struct Workers {
 struct Meter {
     /// The CPU time of the thread that asks.
     clock: fn() -> Duration,
-    /// By call of [`Workers::run`]: the time of each task, in their order.
-    times: Mutex<Vec<Vec<Duration>>>,
+    times: Mutex<Vec<Times>>,
+}
+
+/// What tasks took, in their order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Times {
+    /// Of those that could be executed at the same time, and were waited for before anything else was begun.
+    Together(Vec<Duration>),
+    /// Here others were begun, which go on beside what follows.
+    Begun,
+    /// Of those that were begun last, and are waited for here.
+    Awaited(Vec<Duration>),
+}
+
+/// Tasks that go on beside what else is run. They are dropped with this.
+#[derive(Debug)]
+pub(in crate::engine) struct Begun<T> {
+    count: u64,
+    results: Receiver<Done<T>>,
+    dropped: Arc<AtomicBool>,
+    crew: Arc<Crew>,
+}
+
+/// What came of a task, and what it took.
+#[derive(Debug)]
+struct Done<T> {
+    index: u64,
+    /// `None` if nobody wants it any more.
+    result: Result<Option<T>>,
+    time: Duration,
+}
+
+impl Crew {
+    /// Runs a task with the worker of this thread, or a new one if that is none that `suits`.
+    fn turn<T>(
+        &self,
+        index: u64,
+        (variants, suits): (&Variants, impl Fn(&Worker) -> bool),
+        dropped: Option<&Arc<AtomicBool>>,
+        task: impl FnOnce(&mut Worker) -> Result<T>,
+    ) -> Done<T> {
+        let is_over = || self.aborted() || dropped.is_some_and(|dropped| dropped.load(Ordering::Relaxed));
+        if is_over() {
+            return Done { index, result: Ok(None), time: Duration::ZERO };
+        }
+        let now = || self.meter.as_ref().map(|meter| (meter.clock)());
+        let before = now();
+        let thread = rayon::current_thread_index().expect("tasks run on the pool");
+        let mut slot = self.workers[thread].lock().expect("a panic ends the process");
+        let life = Life { abort: self.abort.clone(), ender: self.ender.clone(), dropped: dropped.cloned() };
+        let result = move || {
+            let worker = match slot.take() {
+                Some(worker) if suits(&worker) => worker,
+                old => Worker::new(variants, old, life.clone())?,
+            };
+            let worker = slot.insert(worker);
+            worker.begin(life);
+            task(worker)
+        };
+        let result = result();
+        let time = before.zip(now()).map_or(Duration::ZERO, |(before, after)| after.saturating_sub(before));
+        // What was interrupted says nothing, nor why it could not be executed.
+        Done { index, result: if is_over() { Ok(None) } else { result.map(Some) }, time }
+    }
+
+    fn aborted(&self) -> bool {
+        self.abort.load(Ordering::Relaxed)
+    }
+
+    /// The results of tasks, by their numbers; `None` if that was aborted. Notes what they took.
+    fn results<T>(&self, mut done: Vec<Done<T>>, times: fn(Vec<Duration>) -> Times) -> Result<Option<Vec<T>>> {
+        done.sort_unstable_by_key(|done| done.index);
+        self.note(|| times(done.iter().map(|done| done.time).collect()));
+        done.into_iter().map(|done| done.result).collect()
+    }
+
+    fn note(&self, times: impl FnOnce() -> Times) {
+        if let Some(meter) = &self.meter {
+            meter.times.lock().expect("a panic ends the process").push(times());
+        }
+    }
+}
+
+impl<T> Begun<T> {
+    /// Waits for all of them, and returns their results by their numbers; `None` if they were aborted.
+    pub(in crate::engine) fn wait(self) -> Result<Option<Vec<T>>> {
+        let done: Vec<_> = self.results.iter().take(usize::try_from(self.count)?).collect();
+        self.crew.results(done, Times::Awaited)
+    }
+}
+
+impl<T> Drop for Begun<T> {
+    fn drop(&mut self) {
+        self.dropped.store(true, Ordering::Relaxed);
+    }
 }
 
 impl Workers {
@@ -48,20 +148,22 @@ impl Workers {
             .build()
             .context("failed to start worker threads")?;
         let ender = Arc::new(Ender::new(abort.clone())?);
-        Ok(Self { pool, workers: (0..jobs).map(|_| Mutex::new(None)).collect(), abort, ender, meter: None })
+        let workers = (0..jobs).map(|_| Mutex::new(None)).collect();
+        Ok(Self { pool, crew: Arc::new(Crew { workers, abort, ender, meter: None }) })
     }
 
     /// The same, and they take the time of each task by `clock`, which says the CPU time of the thread that asks.
     #[must_use]
-    pub fn with_meter(self, clock: fn() -> Duration) -> Self {
-        Self { meter: Some(Meter { clock, times: Mutex::default() }), ..self }
+    pub fn with_meter(mut self, clock: fn() -> Duration) -> Self {
+        let crew = Arc::get_mut(&mut self.crew).expect("nothing was begun");
+        crew.meter = Some(Meter { clock, times: Mutex::default() });
+        self
     }
 
-    /// What tasks took since this was last asked: those of one list could be executed at the same time, in this order,
-    /// and before those of the next. Nothing without a meter.
-    pub fn take_times(&self) -> Vec<Vec<Duration>> {
+    /// What tasks took since this was last asked, in the order in which they were waited for. Nothing without a meter.
+    pub fn take_times(&self) -> Vec<Times> {
         let take = |meter: &Meter| std::mem::take(&mut *meter.times.lock().expect("a panic ends the process"));
-        self.meter.as_ref().map(take).unwrap_or_default()
+        self.crew.meter.as_ref().map(take).unwrap_or_default()
     }
 
     /// Runs the tasks `0..count`, beginning with them in this order, and returns their results in it; `None` if the
@@ -72,60 +174,57 @@ impl Workers {
         count: u64,
         task: impl Fn(u64, &mut Worker) -> Result<T> + Sync,
     ) -> Result<Option<Vec<T>>> {
-        let now = || self.meter.as_ref().map(|meter| (meter.clock)());
-        let times = Mutex::new(Vec::new());
-        let run = |index| {
-            if self.aborted() {
-                return Ok(None);
-            }
-            let before = now();
-            let thread = rayon::current_thread_index().expect("tasks run on the pool");
-            let mut slot = self.workers[thread].lock().expect("a panic ends the process");
-            let mut result = || {
-                let worker = match slot.take() {
-                    Some(worker) if worker.fits(variants) => worker,
-                    old => Worker::new(variants, old, self.life())?,
-                };
-                let worker = slot.insert(worker);
-                worker.begin();
-                task(index, worker)
-            };
-            // What was interrupted says nothing, nor why it could not be executed.
-            let result = result();
-            if let Some((before, after)) = before.zip(now()) {
-                times.lock().expect("a panic ends the process").push((index, after.saturating_sub(before)));
-            }
-            if self.aborted() { Ok(None) } else { result.map(Some) }
-        };
+        let crew = &*self.crew;
+        let suits = |worker: &Worker| worker.fits(variants);
+        let run = |index| crew.turn(index, (variants, suits), None, |worker| task(index, worker));
         if count <= 1 {
-            let results = self.install(|| (0..count).map(run).collect());
-            self.note_times(times);
-            return results;
+            let done = self.install(|| (0..count).map(run).collect());
+            return crew.results(done, Times::Together);
         }
         // Whoever has nothing to do takes the next one, so that they are begun in order. (Parallel iterators hand them
-        // out by halves.)
-        let next = AtomicU64::new(0);
+        // out by halves.) A thread that is busy with what was begun before is not waited for.
+        let (next, all) = (AtomicU64::new(0), Mutex::new(Vec::new()));
         let turns = || {
             let indices =
                 std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed)).take_while(|&index| index < count);
-            let results: Result<Vec<_>> = indices.map(|index| Ok((index, run(index)?))).collect();
             // After an error nobody needs the others.
-            results.inspect_err(|_| next.store(count, Ordering::Relaxed))
+            let run = |index| run(index);
+            let stop = |done: &Done<T>| {
+                if done.result.is_err() {
+                    next.store(count, Ordering::Relaxed);
+                }
+            };
+            let mut done: Vec<_> = indices.map(run).inspect(stop).collect();
+            all.lock().expect("a panic ends the process").append(&mut done);
         };
-        let results: Result<Vec<_>> = self.pool.broadcast(|_| turns()).into_iter().collect();
-        self.note_times(times);
-        let mut results: Vec<_> = results?.into_iter().flatten().collect();
-        results.sort_unstable_by_key(|&(index, _)| index);
-        Ok(results.into_iter().map(|(_, result)| result).collect())
+        self.pool.in_place_scope(|scope| (0..self.jobs()).for_each(|_| scope.spawn(|_| turns())));
+        crew.results(all.into_inner().expect("a panic ends the process"), Times::Together)
     }
 
-    /// Keeps what tasks took, by their numbers.
-    fn note_times(&self, times: Mutex<Vec<(u64, Duration)>>) {
-        let Some(meter) = &self.meter else { return };
-        let mut times = times.into_inner().expect("a panic ends the process");
-        times.sort_unstable_by_key(|&(index, _)| index);
-        let times = times.into_iter().map(|(_, time)| time).collect();
-        meter.times.lock().expect("a panic ends the process").push(times);
+    /// Begins with the tasks `0..count`, in this order, on threads that have nothing else to do, and waits for none of
+    /// them.
+    pub(in crate::engine) fn begin<T: Send + 'static>(
+        &self,
+        variants: &Variants,
+        count: u64,
+        task: impl Fn(u64, &mut Worker) -> Result<T> + Send + Sync + 'static,
+    ) -> Begun<T> {
+        let (task, (sender, results)) = (Arc::new(task), channel());
+        let dropped = Arc::<AtomicBool>::default();
+        for index in 0..count {
+            let (crew, variants, dropped) = (self.crew.clone(), variants.clone(), dropped.clone());
+            let (task, sender) = (task.clone(), sender.clone());
+            self.pool.spawn(move || {
+                let suits = |worker: &Worker| worker.is_of(&variants);
+                let done = crew.turn(index, (&variants, suits), Some(&dropped), |worker| task(index, worker));
+                // Who waits may want for itself what the task has.
+                drop(task);
+                // Nobody may wait.
+                let _ = sender.send(done);
+            });
+        }
+        self.crew.note(|| Times::Begun);
+        Begun { count, results, dropped, crew: self.crew.clone() }
     }
 
     /// Runs `job` on one of the threads. A single execution that it asks for is made there, where there is room for it,
@@ -177,17 +276,13 @@ impl Workers {
         Ok(results.and_then(|mut results| results.pop()))
     }
 
-    fn life(&self) -> Life {
-        Life { abort: self.abort.clone(), ender: self.ender.clone() }
-    }
-
     /// How many threads there are.
     pub fn jobs(&self) -> usize {
-        self.workers.len()
+        self.crew.workers.len()
     }
 
     /// Whether `abort` was set.
     pub fn aborted(&self) -> bool {
-        self.abort.load(Ordering::Relaxed)
+        self.crew.aborted()
     }
 }

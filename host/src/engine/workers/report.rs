@@ -21,14 +21,40 @@ const KNOWN_MAX: usize = 4096;
 /// What is known at the beginning of a round, to all of its tasks.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct Baseline<'a> {
-    pub(in crate::engine) seen: &'a Seen,
-    pub(in crate::engine) targets: &'a Targets,
-    pub(in crate::engine) failures: &'a KnownFailures,
+    pub(in crate::engine) seen: &'a Arc<Seen>,
+    pub(in crate::engine) targets: &'a Arc<Targets>,
+    pub(in crate::engine) failures: &'a Arc<KnownFailures>,
     /// What call sites close with.
     pub(in crate::engine) closing: &'a Arc<Closing>,
     /// Fuel after which an execution is suspected to hang, in units.
     pub(in crate::engine) fuel_max: u64,
-    pub(in crate::engine) hangs: &'a Hangs,
+    pub(in crate::engine) hangs: &'a Arc<Hangs>,
+}
+
+/// The same, kept for tasks that go on beside later rounds: shared with the campaign until that learns more.
+#[derive(Clone, Debug)]
+pub(in crate::engine) struct Known {
+    seen: Arc<Seen>,
+    targets: Arc<Targets>,
+    failures: Arc<KnownFailures>,
+    closing: Arc<Closing>,
+    fuel_max: u64,
+    hangs: Arc<Hangs>,
+}
+
+impl Known {
+    /// What is known now.
+    pub(in crate::engine) fn now(known: Baseline<'_>) -> Self {
+        let Baseline { seen, targets, failures, closing, fuel_max, hangs } = known;
+        let (seen, targets, failures) = (seen.clone(), targets.clone(), failures.clone());
+        Self { seen, targets, failures, closing: closing.clone(), fuel_max, hangs: hangs.clone() }
+    }
+
+    /// What was known then.
+    pub(in crate::engine) fn then(&self) -> Baseline<'_> {
+        let Self { seen, targets, failures, closing, fuel_max, hangs } = self;
+        Baseline { seen, targets, failures, closing, fuel_max: *fuel_max, hangs }
+    }
 }
 
 /// Failures of earlier rounds: another input that fails so is no news.
@@ -68,6 +94,9 @@ pub(in crate::engine) struct Report {
     /// How often each input was executed that was no error, if that is counted.
     pub(in crate::engine) tally: BTreeMap<Vec<u8>, u64>,
 }
+
+/// A report where many are kept and passed on.
+pub(in crate::engine) type BoxedReport = Box<Report>;
 
 /// An execution that overran: its stream, and how that was read.
 #[derive(Clone, Debug)]
@@ -272,23 +301,26 @@ impl KnownFailures {
     }
 
     /// From the next round on, `failure` is no news.
-    pub(in crate::engine) fn add(&mut self, failure: &NewFailure) {
+    pub(in crate::engine) fn add(self: &mut Arc<Self>, failure: &NewFailure) {
         if self.outcomes.len() < KNOWN_MAX {
-            self.outcomes.insert(failure.outcome.clone());
+            let known = Arc::make_mut(self);
+            known.outcomes.insert(failure.outcome.clone());
             // Of hangs the key says only where they were interrupted.
-            self.keys.extend(failure.key.filter(|_| !failure.outcome.is_hang()));
+            known.keys.extend(failure.key.filter(|_| !failure.outcome.is_hang()));
         }
     }
 
     /// From the next round on, what the quick variant showed so is no news, as its outcome was none.
-    pub(in crate::engine) fn learn_keys(&mut self, report: &Report) {
-        if self.keys.len() < KNOWN_MAX {
-            self.keys.extend(&report.keys);
+    pub(in crate::engine) fn learn_keys(self: &mut Arc<Self>, report: &Report) {
+        if self.keys.len() < KNOWN_MAX && !report.keys.is_empty() {
+            Arc::make_mut(self).keys.extend(&report.keys);
         }
     }
 
     /// Forgets what depends on the quick variant.
-    pub(in crate::engine) fn forget_keys(&mut self) {
-        self.keys.clear();
+    pub(in crate::engine) fn forget_keys(self: &mut Arc<Self>) {
+        if !self.keys.is_empty() {
+            Arc::make_mut(self).keys.clear();
+        }
     }
 }

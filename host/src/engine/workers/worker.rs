@@ -4,10 +4,11 @@ use super::ender::{self, Ender, Overlong};
 use super::report::{Baseline, Hung, Report, new_edges};
 use super::variants::Variants;
 use crate::coverage::Judge;
+use crate::engine::features::{Completion, Features};
 use crate::engine::results::ExecutionResult;
 use crate::outcome::{Outcome, Verdict};
 use crate::sandbox::{CustomMutator, CustomTargets, Executor, Observation, Target, Variant};
-use crate::stream::Rule;
+use crate::stream::{Rule, decode, encode};
 use anyhow::{Result, ensure};
 use fuzzbox_instrument::CountsBuffer;
 use std::num::NonZeroU64;
@@ -38,6 +39,9 @@ pub(in crate::engine) struct Worker {
     pub(in crate::engine) input: Vec<u8>,
     /// How it is read, if it is a choice stream.
     pub(in crate::engine) rule: Rule,
+    /// Features that are on and off by turns, how they are completed, and the seed by which they are chosen: what takes
+    /// the place of the first choices of each stream, while there are some.
+    pub(in crate::engine) swarm: Option<(Arc<Features>, Completion, u64)>,
 }
 
 /// How an execution ended, and by what key its failure is known, if it failed.
@@ -48,6 +52,8 @@ type Undecided = (Outcome, Option<NonZeroU64>);
 pub(in crate::engine) struct Life {
     pub(super) abort: Arc<AtomicBool>,
     pub(super) ender: Arc<Ender>,
+    /// Set when nobody wants those of one task any more.
+    pub(super) dropped: Option<Arc<AtomicBool>>,
 }
 
 impl Life {
@@ -83,6 +89,8 @@ impl Life {
     /// Fails if nobody wants anything to be executed any more.
     fn check(&self) -> Result<()> {
         ensure!(!self.abort.load(Ordering::Relaxed), "the round was aborted");
+        let is_dropped = self.dropped.as_ref().is_some_and(|dropped| dropped.load(Ordering::Relaxed));
+        ensure!(!is_dropped, "the task was dropped");
         Ok(())
     }
 }
@@ -90,8 +98,12 @@ impl Life {
 impl Worker {
     pub(in crate::engine) fn fits(&self, variants: &Variants) -> bool {
         let went_over = || variants.quick.optimised_by_now().is_some_and(|new| Arc::ptr_eq(self.quick.target(), new));
-        let is_own = Arc::ptr_eq(&self.campaign, &variants.campaign);
-        is_own && (Arc::ptr_eq(self.quick.target(), &variants.quick) || went_over())
+        self.is_of(variants) && (Arc::ptr_eq(self.quick.target(), &variants.quick) || went_over())
+    }
+
+    /// Whether it has, or makes, what a task of the same campaign needs that was begun in an earlier round.
+    pub(in crate::engine) fn is_of(&self, variants: &Variants) -> bool {
+        Arc::ptr_eq(&self.campaign, &variants.campaign)
     }
 
     /// Takes what is still of use from `old`, and drops the rest before it takes more: a store keeps all code that it
@@ -117,7 +129,21 @@ impl Worker {
         let (judge, campaign) = (Judge::new(), variants.campaign.clone());
         let (noted, counts) = (Vec::new(), CountsBuffer::default());
         let (input, rule) = (Vec::new(), Rule::default());
-        Ok(Self { life, quick, metered, cold, traced, judge, campaign, custom, noted, counts, input, rule })
+        Ok(Self {
+            life,
+            quick,
+            metered,
+            cold,
+            traced,
+            judge,
+            campaign,
+            custom,
+            noted,
+            counts,
+            input,
+            rule,
+            swarm: None,
+        })
     }
 
     /// The guest's own mutators.
@@ -127,7 +153,8 @@ impl Worker {
     }
 
     /// Forgets what a task that was aborted noted. Executions may take all of the fuel again.
-    pub(in crate::engine) fn begin(&mut self) {
+    pub(in crate::engine) fn begin(&mut self, life: Life) {
+        self.life = life;
         self.noted.clear();
         self.judge.forget_earlier();
         self.set_fuel_max(u64::MAX);
@@ -158,6 +185,7 @@ impl Worker {
         known: Baseline<'_>,
         report: &mut Report,
     ) -> Result<(Outcome, Observation<'_>)> {
+        self.dress();
         let executor = deciding(&mut self.quick, &mut self.metered, variants, &self.life)?;
         executor.set_closing(known.closing);
         executor.set_fuel_max(known.fuel_max);
@@ -270,6 +298,7 @@ impl Worker {
         report: &mut Report,
         number: Option<usize>,
     ) -> Result<(u64, Option<Undecided>)> {
+        self.dress();
         self.quick.set_closing(known.closing);
         self.quick.set_fuel_max(known.fuel_max);
         let outcome = self.life.run(&mut self.quick, &self.input, &self.rule)?;
@@ -329,6 +358,7 @@ impl Worker {
         known: Baseline<'_>,
         report: &mut Report,
     ) -> Result<()> {
+        self.dress();
         let executor = deciding(&mut self.quick, &mut self.metered, variants, &self.life)?;
         executor.set_closing(known.closing);
         executor.set_fuel_max(known.fuel_max);
@@ -336,6 +366,15 @@ impl Worker {
         report.witness(&outcome, &self.input, self.rule);
         report.decided(executor, &self.input, (outcome, key), known);
         Ok(())
+    }
+
+    /// Lets a stream begin as all do at present.
+    fn dress(&mut self) {
+        if let Some((features, completion, seed)) = &self.swarm {
+            let first = features.begin(*completion, *seed, &self.input, &self.rule);
+            let rest = decode(&self.input).into_iter().skip(first.len());
+            self.input = encode(&first.into_iter().chain(rest).collect::<Vec<_>>());
+        }
     }
 }
 
@@ -386,5 +425,42 @@ mod tests {
         });
         assert!(threads.1.iter().all(|thread| *thread == threads.0));
         assert_ne!(threads.0, current().id(), "this one has less stack than guests may need");
+    }
+
+    #[test]
+    fn what_is_begun_goes_on_beside_what_is_run_and_comes_back_in_order() {
+        let target = Arc::new(Target::load(GUEST.as_bytes(), Settings::default()).unwrap());
+        let (workers, variants) = (Workers::new(2, Arc::default()).unwrap(), Variants::of(target));
+        let (go, gone) = std::sync::mpsc::channel();
+        let gone = std::sync::Mutex::new(gone);
+        let begun = workers.begin(&variants, 3, move |task, _| {
+            if task == 0 {
+                gone.lock().unwrap().recv().unwrap();
+            }
+            Ok(task)
+        });
+        // The first one goes on for as long as this does.
+        let tasks = workers.run(&variants, 20, |task, _| Ok(task)).unwrap().expect("nobody aborts");
+        assert_eq!(tasks, (0..20).collect::<Vec<_>>());
+        go.send(()).unwrap();
+        assert_eq!(begun.wait().unwrap().expect("nobody aborts"), [0, 1, 2]);
+    }
+
+    #[test]
+    fn what_is_dropped_ends_with_its_next_execution() {
+        let target = Arc::new(Target::load(GUEST.as_bytes(), Settings::default()).unwrap());
+        let (workers, variants) = (Workers::new(1, Arc::default()).unwrap(), Variants::of(target));
+        let begun = workers.begin(&variants, 1, |_, worker| -> Result<()> {
+            loop {
+                let (life, rule) = (worker.life.clone(), Rule::default());
+                life.run(&mut worker.quick, b"", &rule)?;
+            }
+        });
+        drop(begun);
+        let result = workers.run(&variants, 1, |_, worker| {
+            let (life, rule) = (worker.life.clone(), Rule::default());
+            life.run(&mut worker.quick, b"", &rule)
+        });
+        assert_eq!(result.unwrap(), Some(vec![Outcome::Ok]), "the thread is free, and others are executed");
     }
 }

@@ -39,7 +39,14 @@ pub(super) fn proposals(library: &Library<'_>) -> Vec<Proposal> {
         let call =
             format!("p = __new(len, {class}); {pin}write(p, {word}); {}({})", written(name), arguments.join(", "));
         let score = 40 + rank::interest(name) + if told.is_some() { 20 } else { 0 };
-        proposals.push(Proposal { export: name.to_owned(), call, convention: NAME, guessed: told.is_none(), score });
+        proposals.push(Proposal {
+            export: name.to_owned(),
+            call,
+            convention: NAME,
+            guessed: told.is_none(),
+            tried: None,
+            score,
+        });
     }
     proposals
 }

@@ -56,7 +56,7 @@ pub(super) fn proposals(library: &Library<'_>) -> Vec<Proposal> {
         let unknown = roles.iter().filter(|role| **role == Role::Other).count();
         let guessed = library.glue.call(name).is_none();
         let score = 60 + rank::interest(name) - 5 * i32::try_from(unknown).unwrap_or(10);
-        proposals.push(Proposal { export: name.to_owned(), call, convention: NAME, guessed, score });
+        proposals.push(Proposal { export: name.to_owned(), call, convention: NAME, guessed, tried: None, score });
     }
     proposals
 }

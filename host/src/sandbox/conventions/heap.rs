@@ -43,6 +43,7 @@ pub(super) fn proposals(library: &Library<'_>) -> Vec<Proposal> {
             call: heap.recipe(name, &arguments),
             convention: NAME,
             guessed,
+            tried: None,
             score: worth + interest,
         });
     }
@@ -70,8 +71,8 @@ fn told_arguments(types: &[&str], ty: &FuncType) -> Option<(Vec<&'static str>, i
 const TRUSTED_MIN: i32 = 35;
 
 /// How blocks are made.
-struct Heap<'i> {
-    alloc: &'i str,
+pub(super) struct Heap<'i> {
+    pub(super) alloc: &'i str,
     /// `alloc(len)`, with all that it wants.
     call: String,
     /// What gives a block back.
@@ -82,7 +83,7 @@ struct Heap<'i> {
 }
 
 impl<'i> Heap<'i> {
-    fn of(library: &Library<'i>) -> Option<Self> {
+    pub(super) fn of(library: &Library<'i>) -> Option<Self> {
         let named = |name: &'i str, free: &'static str| {
             library.function(name).filter(|ty| allocates(ty, 1))?;
             let free = library.function(free).filter(|ty| takes(ty, 1)).map(|_| free);
@@ -90,6 +91,18 @@ impl<'i> Heap<'i> {
         };
         let usual = [("malloc", "free"), ("_malloc", "_free"), ("omalloc", "ofree"), ("wasm_malloc", "wasm_free")];
         usual.into_iter().find_map(|(name, free)| named(name, free)).or_else(|| Self::other(library))
+    }
+
+    /// Whether blocks are for anything.
+    pub(super) fn is_general(&self) -> bool {
+        self.purpose.is_none() && !self.is_cabi
+    }
+
+    /// A block of so many bytes.
+    pub(super) fn block(&self, bytes: &str) -> String {
+        let arguments = self.call.find('(').unwrap_or(0);
+        let (name, arguments) = self.call.split_at(arguments);
+        name.to_owned() + &arguments.replacen("len", bytes, 1)
     }
 
     /// Any function that allocates by its name and its type.

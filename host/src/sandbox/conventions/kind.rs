@@ -77,7 +77,7 @@ impl Kind {
             Self::Side => Some(
                 "it is a part of a program (Emscripten's dynamic linking): another module gives it memory, table and \
                  functions when it loads it\n\
-                 help: link both to one module when they are built, without -sSIDE_MODULE and -sMAIN_MODULE",
+                 help: name the program as the target, and this one by --link",
             ),
             _ => None,
         }

@@ -6,8 +6,10 @@
 //! wasmImports = {"a": ___cxa_throw, "b": _abort}            import a.a is __cxa_throw, a.b is abort
 //! ```
 //!
-//! Where the JavaScript was made short as well, what it imports has lost its name.
+//! Where the JavaScript was made short as well, what it imports has lost its name: `imported_bodies` knows it by what
+//! it does.
 
+use crate::sandbox::conventions::imported_bodies;
 use crate::sandbox::source::interface::Interface;
 use std::collections::{BTreeMap, BTreeSet};
 use wasmparser::TypeRef;
@@ -18,6 +20,9 @@ const MEMORY: &str = "memory";
 const CONSTRUCTORS: &str = "__wasm_call_ctors";
 /// That of the table of functions.
 const TABLE: &str = "__indirect_function_table";
+
+/// Functions that have the same name in JavaScript and in the module.
+const STACK: [&str; 3] = ["stackAlloc", "stackSave", "stackRestore"];
 
 /// Names by short names.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -48,7 +53,8 @@ pub(crate) fn names(interface: &Interface, glue: &str) -> Names {
     {
         exports.insert(first.to_owned(), CONSTRUCTORS.to_owned());
     }
-    Names { imports: imports(&short, glue).unwrap_or_default(), exports }
+    let imports = imports(&short, glue).unwrap_or_else(|| imported_bodies::names(interface, glue));
+    Names { imports, exports }
 }
 
 fn is_memory(ty: &TypeRef) -> bool {
@@ -83,7 +89,9 @@ fn name_before(text: &str) -> Option<&str> {
     let text = text.trim_end();
     let text = text.strip_suffix("\"]").or_else(|| text.strip_suffix("']")).unwrap_or(text);
     let start = text.rfind(|c: char| !is_part(c)).map_or(0, |end| end + 1);
-    text[start..].strip_prefix('_').filter(|name| name.len() > 1)
+    let name = &text[start..];
+    let is_runtime = STACK.contains(&name).then_some(name);
+    is_runtime.or_else(|| name.strip_prefix('_').filter(|name| name.len() > 1))
 }
 
 /// `c.R`, `Module["asm"]["R"]` or `wasmExports["R"]`: what is read, and its element.

@@ -6,18 +6,25 @@
 //!
 //! `kind` says what made a module, `rank` which name sounds like a parser. There is a file for each convention:
 //! `bindgen` (wasm-bindgen), `assemblyscript`, `heap` (C and all that exports an allocator, TinyGo and cabi among
-//! them), `program` (`main`, where nothing starts it). None of them knows a library. `library` is a module as they see
-//! it, `glue` reads JavaScript, `minified` what that says of names that were made short.
+//! them), `program` (`main`, where nothing starts it), `objects` (what has to be made first). None of them knows a
+//! library. `library` is a module as they see it, `glue` reads JavaScript, `minified` what that says of names that were
+//! made short, `imported_bodies` what functions without names do, `stack` finds the one that makes room on the stack,
+//! `exceptions` is what throws and catches in the place of JavaScript, and `side` loads what programs load.
 
 mod assemblyscript;
 mod bindgen;
+mod exceptions;
 pub(crate) mod glue;
 mod heap;
+mod imported_bodies;
 pub(crate) mod kind;
 mod library;
 mod minified;
+mod objects;
 mod program;
 mod rank;
+mod side;
+mod stack;
 #[cfg(test)]
 mod tests;
 
@@ -29,7 +36,9 @@ use crate::sandbox::wasi;
 use crate::text::nearest;
 use anyhow::{Result, anyhow, bail};
 use fuzzbox_instrument::recipe::{Checker, is_word};
+use fuzzbox_instrument::{NamedModule, Provisions, link_modules, provide};
 use serde::Serialize;
+pub use side::Part;
 use std::collections::BTreeSet;
 use wasmparser::{FuncType, ValType};
 
@@ -45,39 +54,76 @@ pub struct Proposal {
     /// Whether types and names are all that is known: it may be a misuse, and what is found then is nobody's mistake
     /// but that of the recipe.
     pub guessed: bool,
+    /// What it did, if it was executed.
+    pub tried: Option<Tried>,
     /// How much it is worth to be fuzzed; of no meaning but for its order.
     #[serde(skip)]
     score: i32,
 }
 
+impl Proposal {
+    /// This way, and what it did.
+    pub(crate) fn after(self, tried: Tried) -> Self {
+        Self { tried: Some(tried), ..self }
+    }
+}
+
+/// What a way to call an export did with some inputs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Tried {
+    /// Edges that the empty input reached.
+    pub empty_edges: usize,
+    /// Edges that all reached together.
+    pub edges: usize,
+    /// How many inputs failed.
+    pub failures: usize,
+}
+
 /// A convention: its name, and what it proposes.
 type Convention = (&'static str, fn(&Library<'_>) -> Vec<Proposal>);
 
-const ALL: [Convention; 4] = [
+const ALL: [Convention; 5] = [
     (bindgen::NAME, bindgen::proposals),
     (assemblyscript::NAME, assemblyscript::proposals),
     (heap::NAME, heap::proposals),
     (program::NAME, program::proposals),
+    (objects::NAME, objects::proposals),
 ];
 
 /// The calls that conventions know of a module, the most promising first, one for each export. `glue` is the JavaScript
-/// that lies beside it.
+/// that lies beside it. What only an execution can tell is not among them.
 pub(crate) fn proposals(interface: &Interface, glue: &str) -> Vec<Proposal> {
+    let mut seen = BTreeSet::new();
+    let known = ways(interface, glue).into_iter().filter(|proposal| proposal.convention != objects::NAME);
+    known.filter(|proposal| seen.insert(proposal.export.clone())).collect()
+}
+
+/// All ways to call exports that may be right, the most promising first.
+fn ways(interface: &Interface, glue: &str) -> Vec<Proposal> {
     let library = Library::of(interface, glue);
     let (mut all, mut seen) = (Vec::new(), BTreeSet::new());
     for (_, convention) in ALL {
         // A later convention knows less.
-        all.extend(convention(&library).into_iter().filter(|proposal| seen.insert(proposal.export.clone())));
+        let new: Vec<_> = convention(&library).into_iter().filter(|proposal| !is_known(&seen, proposal)).collect();
+        seen.extend(new.iter().map(|proposal| (proposal.export.clone(), proposal.guessed)));
+        all.extend(new);
     }
     all.sort_by_key(|proposal| std::cmp::Reverse(proposal.score));
     all
 }
 
-/// The first of [`proposals`] that fit the module, no more than `max`.
-pub(crate) fn checked(interface: &Interface, wasm: &[u8], glue: &str, max: usize) -> Vec<Proposal> {
+/// Whether an earlier convention knows the export: by more than types, or is as likely to be right.
+fn is_known(seen: &BTreeSet<(String, bool)>, proposal: &Proposal) -> bool {
+    let knows = |guessed| seen.contains(&(proposal.export.clone(), guessed));
+    knows(false) || knows(true) && proposal.convention != objects::NAME
+}
+
+/// The first of [`proposals`] that fit the module, no more than `max`; or, if `all`, of the ways that may be right.
+pub(crate) fn checked(interface: &Interface, wasm: &[u8], glue: &str, max: usize, all: bool) -> Vec<Proposal> {
     let Ok(checker) = Checker::of(wasm) else { return Vec::new() };
-    let proposals = proposals(interface, glue).into_iter();
-    proposals.filter(|proposal| checker.check(&proposal.call).is_ok()).take(max).collect()
+    let proposals = if all { ways(interface, glue) } else { proposals(interface, glue) };
+    let fitting = proposals.into_iter().filter(|proposal| checker.check(&proposal.call).is_ok());
+    fitting.take(max).collect()
 }
 
 /// The recipe that `typed` means: itself, or what a convention knows by the name of an export, as `format` or
@@ -112,23 +158,96 @@ pub(crate) fn recipe(typed: &str, interface: &Interface, glue: &str) -> Result<S
     })
 }
 
-/// The module with the names that the glue knows, if its own were made short, as Emscripten makes them.
+/// The module as its loader would have it: with the names that the glue knows, if its own were made short, as
+/// Emscripten makes them; with a memory, a table and numbers of its own where Emscripten's modules import them; and
+/// with what throws and catches in the place of JavaScript.
+/// `None` if nothing of that is to be done.
 ///
 /// # Errors
 ///
-/// If the module can't be read.
-pub fn with_long_names(wasm: &[u8], glue: &str) -> Result<Option<Vec<u8>>> {
+/// If the module can't be read, or imports what can't be its own.
+pub fn completed(wasm: &[u8], glue: &str) -> Result<Option<Vec<u8>>> {
     let Ok(interface) = Interface::of(wasm) else { return Ok(None) };
-    if Kind::of(&interface) != Kind::Minified {
-        return Ok(None);
+    let renamed = match Kind::of(&interface) {
+        Kind::Minified => Some(with_long_names(wasm, &interface, glue)?),
+        Kind::Emscripten => None,
+        // What is loaded by itself is a program; other parts are for one.
+        Kind::Side if interface.function("malloc").is_some() => {
+            return linked(Part { name: "the module", wasm }, &[], &[]).map(Some);
+        }
+        _ => return Ok(None),
+    };
+    let provided = provide(renamed.as_deref().unwrap_or(wasm), &Provisions::default())?.or(renamed);
+    let so_far = provided.as_deref().unwrap_or(wasm);
+    Ok(exceptions::linked(so_far, &Interface::of(so_far)?)?.or(provided))
+}
+
+/// A module with others: those that are loaded with it (`dylink.0`), and those that call it or that it calls.
+///
+/// # Errors
+///
+/// If something does not fit, with the names of both.
+pub fn linked(target: Part<'_>, sides: &[Part<'_>], with: &[Part<'_>]) -> Result<Vec<u8>> {
+    let interface = Interface::of(target.wasm)?;
+    let mut own = target.wasm.to_vec();
+    if side::is_side(&interface) || !sides.is_empty() {
+        let parts: Vec<_> = std::iter::once(target).chain(sides.iter().copied()).collect();
+        own = side::loaded(&parts)?;
     }
-    let names = minified::names(&interface, glue);
+    if with.is_empty() {
+        return Ok(own);
+    }
+    let given = Interface::of(&own)?;
+    for part in with {
+        check_shim(*part, target.name, &given, with)?;
+    }
+    let mut modules = vec![NamedModule { name: target.name, wasm: &own, is_hidden: false }];
+    modules.extend(with.iter().map(|part| NamedModule { name: part.name, wasm: part.wasm, is_hidden: false }));
+    link_modules(&modules)
+}
+
+/// Refuses a module that imports a function which is nobody's: not the target's, another module's, or a host's.
+fn check_shim(shim: Part<'_>, target: &str, given: &Interface, with: &[Part<'_>]) -> Result<()> {
+    let own = Interface::of(shim.wasm)?;
+    for import in own.imports.iter().filter(|import| own.function_type(import.ty).is_some()) {
+        let is_hosts = ["env", "fuzzbox_v1"].contains(&&*import.module) || import.module.starts_with("wasi");
+        let is_others = || {
+            let mut others = with.iter().filter_map(|part| Interface::of(part.wasm).ok());
+            others.any(|other| other.function(&import.name).is_some())
+        };
+        if is_hosts || given.export(&import.name).is_some() || is_others() {
+            continue;
+        }
+        let near = nearest(&import.name, given.functions().map(|(name, _)| name));
+        let help = near.map_or_else(String::new, |near| format!("\nhelp: did you mean `{}`?", Shortened(near)));
+        bail!(
+            "`{}` imports the function `{}.{}`, which `{target}` does not export{help}",
+            shim.name,
+            Shortened(&import.module),
+            Shortened(&import.name)
+        );
+    }
+    Ok(())
+}
+
+fn with_long_names(wasm: &[u8], interface: &Interface, glue: &str) -> Result<Vec<u8>> {
+    let mut names = minified::names(interface, glue);
+    if !["stackAlloc", stack::NAME].iter().any(|name| names.exports.values().any(|long| long == name)) {
+        let unnamed: Vec<&str> = interface
+            .functions()
+            .filter(|(name, ty)| allocates(ty, 1) && !names.exports.contains_key(*name))
+            .map(|(name, _)| name)
+            .collect();
+        if let Some(short) = stack::allocator(wasm, &unnamed) {
+            names.exports.insert(short, stack::NAME.to_owned());
+        }
+    }
     let import = |module: &str, name: &str| {
         let long = names.imports.get(name).filter(|_| module == "a")?;
         let module = if wasi::functions().contains(&&**long) { wasi::MODULE } else { "env" };
         Some((module.to_owned(), long.clone()))
     };
-    fuzzbox_instrument::rename(wasm, import, |name| names.exports.get(name).cloned()).map(Some)
+    fuzzbox_instrument::rename(wasm, import, |name| names.exports.get(name).cloned())
 }
 
 /// The name of an export as recipes write it.

@@ -1,5 +1,6 @@
-//! `main` of programs that JavaScript starts: it is given a name and `-`, which many programs take for standard input,
-//! where the input is.
+//! `main` of programs that JavaScript starts: it is given a name and arguments. What a program wants nobody knows: a
+//! file, and where to write another, or `-` for standard input, or a text of its own language, of which a point is one
+//! in many. The input is on standard input, and in the file `/input` where that is named.
 //!
 //! ```text
 //! a = stackAlloc(32); write(a + 16, "main\0-\0");
@@ -11,15 +12,42 @@ use crate::sandbox::conventions::{Proposal, allocates};
 
 pub(super) const NAME: &str = "program";
 
+/// Arguments, the likeliest first.
+const ARGUMENTS: [&[&str]; 7] =
+    [&["-"], &["/input"], &["."], &["/input", "/output"], &["/input", "/output", "/more"], &[".", "/input"], &[]];
+
 pub(super) fn proposals(library: &Library<'_>) -> Vec<Proposal> {
     let has = |name: &str, params| library.function(name).is_some_and(|ty| allocates(ty, params));
     let main = ["main", "__main_argc_argv", "_main"].into_iter().find(|name| has(name, 2));
     let allocators = ["_emscripten_stack_alloc", "stackAlloc", "malloc", "_malloc"];
     let allocator = allocators.into_iter().find(|name| has(name, 1));
     let (Some(main), Some(allocator)) = (main, allocator) else { return Vec::new() };
-    let call = format!(
-        "a = {allocator}(32); write(a + 16, \"main\\0-\\0\"); write32(a, a + 16); write32(a + 4, a + 21); \
-         write32(a + 8, 0); {main}(2, a)"
-    );
-    vec![Proposal { export: main.to_owned(), call, convention: NAME, guessed: true, score: 30 }]
+    let ways = ARGUMENTS.iter().zip(0..).map(|(arguments, number)| Proposal {
+        export: main.to_owned(),
+        call: call(main, allocator, arguments),
+        convention: NAME,
+        guessed: true,
+        tried: None,
+        score: 30 - number,
+    });
+    ways.collect()
+}
+
+/// Addresses of texts, then the texts.
+fn call(main: &str, allocator: &str, arguments: &[&str]) -> String {
+    let texts: Vec<&str> = std::iter::once("main").chain(arguments.iter().copied()).collect();
+    let addresses = (4 * (texts.len() + 1)).next_multiple_of(16);
+    let bytes = (addresses + texts.iter().map(|text| text.len() + 1).sum::<usize>()).next_multiple_of(16);
+    let all: String = texts.iter().map(|text| format!("{text}\\0")).collect();
+    let (mut at, mut stores) = (addresses, String::new());
+    for (number, text) in texts.iter().enumerate() {
+        let to = if number == 0 { "a".to_owned() } else { format!("a + {}", 4 * number) };
+        stores.push_str(&format!("write32({to}, a + {at}); "));
+        at += text.len() + 1;
+    }
+    format!(
+        "a = {allocator}({bytes}); write(a + {addresses}, \"{all}\"); {stores}write32(a + {}, 0); {main}({}, a)",
+        4 * texts.len(),
+        texts.len()
+    )
 }

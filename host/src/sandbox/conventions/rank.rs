@@ -1,7 +1,7 @@
 //! Which names sound like code that reads what others wrote.
 
 /// Words in names, and what they add.
-const WORDS: [(&str, i32); 49] = [
+const WORDS: [(&str, i32); 50] = [
     ("parse", 50),
     ("decode", 50),
     ("decompress", 50),
@@ -28,6 +28,7 @@ const WORDS: [(&str, i32); 49] = [
     ("match", 20),
     ("query", 20),
     ("exec", 20),
+    ("prepare", 20),
     ("run", 15),
     ("feed", 20),
     ("compress", 15),

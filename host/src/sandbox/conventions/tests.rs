@@ -12,7 +12,7 @@ fn interface(wat: &str) -> (Vec<u8>, Interface) {
 fn proposed(wat: &str, glue: &str) -> Vec<String> {
     let (wasm, interface) = interface(wat);
     let all = proposals(&interface, glue);
-    assert_eq!(checked(&interface, &wasm, glue, usize::MAX), all, "some do not fit the module");
+    assert_eq!(checked(&interface, &wasm, glue, usize::MAX, false), all, "some do not fit the module");
     all.into_iter().map(|proposal| format!("{}: {}", proposal.convention, proposal.call)).collect()
 }
 
@@ -100,7 +100,7 @@ fn many_functions_and_much_javascript_take_no_time_that_grows_with_both() {
     let glue: String = (0..30_000).map(|n| format!("wasm.c{n}_parse_(ptr0, len0, (, wasm.x, wasm.y\n")).collect();
     for glue in ["", &*glue, &*"wasm.f(".repeat(200_000), &*"(\"a\",\"b\",[".repeat(200_000), &*"=a.b".repeat(200_000)]
     {
-        assert!(checked(&interface, &wasm, glue, 8).len() <= 8);
+        assert!(checked(&interface, &wasm, glue, 8, false).len() <= 8);
         assert!(recipe("c5_nothing", &interface, glue).is_err());
         minified::names(&interface, glue);
     }

@@ -25,7 +25,12 @@ pub(super) struct RecipeEntry {
     takes: Option<Encoding>,
     /// Pointers and lengths have 64 bits (memory64).
     wide: bool,
+    /// The recipe names [`FILE`], and has the input nowhere else.
+    names_file: bool,
 }
+
+/// The file with the input, where a recipe names it.
+const FILE: &str = "/input";
 
 impl RecipeEntry {
     /// `interface` is that of the module with the recipe's function.
@@ -37,6 +42,7 @@ impl RecipeEntry {
             Some(_) => EntryArgs::Bytes(Some(u16::try_from(draws)?)),
             None => EntryArgs::Numbers,
         };
+        let names_file = ty.params().is_empty() && recipe.text.contains(FILE);
         let lines = recipe.text.lines().map(str::trim).filter(|line| !line.is_empty());
         Ok(Self {
             text: lines.collect::<Vec<_>>().join(" "),
@@ -44,6 +50,7 @@ impl RecipeEntry {
             parameters: Parameter::of(ty, addresses, args).context("the recipe's function can't be called")?,
             takes: recipe.takes,
             wide: matches!(addresses, Some(ValType::I64)),
+            names_file,
         })
     }
 
@@ -73,7 +80,11 @@ impl Way for RecipeEntry {
             _ => format!("numbers, from its first {numbers} bytes; the others "),
         };
         if self.is_on_stdin() {
-            return "standard input".to_owned();
+            return if self.names_file {
+                format!("standard input, and the file {FILE}")
+            } else {
+                "standard input".into()
+            };
         }
         let page = if closed_page { "before an inaccessible page" } else { "at the end of memory" };
         match self.takes {
@@ -130,6 +141,7 @@ impl Way for RecipeEntry {
             wide: self.wide,
             text: String::new(),
             utf16: Vec::new(),
+            names_file: self.names_file,
         }))
     }
 }
@@ -144,12 +156,17 @@ struct RecipeCall {
     /// The input as text, if it is none as it is.
     text: String,
     utf16: Vec<u8>,
+    names_file: bool,
 }
 
 impl Call for RecipeCall {
     fn run(&mut self, store: &mut Store<Host>, input: &[u8], enter: &dyn Fn()) -> wasmtime::Result<i32> {
-        let Self { function, parameters, place, takes, wide, text, utf16 } = self;
-        store.data_mut().wasi.reset(if parameters.is_empty() { input } else { &[] });
+        let Self { function, parameters, place, takes, wide, text, utf16, names_file } = self;
+        let wasi = &mut store.data_mut().wasi;
+        wasi.reset(if parameters.is_empty() { input } else { &[] });
+        if *names_file {
+            wasi.set_file(FILE, input);
+        }
         let rest = Parameter::decode_numbers(parameters, input, &mut function.values);
         let bytes = match takes {
             Some(Encoding::Utf8) => as_text(rest, text).as_bytes(),

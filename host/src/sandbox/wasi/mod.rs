@@ -5,7 +5,7 @@
 //! env.rs       arguments, environment, clocks, randomness, exit, sockets (there are none)
 //! fd_calls.rs  fd_*: reading, writing and the rest of what descriptors do
 //! path_calls.rs  path_* and fd_readdir
-//! poll.rs      poll_oneoff
+//! poll.rs      poll_oneoff                  posix.rs  files and descriptors by system calls
 //! output.rs    the end of what is written to the standard streams
 //! guest.rs     the guest's memory with checked accesses        abi.rs   numbers and layouts
 //! descriptors.rs  the descriptor table         clock.rs virtual time         random.rs randomness
@@ -38,6 +38,7 @@ pub(super) mod p2;
 mod path_calls;
 mod path_lookup;
 mod poll;
+pub(super) mod posix;
 mod random;
 #[cfg(test)]
 mod tests;

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Guests, and in how many executions a campaign finds what they hide, for all of the seeds.
-const GOALS: [(&str, u64); 12] = [
+const GOALS: [(&str, u64); 14] = [
     ("signature", 100_000),
     ("nested", 100_000),
     ("hash", 100_000),
@@ -27,6 +27,8 @@ const GOALS: [(&str, u64); 12] = [
     ("decimal", 100_000),
     ("covered", 100_000),
     ("base64", 100_000),
+    ("address", 100_000),
+    ("ascending", 100_000),
 ];
 
 fn target(bytes: &[u8]) -> Arc<Target> {
@@ -88,6 +90,21 @@ fn a_campaign_finds_the_same_with_two_workers() {
         assert_eq!(one.corpus().hash(), two.corpus().hash(), "{name}");
         assert_eq!(Found::of(&one), Found::of(&two), "{name}");
         assert_eq!(one.totals(), two.totals(), "{name}");
+    }
+}
+
+/// In a campaign that is old enough for that, tasks go on beside several rounds.
+#[test]
+fn tasks_that_go_on_beside_rounds_are_merged_with_the_same_ones_by_any_number_of_workers() {
+    let target = guest("table");
+    let search = |jobs| search(campaign(&target, 7), jobs, 400_000, false);
+    let one = search(1);
+    assert!(one.totals().compared > 0);
+    for jobs in [2, 5] {
+        let other = search(jobs);
+        assert_eq!(one.corpus().hash(), other.corpus().hash(), "{jobs} workers");
+        assert_eq!(Found::of(&one), Found::of(&other), "{jobs} workers");
+        assert_eq!(one.totals(), other.totals(), "{jobs} workers");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Guests that accept the words of a language: as many states are found as the minimal automaton has.
 
-use super::{guest, searched_by};
+use super::{guest, searched_by, seeds};
 use fuzzbox::engine::Workers;
 use fuzzbox::sandbox::Target;
 use std::sync::Arc;
@@ -53,13 +53,56 @@ fn ten() -> Automaton {
     (0..12).map(|state: u8| ((state + 1).min(11), (state + 1).min(11), state == 10)).collect()
 }
 
+/// Words that end with a one and so many symbols.
+fn from_the_end(symbols: u32) -> Automaton {
+    let mask = (1_u16 << symbols) - 1;
+    let next = |state: u16, symbol: u16| ((state << 1 | symbol) & mask) as u8;
+    (0..=mask).map(|state| (next(state, 0), next(state, 1), state >> (symbols - 1) & 1 == 1)).collect()
+}
+
+/// Words with this in them.
+fn containing(part: &[u8]) -> Automaton {
+    let state = |found: usize, symbol: u8| {
+        let seen: Vec<u8> = part[..found].iter().copied().chain([symbol]).collect();
+        (0..=seen.len()).rev().find(|&len| seen.ends_with(&part[..len])).expect("nothing is an end of all") as u8
+    };
+    let step = |found: usize| match found == part.len() {
+        true => (found as u8, found as u8, true),
+        false => (state(found, 0), state(found, 1), false),
+    };
+    (0..=part.len()).map(step).collect()
+}
+
+/// 0 and 1 in turns, as often as there is both.
+fn turns() -> Automaton {
+    vec![(1, 2, true), (2, 0, false), (2, 2, false)]
+}
+
 /// The automata, their states after minimising, and four times the words that a model of this asked at most.
 fn languages() -> Vec<(&'static str, Automaton, usize, u64)> {
+    let mut languages = quick_languages();
+    // Up to 300,000 words each.
+    if seeds("FUZZBOX_LANGUAGES", 0) > 0 {
+        languages.extend([
+            ("multiples of 31", multiples(31), 31, 4 * 13_800),
+            ("sixth from the end", from_the_end(6), 64, 4 * 11_600),
+            ("eighth from the end", from_the_end(8), 256, 4 * 78_000),
+            ("brackets 8 deep", brackets(8), 10, 4 * 34_000),
+        ]);
+    }
+    languages
+}
+
+/// Those of which a test takes no time.
+fn quick_languages() -> Vec<(&'static str, Automaton, usize, u64)> {
     vec![
         ("multiples of 3", multiples(3), 3, 4 * 717),
         ("multiples of 7", multiples(7), 7, 4 * 1191),
         ("multiples of 16", multiples(16), 5, 4 * 2000),
         ("third from the end", third_from_the_end(), 8, 4 * 1400),
+        ("contains 0101", containing(&[0, 1, 0, 1]), 5, 4 * 1000),
+        ("contains 001001", containing(&[0, 0, 1, 0, 0, 1]), 7, 4 * 3100),
+        ("in turns", turns(), 3, 4 * 937),
         ("even", even(), 4, 4 * 443),
         ("brackets 3 deep", brackets(3), 5, 4 * 3200),
         ("brackets 5 deep", brackets(5), 7, 4 * 7300),

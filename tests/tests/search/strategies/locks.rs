@@ -1,38 +1,63 @@
 //! A lock with six keys, each of which is a new edge: in how many executions it opens.
 
-use super::{lock, median, searched_by};
+use super::{lock, median, searched_by, seeds};
 use fuzzbox::engine::Workers;
+use fuzzbox::sandbox::Target;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Seeds of each strategy.
-const SEEDS: u64 = 15;
 /// Executions of each campaign, at most.
 const EXECS: u64 = 100_000;
 
-/// The median of the executions after which a lock is open, by strategy.
+/// The executions after which a guest fails, by seed.
+fn opened(target: &Arc<Target>, workers: &Workers, strategy: &str, seeds: u64, execs: u64) -> Vec<u64> {
+    let open = |seed| {
+        let campaign = searched_by(workers, target, strategy, seed, execs, true);
+        campaign.failures().next().map_or(execs, |failure| failure.execs)
+    };
+    (1..=seeds).map(open).collect()
+}
+
+/// The median of the executions after which a lock is open, by strategy; 30 seeds are what is promised.
 fn medians(reset: bool, strategies: &[&'static str]) -> BTreeMap<&'static str, u64> {
     let (target, workers) = (lock(reset), Workers::new(1, Arc::default()).unwrap());
-    let open = |strategy, seed| {
-        let campaign = searched_by(&workers, &target, strategy, seed, EXECS, true);
-        campaign.failures().next().map_or(EXECS, |failure| failure.execs)
-    };
-    let median = |&strategy: &&'static str| (strategy, median((1..=SEEDS).map(|seed| open(strategy, seed)).collect()));
+    let seeds = seeds("FUZZBOX_LOCK_SEEDS", 15);
+    let median = |&strategy: &&'static str| (strategy, median(opened(&target, &workers, strategy, seeds, EXECS)));
     strategies.iter().map(median).collect()
 }
 
 #[test]
 fn who_looks_for_what_is_rare_opens_the_lock_first() {
-    // Modelled, without and with a way back: pqcorpus 3.8k, 3.3k; qcorpus 11.4k, 15.3k; corpus 15.3k, 12.4k; mcmc 197k;
-    // quickcheck never.
+    // Modelled, without and with a way back: pqcorpus 3.8k, 3.3k; qcorpus 11.4k, 15.3k; corpus 15.3k, 12.4k; fuzz 28k,
+    // 29k; bytes 84k; fuzz to the letter and quickcheck never.
     for reset in [false, true] {
-        let execs = medians(reset, &["pqcorpus", "qcorpus", "corpus", "fuzz", "quickcheck"]);
+        let execs = medians(reset, &["pqcorpus", "qcorpus", "corpus", "fuzz"]);
         println!("reset {reset}: {execs:?}");
-        // The model had 0.6 times as many for both; with a way back it is 0.65 to 0.81 here, as seeds have it.
+        // The model had 0.6 times as many for both; with a way back seeds differ by more.
         let part = if reset { 9 } else { 6 };
         assert!(execs["pqcorpus"] * 10 <= execs["qcorpus"] * part, "{execs:?}");
         assert!(execs["qcorpus"].max(execs["corpus"]) <= execs["fuzz"], "{execs:?}");
-        assert_eq!(execs["quickcheck"], EXECS, "none opens by chance");
+    }
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn who_knows_nothing_of_draws_or_forgets_where_it_was_takes_longer() {
+    for reset in [false, true] {
+        let execs = medians(reset, &["fuzz", "bytes", "fuzz-literal"]);
+        println!("reset {reset}: {execs:?}");
+        assert!(execs["fuzz"] * 10 <= execs["bytes"] * 6, "{execs:?}");
+        assert_eq!(execs["fuzz-literal"], EXECS, "it forgets where it was");
+    }
+}
+
+#[test]
+fn nobody_opens_the_lock_by_chance() {
+    // A million executions by 30 seeds are what is promised.
+    let (execs, workers) = (seeds("FUZZBOX_LOCK_CHANCE_EXECS", EXECS), Workers::new(1, Arc::default()).unwrap());
+    for reset in [false, true] {
+        let opened = opened(&lock(reset), &workers, "quickcheck", seeds("FUZZBOX_LOCK_CHANCE_SEEDS", 1), execs);
+        assert!(opened.iter().all(|&after| after == execs), "{opened:?}");
     }
 }
 

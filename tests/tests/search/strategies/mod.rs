@@ -4,6 +4,7 @@ mod languages;
 mod locks;
 mod same_by_jobs;
 mod small_inputs;
+mod swarms;
 mod trees;
 
 use fuzzbox::engine::{Campaign, Dictionary, Mutator, Workers};
@@ -22,6 +23,8 @@ fn guest(body: &str) -> Arc<Target> {
             (import "fuzzbox_v1" "draw_int" (func $int (param i64 i64 i64) (result i64)))
             (import "fuzzbox_v1" "draw_more" (func $more (param i32 i32 i32) (result i32)))
             (import "fuzzbox_v1" "remaining" (func $remaining (result i32)))
+            (import "fuzzbox_v1" "feature" (func $feature (param i32 i32) (result i32)))
+            (import "fuzzbox_v1" "event" (func $event (param i32 i32 i64)))
             (import "fuzzbox_v1" "assume" (func $assume (param i32)))
             (memory (export "memory") 1)
             {body})"#
@@ -89,6 +92,11 @@ fn lock(reset: bool) -> Arc<Target> {
                 {wrong}
                 (br $again)))"#
     ))
+}
+
+/// A number from the environment, such as of seeds: what is promised takes more than what is tried each time.
+fn seeds(variable: &str, usual: u64) -> u64 {
+    std::env::var(variable).map_or(usual, |number| number.parse().unwrap_or_else(|error| panic!("{variable}: {error}")))
 }
 
 fn median(mut numbers: Vec<u64>) -> u64 {

@@ -1,6 +1,6 @@
 //! What is executed first, and what is never executed.
 
-use super::{guest, searched};
+use super::{guest, searched, seeds};
 use fuzzbox::sandbox::Target;
 use fuzzbox::settings::Settings;
 use std::sync::Arc;
@@ -68,4 +68,26 @@ fn small_inputs_stay_as_likely_as_they_were() {
     println!("{early:.3}, then {late:.3}");
     // Three standard deviations of the first thousand.
     assert!((early - late).abs() < 0.05, "{early} {late}");
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn walks_leave_small_inputs_behind() {
+    // 100,000 are what is promised.
+    let execs = seeds("FUZZBOX_WALK_EXECS", 20_000);
+    let share = |strategy, first: u64, last: u64| {
+        let small = |execs| {
+            let campaign = searched(&trees(), strategy, 1, 1, execs, false);
+            campaign.tally().filter(|(input, _)| input.len() <= 5).map(|(_, count)| count).sum::<u64>()
+        };
+        (small(last) - if first == 0 { 0 } else { small(first) }) as f64 / (last - first) as f64
+    };
+    let part = execs / 10;
+    let (early, late) = (share("walkers", 0, part), share("walkers", execs - part, execs));
+    println!("{early:.4}, then {late:.4}");
+    assert!(early >= 10.0 * late, "{early} {late}");
+    let (early, late) = (share("quickcheck", 0, part), share("quickcheck", execs - part, execs));
+    println!("{early:.4}, then {late:.4}");
+    // Two points, or three standard deviations of fewer executions.
+    assert!((early - late).abs() < 0.02_f64.max(3.0 * (0.5 / part as f64).sqrt()), "{early} {late}");
 }

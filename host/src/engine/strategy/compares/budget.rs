@@ -3,7 +3,8 @@
 //! A small part always, so that it is noticed when there is something to be found; beside that an allowance, so that
 //! short campaigns see something. Each new edge that comparisons bring earns what mutants take for one at that time: so
 //! where comparisons bring edges for less fuel than mutants do they go on, up to the largest part, and where they bring
-//! nothing they end. All of it is counted in fuel, so it is the same on every machine.
+//! nothing they end. Where mutants have brought nothing for long, more is left for comparisons: what holds a campaign
+//! up is most often one of these. All of it is counted in fuel, so it is the same on every machine.
 
 use crate::engine::strategy::Gains;
 
@@ -13,13 +14,16 @@ pub(super) const SLOWNESS: u64 = 4;
 const SHARE_MIN: u64 = 24;
 /// And one in so many at most.
 const SHARE_MAX: u64 = 6;
+/// And of what mutants take without a new edge, after so much of it.
+const SHARE_STUCK: u64 = 16;
+const STUCK_FUEL: u64 = 1 << 32;
 /// Fuel that may be spent beside, once: about a second.
 const FREE_FUEL: u64 = 3 << 29;
 /// What mutants take for an edge is told by about so much fuel: some ten seconds.
 const WINDOW_FUEL: u64 = 1 << 34;
 
 /// Fuel that one execution in the traced variant takes beside its own: to restore, and to judge all of what it did.
-pub(super) const EXECUTION_FUEL: u64 = 16_000;
+pub(super) const EXECUTION_FUEL: u64 = 8_000;
 /// Fuel that each thing takes that it recorded: to write it, read it, and look what it is good for.
 pub(super) const RECORD_FUEL: u64 = 64;
 /// Executions of a task, at most.
@@ -42,12 +46,15 @@ pub(super) struct Budget {
     earned: u64,
     /// By mutants, lately.
     mutants: Gains,
+    /// What mutants took since the last new edge, and what they took in vain after [`STUCK_FUEL`] of that.
+    idle: u64,
+    stuck: u64,
 }
 
 impl Budget {
     /// What may be spent now, in units of the traced variant, in a campaign whose executions took so much fuel.
     pub(super) fn left(&self, fuel: u64) -> u64 {
-        let brought = (fuel / SHARE_MIN).saturating_add(self.earned);
+        let brought = (fuel / SHARE_MIN).saturating_add(self.earned).saturating_add(self.stuck / SHARE_STUCK);
         (FREE_FUEL.saturating_add(brought.min(fuel / SHARE_MAX)).saturating_sub(self.spent)) / SLOWNESS
     }
 
@@ -60,6 +67,13 @@ impl Budget {
     pub(super) fn brought(&mut self, mutants: Gains, compared_edges: u64) {
         self.mutants.fuel = self.mutants.fuel.saturating_add(mutants.fuel);
         self.mutants.edges += mutants.edges;
+        if mutants.edges + compared_edges > 0 {
+            self.idle = 0;
+        } else if self.idle < STUCK_FUEL {
+            self.idle = self.idle.saturating_add(mutants.fuel);
+        } else {
+            self.stuck = self.stuck.saturating_add(mutants.fuel);
+        }
         let edge = self.mutants.fuel / self.mutants.edges.max(1);
         self.earned = self.earned.saturating_add(edge.saturating_mul(compared_edges));
         while self.mutants.fuel > WINDOW_FUEL {

@@ -12,7 +12,7 @@
 //! Both calls have one seed, so that a mutator which changes one part or another by chance changes the same one twice.
 
 use super::{Facts, Subject};
-use crate::engine::strategy::View;
+use crate::engine::workers::variants::Variants;
 use crate::engine::workers::worker::Worker;
 use crate::sandbox::CustomMutator;
 use anyhow::Result;
@@ -49,7 +49,7 @@ pub(super) enum Opened {
 /// that all is looked at again everything stays closed: not all that is compared is inside.
 pub(super) fn open(
     (subject, input): (&Subject, &[u8]),
-    (view, facts): (&View<'_>, &Facts),
+    (variants, len_max, facts): (&Variants, usize, &Facts),
     worker: &mut Worker,
 ) -> Result<Opened> {
     let (index, seed) = match subject {
@@ -60,10 +60,10 @@ pub(super) fn open(
         Subject::Testcase(index, _) => (*index, 0),
         Subject::Again(index) => (*index, facts.passes()),
     };
-    let Some(targets) = view.variants.custom.as_ref().filter(|_| seed % 2 == 0) else { return Ok(Opened::Closed) };
+    let Some(targets) = variants.custom.as_ref().filter(|_| seed % 2 == 0) else { return Ok(Opened::Closed) };
     let custom = worker.custom(targets)?;
-    let Some(opened) = custom.open(input, view.len_max, seed)? else { return Ok(Opened::Closed) };
-    if index > 0 && custom.open(&[], view.len_max, seed)?.as_ref() == Some(&opened) {
+    let Some(opened) = custom.open(input, len_max, seed)? else { return Ok(Opened::Closed) };
+    if index > 0 && custom.open(&[], len_max, seed)?.as_ref() == Some(&opened) {
         return Ok(Opened::Unable);
     }
     Ok(Opened::Open(Outer { testcase: input.into(), seed }, opened))

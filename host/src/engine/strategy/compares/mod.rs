@@ -3,9 +3,10 @@
 //! A settled testcase is executed once in the traced variant. Comparisons in it that could turn out otherwise, which
 //! nobody has seen with one of their operands ([`facts`]), are goals. For these it is found out on which bytes of the
 //! input their operands depend ([`dependence`]), and candidates for these bytes are executed: the other operand in all
-//! encodings ([`encodings`], [`numbers`], [`bytes`]), later, if that fails, what enumerates ([`search`]). This is
-//! RedQueen's input-to-state replacement (Aschermann et al., "REDQUEEN: Fuzzing with Input-to-State Correspondence",
-//! NDSS 2019) with places that were observed as Eclipser and GREYONE do, in place of those that look like the operand.
+//! encodings ([`encodings`], [`numbers`], [`numerals`], [`bytes`]), later, if that fails, what enumerates ([`search`]).
+//! This is RedQueen's input-to-state replacement (Aschermann et al., "REDQUEEN: Fuzzing with Input-to-State
+//! Correspondence", NDSS 2019) with places that were observed as Eclipser and GREYONE do, in place of those that look
+//! like the operand.
 //!
 //! Candidates that no longer get to their goal because of a checksum or a length are repaired ([`repair`]); those that
 //! another check keeps from it solve that in its turn ([`detour`]). What enumerates waits for fuel ([`hard`]). When all
@@ -36,6 +37,7 @@ mod form;
 mod hard;
 mod inside;
 mod numbers;
+mod numerals;
 mod observed;
 mod places;
 mod probe;
@@ -82,7 +84,8 @@ const LEFT_MAX: usize = 16;
 /// What a campaign knows of comparisons, and which testcases it has not looked at.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Compares {
-    facts: Facts,
+    /// Shared with tasks until it changes.
+    facts: Arc<Facts>,
     /// Testcases, by index: those that show new edges first, then the youngest.
     queue: BTreeSet<(bool, Reverse<usize>)>,
     /// Goals that need much effort.
@@ -96,17 +99,17 @@ pub(in crate::engine) struct Compares {
     enabled: bool,
 }
 
-/// An input that a round looks at.
+/// An input that is due to be looked at.
 #[derive(Clone, Debug)]
-pub(in crate::engine) struct Comparing {
-    pub(in crate::engine) subject: Subject,
+struct Due {
+    subject: Subject,
     /// What may be spent.
-    pub(in crate::engine) cost: Cost,
+    cost: Cost,
 }
 
 /// What is looked at.
 #[derive(Clone, Debug)]
-pub(in crate::engine) enum Subject {
+enum Subject {
     /// A testcase, by index, and whether it shows new edges.
     Testcase(usize, bool),
     /// A testcase that was looked at before, by index.
@@ -146,7 +149,7 @@ impl Compares {
     }
 
     /// What the next round looks at; what is nearest to goals comes first, if there are some.
-    fn due(&self, (fuel, fuel_mean): (u64, u64), execs_max: u64, goals: Option<&Pursuit>) -> Vec<Comparing> {
+    fn due(&self, (fuel, fuel_mean): (u64, u64), execs_max: u64, goals: Option<&Pursuit>) -> Vec<Due> {
         let left = self.budget.left(fuel);
         let execution = fuel_mean.saturating_add(EXECUTION_FUEL);
         if !self.queue.is_empty() {
@@ -164,7 +167,7 @@ impl Compares {
             return inputs_due(again, execution, left);
         }
         let due = self.hard.due(left, TASKS_MAX).into_iter();
-        due.map(|(hard, cost)| Comparing { subject: Subject::Hard(hard), cost }).collect()
+        due.map(|(hard, cost)| Due { subject: Subject::Hard(hard), cost }).collect()
     }
 
     /// If there is nothing left to look at, begins with the testcases again, in another order: what failed may succeed
@@ -173,14 +176,9 @@ impl Compares {
         if !(self.queue.is_empty() && self.hard.is_empty() && self.again.is_empty()) {
             return;
         }
-        let pass = self.facts.begin_again();
+        let pass = Arc::make_mut(&mut self.facts).begin_again();
         self.again.clone_from(&self.done);
         self.again.sort_by_key(|&index| table::key([pass.into(), index as u64, 0]));
-    }
-
-    /// What tasks have to know.
-    fn facts(&self) -> &Facts {
-        &self.facts
     }
 
     /// Adds what was tried in vain to what the next campaign begins with; without what waits for its next try, since
@@ -192,14 +190,14 @@ impl Compares {
     /// Begins with what was tried in vain before this campaign.
     pub(in crate::engine) fn go_on(&mut self, learned: &earlier::Learned) {
         if self.enabled {
-            self.facts.go_on(learned);
+            Arc::make_mut(&mut self.facts).go_on(learned);
         }
     }
 
     /// Takes what a task learned, and returns what something from the input was compared with, by site.
-    fn take(&mut self, task: &Comparing, learned: Learned) -> Vec<(u32, Vec<u8>)> {
+    fn take(&mut self, subject: &Subject, learned: Learned) -> Vec<(u32, Vec<u8>)> {
         self.budget.spend(learned.spent);
-        match &task.subject {
+        match subject {
             Subject::Testcase(index, has_edges) => {
                 self.queue.remove(&(!has_edges, Reverse(*index)));
                 self.done.push(*index);
@@ -207,14 +205,14 @@ impl Compares {
             Subject::Again(index) => self.again.retain(|other| other != index),
             Subject::Hard(hard) => self.hard.remove(hard),
         }
-        self.facts.merge(learned.facts);
+        Arc::make_mut(&mut self.facts).merge(learned.facts);
         self.hard.add(learned.left, &self.facts);
         learned.tokens
     }
 }
 
 /// The first of some inputs, with parts of what is `left`; an execution takes so much fuel.
-fn inputs_due(subjects: impl ExactSizeIterator<Item = Subject>, execution: u64, left: Cost) -> Vec<Comparing> {
+fn inputs_due(subjects: impl ExactSizeIterator<Item = Subject>, execution: u64, left: Cost) -> Vec<Due> {
     let least =
         TASK_FUEL_MIN.clamp(execution.saturating_mul(TASK_EXECS_MIN), execution.saturating_mul(TASK_EXECS_ENOUGH));
     let count = subjects.len().min(TASKS_MAX).min(usize::try_from(left.fuel / least).unwrap_or(TASKS_MAX));
@@ -222,11 +220,11 @@ fn inputs_due(subjects: impl ExactSizeIterator<Item = Subject>, execution: u64, 
     let fuel = (left.fuel / (count as u64).max(TASKS_MAX as u64 / 2)).max(least);
     let execs = (left.execs / (count as u64).max(1)).min(TASK_EXECS_MAX);
     let cost = Cost { fuel, execs };
-    subjects.take(if execs == 0 { 0 } else { count }).map(|subject| Comparing { subject, cost }).collect()
+    subjects.take(if execs == 0 { 0 } else { count }).map(|subject| Due { subject, cost }).collect()
 }
 
 /// Looks at what `input` compares and tries to let that turn out otherwise.
-fn explore(run: &mut Run<'_>, (input, len_max): (&[u8], usize), task: &Comparing, facts: &Facts) -> Result<Learned> {
+fn explore(run: &mut Run<'_>, (input, len_max): (&[u8], usize), subject: &Subject, facts: &Facts) -> Result<Learned> {
     let probe = Probe {
         run,
         form: Arc::new(Form::plain(input)),
@@ -236,7 +234,7 @@ fn explore(run: &mut Run<'_>, (input, len_max): (&[u8], usize), task: &Comparing
         fuel_left: 0,
     };
     let mut explorer = Explorer { probe, facts, learned: Learned::default() };
-    let end = match &task.subject {
+    let end = match subject {
         Subject::Testcase(..) | Subject::Again(_) => explorer.chain(input),
         Subject::Hard(hard) => explorer.work(hard),
     };
@@ -433,13 +431,20 @@ impl Explorer<'_, '_, '_> {
     }
 }
 
+/// A way to let numbers compare otherwise.
+type Solver = fn(&mut Probe<'_, '_>, Problem<'_>) -> Step<Option<Solution>>;
+
 /// Tries what is cheap.
 fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution>> {
     match &problem.goal.operands {
-        Operands::Numbers { .. } => match numbers::solve(probe, problem)? {
-            None => sums::solve(probe, problem),
-            solution => Ok(solution),
-        },
+        Operands::Numbers { .. } => {
+            for solver in [numbers::solve as Solver, sums::solve, numerals::solve] {
+                if let Some(solution) = solver(probe, problem)? {
+                    return Ok(Some(solution));
+                }
+            }
+            Ok(None)
+        }
         Operands::Quads { .. } => quads::solve(probe, problem),
         Operands::Bytes { .. } => bytes::solve(probe, problem),
     }

@@ -2,6 +2,7 @@
 //!
 //! - What is linear over GF(2), as CRC, `xor` and shifts are, is solved: each bit of the input is flipped once, and the
 //!   bits to be flipped together follow by elimination.
+//! - Sums are walked to ([`sums::walk`]), where checks keep each byte between others.
 //! - Texts of which each byte becomes something by itself (tables, hexadecimal digits, Caesar's cipher): all places get
 //!   each of the 256 values at once.
 //! - Else each place gets each value in turn, and keeps the one that brings the operands nearest: first as bits that
@@ -12,6 +13,7 @@ use super::effort::Effort;
 use super::float128;
 use super::observed::{Number, Observed, Operands};
 use super::probe::{Probe, Problem, Solution, Step};
+use super::sums;
 
 /// Places that are flipped bit by bit.
 const LINEAR_PLACES_MAX: usize = 16;
@@ -19,6 +21,8 @@ const LINEAR_PLACES_MAX: usize = 16;
 const DESCENT_PLACES_MAX: usize = 24;
 /// Executions in which all of them do, for one goal.
 const DESCENT_EXECS_MAX: u64 = 6000;
+/// How often each place does, if that brings something.
+const DESCENTS: usize = 4;
 /// What bytes of texts become first: the digits of base64, which those of other bases are among.
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
@@ -28,7 +32,10 @@ pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>, effort: Eff
         return each(probe, problem);
     }
     if !problem.goal.operands.is_text() {
-        return linear(probe, problem);
+        return match linear(probe, problem)? {
+            None => sums::walk(probe, problem),
+            solution => Ok(solution),
+        };
     }
     for side in 0..2 {
         if let Some(solution) = sweep(probe, problem, side)? {
@@ -45,7 +52,7 @@ pub(super) fn execs(problem: Problem<'_>, effort: Effort) -> u64 {
     match effort {
         Effort::Much => (4 * 256 * places).min(DESCENT_EXECS_MAX),
         _ if problem.goal.operands.is_text() => sides.iter().filter(|&&places| places > 0).count() as u64 * 257,
-        _ => (8 * places).min(8 * LINEAR_PLACES_MAX as u64) + 1,
+        _ => (8 * places).min(8 * LINEAR_PLACES_MAX as u64) + 1 + sums::walk_execs(problem),
     }
 }
 
@@ -66,8 +73,13 @@ fn each(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution
                 if metric == Metric::Size && (goal.operands.is_text() || values == Values::Digits) {
                     continue;
                 }
-                if let Some(solution) = descend(probe, problem, (&places, metric, values), &mut left)? {
-                    return Ok(Some(solution));
+                // What comes behind has a part.
+                let mut part = if metric == Metric::Bits { left / 2 } else { left };
+                left -= part;
+                let solution = descend(probe, problem, (&places, metric, values), &mut part)?;
+                left += part;
+                if solution.is_some() {
+                    return Ok(solution);
                 }
             }
         }
@@ -146,9 +158,10 @@ fn descend(
 ) -> Step<Option<Solution>> {
     let mut best = input.to_vec();
     let mut nearest = distance(&goal.operands, metric);
-    for _ in 0..2 {
+    let mut places = places.to_vec();
+    for _ in 0..DESCENTS {
         let before = nearest;
-        for &place in places {
+        for &place in &places {
             let old = best[place];
             let mut kept = old;
             for value in values.of(old).into_iter().filter(|&value| value != old) {
@@ -171,6 +184,8 @@ fn descend(
         if nearest == before {
             break;
         }
+        // What stands in a place's way may be behind it.
+        places.reverse();
     }
     Ok(None)
 }

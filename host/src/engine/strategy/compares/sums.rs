@@ -14,6 +14,10 @@ use std::ops::RangeInclusive;
 const PLACES_MAX: usize = 16;
 /// Digits that are given all values.
 const VARIED_MAX: usize = 4;
+/// Places that are moved one by one, how often, and in how many executions each.
+const WALKED_MAX: usize = 32;
+const WALKS: usize = 4;
+const STRIDE_EXECS: usize = 8;
 
 pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution>> {
     let Problem { input, goal, dependence } = problem;
@@ -67,6 +71,80 @@ pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Opt
         }
     }
     Ok(None)
+}
+
+/// Moves one place after the other towards the other operand, each as far as the goal is still reached: of what has
+/// checks of its own, as bytes that must be in order, or below a limit.
+pub(super) fn walk(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution>> {
+    let Problem { input, goal, dependence } = problem;
+    let Operands::Numbers { ty, .. } = goal.operands else { return Ok(None) };
+    if ty.is_float() {
+        return Ok(None);
+    }
+    for side in (0..2).filter(|&side| (2..=WALKED_MAX).contains(&dependence.sides[side].len())) {
+        let (mut places, mut current) = (dependence.sides[side].clone(), input.to_vec());
+        let mut sides = operands(goal);
+        // What stands in a place's way may be behind it or before it.
+        for _ in 0..WALKS {
+            places.reverse();
+            let before = sides;
+            for &place in &places {
+                if let Some(solution) = stride(probe, (goal, side), place, (&mut current, &mut sides))? {
+                    return Ok(Some(solution));
+                }
+            }
+            if sides == before {
+                break;
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// How many executions [`walk`] may make.
+pub(super) fn walk_execs(problem: Problem<'_>) -> u64 {
+    let walked = problem.dependence.sides.iter().map(Vec::len).filter(|places| (2..=WALKED_MAX).contains(places));
+    walked.map(|places| (places * WALKS * STRIDE_EXECS) as u64).sum()
+}
+
+/// Moves a byte towards the other operand: as far as that needs, or half of it, and so on.
+fn stride(
+    probe: &mut Probe<'_, '_>,
+    (goal, side): (&Observed, usize),
+    place: usize,
+    (current, sides): (&mut Vec<u8>, &mut [u64; 2]),
+) -> Step<Option<Solution>> {
+    let Operands::Numbers { ty, .. } = goal.operands else { return Ok(None) };
+    let lacks = |sides: &[u64; 2]| i128::from(ty.signed(sides[1 - side].wrapping_sub(sides[side])));
+    let (old, up) = (current[place], lacks(sides) > 0);
+    let room = if up { u8::MAX - old } else { old };
+    let mut by = u8::try_from(lacks(sides).unsigned_abs()).unwrap_or(u8::MAX).min(room);
+    // Half of what is too far, and of the rest what is not.
+    let (mut kept, mut tries) = (0, 0);
+    while by > 0 && tries < STRIDE_EXECS {
+        tries += 1;
+        let moved = kept + by;
+        let mut candidate = current.clone();
+        candidate[place] = if up { old + moved } else { old - moved };
+        match probe.attempt(&candidate, goal)? {
+            Ok(solution) => return Ok(Some(solution)),
+            Err(Some(observed)) if lacks(&operands(&observed)).abs() < lacks(sides).abs() => {
+                (kept, *sides) = (moved, operands(&observed));
+                by = by.min(room - kept) / 2;
+            }
+            Err(_) => by /= 2,
+        }
+    }
+    current[place] = if up { old + kept } else { old - kept };
+    Ok(None)
+}
+
+/// The numbers that were compared.
+fn operands(observed: &Observed) -> [u64; 2] {
+    match observed.operands {
+        Operands::Numbers { sides, .. } => sides,
+        _ => [0; 2],
+    }
 }
 
 /// What a byte may become.

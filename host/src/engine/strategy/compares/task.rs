@@ -2,10 +2,10 @@
 
 use super::budget::{EXECUTION_FUEL, RECORD_FUEL, SLOWNESS};
 use super::inside::{self, Opened, Outer};
-use super::{Compares, Comparing, Facts, Learned, Subject, TracedExecution, explore};
+use super::{Compares, Due, Facts, Learned, Subject, TracedExecution, explore};
 use crate::engine::corpus::Corpus;
-use crate::engine::strategy::{Cost, Gains, Spent, Strategy, View};
-use crate::engine::workers::report::{Baseline, Report};
+use crate::engine::strategy::{Aside, Cost, Gains, Spent, Strategy, View};
+use crate::engine::workers::report::{Known, Report};
 use crate::engine::workers::variants::Variants;
 use crate::engine::workers::worker::Worker;
 use crate::outcome::Outcome;
@@ -13,6 +13,27 @@ use crate::sandbox::CustomMutator;
 use crate::stream::Rule;
 use anyhow::Result;
 use std::borrow::Cow;
+use std::sync::Arc;
+
+/// What all tasks that are planned together have to know.
+#[derive(Debug)]
+struct Situation {
+    variants: Variants,
+    known: Known,
+    facts: Arc<Facts>,
+    /// Mutants have so many bytes at most, and candidates.
+    len_max: usize,
+    candidate_len_max: usize,
+}
+
+/// A task.
+#[derive(Debug)]
+pub(in crate::engine) struct Comparing {
+    subject: Subject,
+    input: Arc<[u8]>,
+    /// What may be spent.
+    cost: Cost,
+}
 
 impl Strategy for Compares {
     type Task = Comparing;
@@ -23,7 +44,14 @@ impl Strategy for Compares {
             return Vec::new();
         }
         let goals = view.pursuit.filter(|pursuit| pursuit.share() > 0);
-        self.due((view.fuel, view.fuel_mean), execs, goals)
+        let task = |Due { subject, cost }: Due| {
+            let input = match &subject {
+                Subject::Testcase(index, _) | Subject::Again(index) => &view.corpus.testcases()[*index].bytes,
+                Subject::Hard(hard) => &hard.input,
+            };
+            Comparing { input: input.clone(), subject, cost }
+        };
+        self.due((view.fuel, view.fuel_mean), execs, goals).into_iter().map(task).collect()
     }
 
     fn cost(&self, task: &Comparing, _: &View<'_>) -> Cost {
@@ -31,26 +59,17 @@ impl Strategy for Compares {
     }
 
     fn run(&self, task: &Comparing, view: &View<'_>, worker: &mut Worker, report: &mut Report) -> Result<Learned> {
-        let input = match &task.subject {
-            Subject::Testcase(index, _) | Subject::Again(index) => &view.corpus.testcases()[*index].bytes,
-            Subject::Hard(hard) => &hard.input,
-        };
-        // Large values make a stream longer, which is no other size of what is drawn.
-        let metered = &view.variants.metered;
-        let limit = metered.candidate.settings.input_bytes_max as usize;
-        let len_max = if metered.takes_choices() { limit } else { view.len_max };
-        let opened = inside::open((&task.subject, input), (view, self.facts()), worker)?;
-        let given = match &opened {
-            Opened::Closed => Given { bytes: input, outer: None, len_max },
-            Opened::Open(outer, bytes) => Given { bytes, outer: Some(outer), len_max },
-            Opened::Unable => return Ok(Learned::default()),
-        };
-        worker.compare(view.variants, (view.known, self.facts()), given, task, report)
+        self.situation(view).compare(task, worker, report)
+    }
+
+    fn aside(&self, view: &View<'_>) -> Option<Aside<Self>> {
+        let situation = self.situation(view);
+        Some(Box::new(move |task, worker, report| situation.compare(task, worker, report)))
     }
 
     fn learn(&mut self, task: Comparing, learned: Learned, spent: Spent, corpus: &mut Corpus) {
         self.execs += spent.execs;
-        corpus.add_tokens(self.take(&task, learned));
+        corpus.add_tokens(self.take(&task.subject, learned));
     }
 
     fn gained(&mut self, own: Gains, mutants: Gains) {
@@ -94,16 +113,33 @@ impl Learned {
     }
 }
 
-impl Worker {
+impl Compares {
+    /// What tasks have to know that are planned now.
+    fn situation(&self, view: &View<'_>) -> Situation {
+        let metered = &view.variants.metered;
+        // Large values make a stream longer, which is no other size of what is drawn.
+        let limit = metered.candidate.settings.input_bytes_max as usize;
+        Situation {
+            variants: view.variants.clone(),
+            known: Known::now(view.known),
+            facts: self.facts.clone(),
+            len_max: view.len_max,
+            candidate_len_max: if metered.takes_choices() { limit } else { view.len_max },
+        }
+    }
+}
+
+impl Situation {
     /// Looks at what an input compares, and executes what may let that turn out otherwise.
-    fn compare(
-        &mut self,
-        variants: &Variants,
-        (known, facts): (Baseline<'_>, &Facts),
-        given: Given<'_>,
-        task: &Comparing,
-        report: &mut Report,
-    ) -> Result<Learned> {
+    fn compare(&self, task: &Comparing, worker: &mut Worker, report: &mut Report) -> Result<Learned> {
+        let Self { variants, known, facts, len_max, candidate_len_max } = self;
+        let (input, known, len_max) = (&*task.input, known.then(), *len_max);
+        let opened = inside::open((&task.subject, input), (variants, len_max, facts), worker)?;
+        let given = match &opened {
+            Opened::Closed => Given { bytes: input, outer: None, len_max: *candidate_len_max },
+            Opened::Open(outer, bytes) => Given { bytes, outer: Some(outer), len_max: *candidate_len_max },
+            Opened::Unable => return Ok(Learned::default()),
+        };
         // What a candidate leaves open is made up, and is to end.
         let rule = Rule { close: true, ..Rule::default() };
         let (mut spent, mut execs) = (0_u64, 0);
@@ -113,10 +149,10 @@ impl Worker {
             }
             execs += 1;
             spent += EXECUTION_FUEL;
-            let made = given.input(&mut self.custom, input)?;
+            let made = given.input(&mut worker.custom, input)?;
             let Some(input) = made.as_deref() else { return Ok(Some(TracedExecution::nothing(&task.cost, spent))) };
             let testcases = report.testcases.len();
-            let (outcome, observation) = self.execute_traced(variants, known, (input, &rule), report)?;
+            let (outcome, observation) = worker.execute_traced(variants, known, (input, &rule), report)?;
             let trace = observation.trace();
             spent += observation.fuel() + RECORD_FUEL * trace.records.len() as u64;
             let takes_choices = variants.metered.takes_choices();
@@ -128,7 +164,7 @@ impl Worker {
                 fuel_left: task.cost.fuel.saturating_sub(spent),
             }))
         };
-        let learned = explore(run, (given.bytes, given.len_max), task, facts)?;
+        let learned = explore(run, (given.bytes, given.len_max), &task.subject, facts)?;
         Ok(learned.after(spent, execs, given.outer))
     }
 }

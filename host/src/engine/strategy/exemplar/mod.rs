@@ -15,11 +15,18 @@
 //! `bloom` remembers what was looked at in a Bloom filter of 128 KiB (1 % of 100,000 beginnings are taken for known by
 //! mistake); `thorough` tries ten times as many ways on before two are taken for equal.
 //!
+//! `learn` has a quarter of all executions make the automaton of what the guest takes ([`automaton`]), and try it.
+//!
+//! Testcases that the campaign begins with are looked at first, and their ends are ways on: where nearly nothing is
+//! taken random ways show nothing.
+//!
 //! What is asked next depends on the last answer, so one worker executes all of it.
 
-mod states;
+pub(in crate::engine) mod automaton;
+pub(in crate::engine) mod states;
 
-use self::states::{Classes, Seen, States};
+use self::automaton::Automaton;
+use self::states::{Classes, Experiment, Seen, States};
 use super::shown::{self, Status};
 use super::{Cost, Spent, Strategy, View};
 use crate::coverage::Profile;
@@ -41,6 +48,12 @@ const ANSWERS_MAX: usize = 1 << 16;
 const WAY_MAX: usize = 12;
 const TRIES: usize = 30;
 const TRIES_THOROUGH: usize = 300;
+/// Testcases that are looked at first, and choices of each, at most.
+const EXAMPLES_MAX: usize = 64;
+const EXAMPLE_CHOICES: usize = 64;
+/// Words that an automaton is tried with before it is taken for the guest's, and choices of each at most.
+const WORDS: u64 = 1000;
+const WORD_MAX: usize = 24;
 
 /// What of an execution counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,11 +70,16 @@ pub(super) struct Exemplar {
     look: Look,
     states: States,
     answers: BTreeMap<Vec<u64>, u64>,
+    /// The testcases that there were at first were looked at.
+    begun: bool,
+    /// Whether an automaton is made, and the last one, with how many words it was tried.
+    learns: bool,
+    automaton: Option<(Automaton, u64)>,
 }
 
 impl Exemplar {
     /// The options' names.
-    pub(super) const OPTIONS: &[&str] = &["outcome", "cov", "bloom", "thorough"];
+    pub(super) const OPTIONS: &[&str] = &["outcome", "cov", "bloom", "thorough", "learn"];
 
     pub(super) fn new(options: &[String]) -> Self {
         let has = |name: &str| options.iter().any(|option| option == name);
@@ -72,7 +90,48 @@ impl Exemplar {
         };
         let seen = if has("bloom") { Seen::bloom() } else { Seen::exact() };
         let tries = if has("thorough") { TRIES_THOROUGH } else { TRIES };
-        Self { look, states: States::new(seen, tries), answers: BTreeMap::new() }
+        let states = States::new(seen, tries);
+        Self { look, states, answers: BTreeMap::new(), begun: false, learns: has("learn"), automaton: None }
+    }
+
+    /// Looks at the beginnings of testcases.
+    fn begin(view: &View<'_>, states: &mut States, guest: &mut Guest<'_, '_>, rng: &mut Rng) -> Result<()> {
+        let drawn = view.corpus.testcases().iter().take(EXAMPLES_MAX).filter_map(|testcase| testcase.sample.as_ref());
+        for sample in drawn {
+            let indices: Option<Vec<u64>> = sample.choices().iter().map(Choice::index).collect();
+            let Some(stream) = indices.filter(|stream| stream.len() <= EXAMPLE_CHOICES) else { continue };
+            states.add_tails(&stream);
+            for len in 1..=stream.len() {
+                if states.incorporate(&stream[..len], guest, rng)?.is_none() {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the automaton, and tries it with random words as long as there are executions left.
+    fn learn_automaton(
+        states: &mut States,
+        before: Option<&(Automaton, u64)>,
+        guest: &mut Guest<'_, '_>,
+        rng: &mut Rng,
+    ) -> Result<Option<(Automaton, u64)>> {
+        loop {
+            let Some(automaton) = states.automaton(guest, rng)? else { return Ok(None) };
+            let same = before.filter(|(before, _)| *before == automaton);
+            let mut tried = same.map_or(0, |&(_, tried)| tried);
+            loop {
+                let symbols = states.symbols() as usize;
+                let word: Vec<_> = (0..rng.below(WORD_MAX + 1)).map(|_| rng.below(symbols) as u64).collect();
+                match states.correct(&automaton, &word, guest)? {
+                    None => return Ok(Some((automaton, tried))),
+                    Some(true) => break,
+                    Some(false) if tried >= WORDS => return Ok(Some((automaton, tried))),
+                    Some(false) => tried += 1,
+                }
+            }
+        }
     }
 }
 
@@ -85,6 +144,7 @@ pub(super) struct Questions(u64);
 pub(super) struct Known {
     states: States,
     answers: BTreeMap<Vec<u64>, u64>,
+    automaton: Option<(Automaton, u64)>,
 }
 
 impl Strategy for Exemplar {
@@ -103,6 +163,16 @@ impl Strategy for Exemplar {
         let mut rng = Rng::of_task(view.seed, view.round, TASKS);
         let (mut states, answers) = (self.states.clone(), self.answers.clone());
         let mut guest = Guest { look: self.look, view, worker, report, left: task.0, answers };
+        if !self.begun {
+            Self::begin(view, &mut states, &mut guest, &mut rng)?;
+        }
+        let mut automaton = None;
+        if self.learns {
+            let rest = guest.left - guest.left / 4;
+            guest.left /= 4;
+            automaton = Self::learn_automaton(&mut states, self.automaton.as_ref(), &mut guest, &mut rng)?;
+            guest.left += rest;
+        }
         while guest.left > 0 {
             let start = states.any(&mut rng).to_vec();
             let Some(stream) = guest.go_on(&start, &mut rng)? else { continue };
@@ -113,12 +183,26 @@ impl Strategy for Exemplar {
                 }
             }
         }
-        Ok(Known { states, answers: guest.answers })
+        Ok(Known { states, answers: guest.answers, automaton })
     }
 
     fn learn(&mut self, _: Questions, known: Known, _: Spent, _: &mut Corpus) {
         self.states = known.states;
         self.answers = known.answers;
+        self.begun = true;
+        self.automaton = known.automaton.or(self.automaton.take());
+    }
+
+    fn is_exhausted(&self) -> bool {
+        self.automaton.as_ref().is_some_and(|&(_, tried)| tried >= WORDS)
+    }
+
+    fn experiments(&self) -> Vec<Experiment> {
+        self.states.experiments()
+    }
+
+    fn automaton(&self) -> Option<(Automaton, u64)> {
+        self.automaton.clone()
     }
 
     fn states(&self) -> Vec<Vec<u8>> {

@@ -23,6 +23,8 @@ const BLOOM_BITS: usize = 1 << 20;
 const BLOOM_HASHES: usize = 7;
 /// Ways of one choice that are tried before random ones.
 const SHORT_MAX: u64 = 8;
+/// Ends of streams that are tried.
+const TAILS_MAX: usize = 64;
 /// Alternatives that a way on chooses from, at most.
 const SYMBOLS_MAX: u64 = 256;
 
@@ -90,17 +92,82 @@ pub(super) struct States {
     tries: usize,
     /// Alternatives that were drawn: one more than the largest index, of those that are small.
     symbols: u64,
+    /// Ends of streams that the guest takes, as far as these were shown.
+    tails: BTreeSet<Vec<u64>>,
+}
+
+/// A node of the tree by which states are told apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Experiment {
+    /// A state, by its place.
+    State(usize),
+    /// What is put behind streams, and by what that shows the node (by its place) where it goes on.
+    Way(Vec<u64>, BTreeMap<u64, usize>),
 }
 
 impl States {
     /// Knows the empty beginning.
     pub(super) fn new(seen: Seen, tries: usize) -> Self {
-        Self { exemplars: vec![Vec::new()], tree: vec![Node::Leaf(0)], seen, tries, symbols: 2 }
+        Self { exemplars: vec![Vec::new()], tree: vec![Node::Leaf(0)], seen, tries, symbols: 2, tails: BTreeSet::new() }
     }
 
     /// The simplest beginning of each class.
     pub(super) fn exemplars(&self) -> impl ExactSizeIterator<Item = &[u64]> {
         self.exemplars.iter().map(Vec::as_slice)
+    }
+
+    /// The tree by which they are told apart, its root first.
+    pub(super) fn experiments(&self) -> Vec<Experiment> {
+        let experiment = |node: &Node| match node {
+            Node::Leaf(state) => Experiment::State(*state),
+            Node::Branch(way, children) => Experiment::Way(way.clone(), children.clone()),
+        };
+        self.tree.iter().map(experiment).collect()
+    }
+
+    /// How many alternatives there are, as far as that is known.
+    pub(super) fn symbols(&self) -> u64 {
+        self.symbols
+    }
+
+    /// Tries the ends of a stream, from now on, to tell beginnings apart.
+    pub(super) fn add_tails(&mut self, stream: &[u64]) {
+        let small = stream.iter().filter(|&&index| index < SYMBOLS_MAX).map(|index| index + 1);
+        self.symbols = small.max().unwrap_or(0).max(self.symbols);
+        for start in stream.len().saturating_sub(WAY_MAX)..stream.len() {
+            if self.tails.len() < TAILS_MAX {
+                self.tails.insert(stream[start..].to_vec());
+            }
+        }
+    }
+
+    /// The exemplar of a stream's class, by place, as far as experiments tell; the stream itself if it is none of those
+    /// that are known. `None` if nothing may be executed any more, or there are too many.
+    pub(super) fn state(&mut self, stream: &[u64], guest: &mut impl Classes) -> Result<Option<usize>> {
+        let mut at = 0;
+        loop {
+            match &self.tree[at] {
+                Node::Leaf(exemplar) => return Ok(Some(*exemplar)),
+                Node::Branch(way, children) => {
+                    let Some(class) = guest.class(stream, way)? else { return Ok(None) };
+                    let Some(&child) = children.get(&class) else {
+                        let new = self.exemplars.len();
+                        self.add(at, class, stream);
+                        return Ok(Some(new).filter(|&new| new < self.exemplars.len()));
+                    };
+                    at = child;
+                }
+            }
+        }
+    }
+
+    /// A beginning is no member of an exemplar's class: by a way they show something else, the exemplar first.
+    pub(super) fn split(&mut self, exemplar: usize, beginning: &[u64], way: Vec<u64>, (old, new): (u64, u64)) {
+        let leaf = self.tree.iter().position(|node| matches!(node, Node::Leaf(its) if *its == exemplar));
+        let at = leaf.expect("each exemplar has its leaf");
+        self.tree.push(Node::Leaf(exemplar));
+        self.tree[at] = Node::Branch(way, BTreeMap::from([(old, self.tree.len() - 1)]));
+        self.add(at, new, beginning);
     }
 
     /// One of them.
@@ -135,9 +202,7 @@ impl States {
         let Node::Leaf(exemplar) = self.tree[at] else { unreachable!("the loop ends at a leaf") };
         let Some(parting) = self.part(beginning, exemplar, &path, guest, rng)? else { return Ok(None) };
         if let Some((way, old, new)) = parting {
-            self.tree.push(Node::Leaf(exemplar));
-            self.tree[at] = Node::Branch(way, BTreeMap::from([(old, self.tree.len() - 1)]));
-            self.add(at, new, beginning);
+            self.split(exemplar, beginning, way, (old, new));
         } else if (beginning.len(), beginning) < (self.exemplars[exemplar].len(), &self.exemplars[exemplar][..]) {
             self.exemplars[exemplar] = beginning.to_vec();
         }
@@ -145,8 +210,8 @@ impl States {
     }
 
     /// A way on that tells a beginning from an exemplar, with what the exemplar and what the beginning shows then. The
-    /// way of no choices first, then those of the tree that are not on the path to both, then those
-    /// of one choice, then random ones.
+    /// way of no choices first, then those of the tree that are not on the path to both, then ends of streams that are
+    /// taken, then those of one choice, then random ones.
     #[expect(clippy::type_complexity, reason = "three of one kind")]
     fn part(
         &self,
@@ -167,7 +232,8 @@ impl States {
             (0..len).map(|_| rng.below(self.symbols as usize) as u64).collect()
         });
         let short = (0..short).map(|symbol| vec![symbol]);
-        for way in std::iter::once(Vec::new()).chain(known).chain(short).chain(random) {
+        let tails: Vec<_> = self.tails.iter().cloned().collect();
+        for way in std::iter::once(Vec::new()).chain(known).chain(tails).chain(short).chain(random) {
             let Some(old) = guest.class(&self.exemplars[exemplar], &way)? else { return Ok(None) };
             let Some(new) = guest.class(beginning, &way)? else { return Ok(None) };
             if old != new {
@@ -192,14 +258,17 @@ impl States {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     /// Whether a word is in a language.
-    type Language = fn(&[u64]) -> bool;
+    pub(in crate::engine::strategy::exemplar) type Language = fn(&[u64]) -> bool;
 
     /// Asks for words, and counts that.
-    struct Words(Language, u64);
+    pub(in crate::engine::strategy::exemplar) struct Words(
+        pub(in crate::engine::strategy::exemplar) Language,
+        pub(in crate::engine::strategy::exemplar) u64,
+    );
 
     impl Classes for Words {
         fn class(&mut self, beginning: &[u64], way: &[u64]) -> Result<Option<u64>> {
@@ -226,12 +295,12 @@ mod tests {
         (known.exemplars.len(), guest.1)
     }
 
-    fn number(word: &[u64]) -> u64 {
+    pub(in crate::engine::strategy::exemplar) fn number(word: &[u64]) -> u64 {
         word.iter().fold(0, |number, bit| (2 * number + bit) % (3 * 7 * 16 * 31))
     }
 
     /// Of each language its minimal automaton's states, and four times the words that a model took at most.
-    const LANGUAGES: [(&str, Language, usize, u64); 6] = [
+    pub(in crate::engine::strategy::exemplar) const LANGUAGES: [(&str, Language, usize, u64); 6] = [
         ("multiples of 3", |word| number(word).is_multiple_of(3), 3, 4 * 717),
         ("multiples of 7", |word| number(word).is_multiple_of(7), 7, 4 * 1191),
         ("multiples of 16", |word| number(word).is_multiple_of(16), 5, 4 * 2000),

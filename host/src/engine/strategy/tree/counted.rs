@@ -8,6 +8,11 @@
 //! the sum over the children that were seen + (children - seen) * (that sum / seen, at least 1)
 //! ```
 //!
+//! A [`Law`] can ask for more: weights to a power from 0 (each child alike) to 1 (by its leaves); what was cut off,
+//! since nothing more is kept, counted as nodes of its call site are on average (Chen, "Heterogeneous sampling", 1992);
+//! estimates by 1 / the probability of what was drawn, which is right on average whatever the tree is (Knuth,
+//! "Estimating the efficiency of backtrack programs", 1975), but rarely near.
+//!
 //! Leaves that the guest rejects weigh nothing. Payload, blobs and strings are one child, whatever they hold: what must
 //! not influence what follows, or has too many values, would hide all the rest. A guest that draws otherwise behind
 //! them ends the known tree there.
@@ -44,9 +49,38 @@ pub(in crate::engine::strategy) enum Mode {
     Novelty,
 }
 
+/// How leaves are estimated, and what estimates weigh.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::engine::strategy) struct Law {
+    /// The power of weights, in quarters; by default 1, and a half where there are a million leaves.
+    pub(in crate::engine::strategy) alpha: Option<u8>,
+    /// What is not kept counts as others of its site.
+    pub(in crate::engine::strategy) strata: bool,
+    /// Nodes are estimated by the probability of what was drawn.
+    pub(in crate::engine::strategy) knuth: bool,
+    /// Nodes at most; no limit but the usual one if there is none.
+    pub(in crate::engine::strategy) nodes_max: Option<usize>,
+}
+
+/// A sum of numbers, and how many these are.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mean {
+    sum: f64,
+    count: f64,
+}
+
+impl Mean {
+    fn value(self) -> f64 {
+        if self.count > 0.0 { self.sum / self.count } else { 1.0 }
+    }
+}
+
 /// The tree.
 #[derive(Debug, Default)]
 pub(in crate::engine::strategy) struct Counted {
+    law: Law,
+    /// Estimates of all nodes of a site.
+    strata: BTreeMap<u32, Mean>,
     /// The root is the first, if something is drawn.
     nodes: Vec<Node>,
     children: usize,
@@ -65,6 +99,8 @@ struct Node {
     seen: f64,
     /// How many children are done.
     done: u64,
+    /// 1 / the probability of what was drawn from here on, of each execution that came here, if that is kept.
+    knuth: Mean,
 }
 
 /// What is behind one value.
@@ -85,6 +121,8 @@ struct Child {
 pub(in crate::engine::strategy) struct Walk {
     /// What is drawn on it.
     pub(in crate::engine::strategy) choices: Vec<Choice>,
+    /// The probability of each of these.
+    pub(in crate::engine::strategy) odds: Vec<f64>,
     /// Its last node, and which child was taken there.
     pub(in crate::engine::strategy) end: (u32, u64),
 }
@@ -110,7 +148,23 @@ impl Node {
     }
 
     fn leaves(&self) -> f64 {
-        (self.sum + self.unknown() * self.prior()).min(LEAVES_MAX)
+        let leaves = if self.knuth.count > 0.0 && !self.is_done() {
+            self.knuth.value().max(self.sum)
+        } else {
+            self.sum + self.unknown() * self.prior()
+        };
+        leaves.min(LEAVES_MAX)
+    }
+}
+
+/// A weight to a power in quarters: by square roots, which all machines have alike.
+fn tempered(weight: f64, alpha: u8) -> f64 {
+    match alpha {
+        0 => f64::from(weight > 0.0),
+        1 => weight.sqrt().sqrt(),
+        2 => weight.sqrt(),
+        3 => weight.sqrt() * weight.sqrt().sqrt(),
+        _ => weight,
     }
 }
 
@@ -130,6 +184,11 @@ fn unit(rng: &mut Rng) -> f64 {
 }
 
 impl Counted {
+    /// One that knows nothing.
+    pub(in crate::engine::strategy) fn by(law: Law) -> Self {
+        Self { law, ..Self::default() }
+    }
+
     /// Whether all leaves were seen.
     pub(in crate::engine::strategy) fn is_done(&self) -> bool {
         self.is_leaf || self.nodes.first().is_some_and(Node::is_done)
@@ -142,22 +201,25 @@ impl Counted {
 
     /// Goes from the root to where nobody was, or to a leaf.
     pub(in crate::engine::strategy) fn walk(&self, mode: Mode, rng: &mut Rng) -> Walk {
-        let mut walk = Walk { choices: Vec::new(), end: (0, 0) };
-        let tempered = self.leaves() > TEMPER_LEAVES;
+        let mut walk = Walk { choices: Vec::new(), odds: Vec::new(), end: (0, 0) };
+        let alpha = self.law.alpha.unwrap_or(if self.leaves() > TEMPER_LEAVES { 2 } else { 4 });
         let mut at = (!self.nodes.is_empty()).then_some(0);
         while let Some(index) = at {
             let node = &self.nodes[index as usize];
-            let key = if is_single(&node.draw) { 0 } else { node.choose(mode, tempered, rng) };
+            let key = if is_single(&node.draw) { 0 } else { node.choose(mode, alpha, rng) };
             let choice = if is_single(&node.draw) { fresh(&node.draw, &[], rng) } else { Choice::Index(key) };
             walk.choices.push(choice);
+            if self.law.knuth {
+                walk.odds.push(if is_single(&node.draw) { 1.0 } else { node.odds(key, mode, alpha) });
+            }
             walk.end = (index, key);
             at = node.children.get(&key).and_then(|child| child.node);
         }
         walk
     }
 
-    /// Adds what an execution drew.
-    pub(in crate::engine::strategy) fn add(&mut self, draws: &[Draw], choices: &[Choice], is_case: bool) {
+    /// Adds what an execution drew, of which the first choices had these odds.
+    pub(in crate::engine::strategy) fn add(&mut self, draws: &[Draw], choices: &[Choice], is_case: bool, odds: &[f64]) {
         let Some(first) = draws.first() else {
             self.is_leaf = true;
             return;
@@ -181,7 +243,7 @@ impl Counted {
                 is_whole = true;
                 break;
             };
-            let has_room = self.nodes.len() < NODES_MAX && depth < DEPTH_MAX;
+            let has_room = self.nodes.len() < self.law.nodes_max.unwrap_or(NODES_MAX) && depth < DEPTH_MAX;
             match known.map(|child| child.node) {
                 Some(Some(node)) => at = node,
                 // It was a leaf, or there was no room.
@@ -190,16 +252,42 @@ impl Counted {
                 None => break,
             }
         }
-        self.update(&path, is_whole, if is_case { 1.0 } else { 0.0 });
+        let weight = if is_case { 1.0 } else { 0.0 };
+        if self.law.knuth {
+            self.weigh(&path, draws, odds, weight);
+        }
+        let cut = draws.get(path.len()).filter(|_| !is_whole && self.law.strata);
+        let rest = cut.and_then(|draw| self.strata.get(&draw.site)).map_or(1.0, |mean| mean.value().max(1.0));
+        self.update(&path, is_whole, if is_whole { weight } else { rest });
+    }
+
+    /// Notes for each node of a path by which odds its execution went on.
+    fn weigh(&mut self, path: &[(u32, u64)], draws: &[Draw], odds: &[f64], weight: f64) {
+        let uniform = |draw: &Draw| if is_single(draw) { 1.0 } else { draw.max as f64 + 1.0 };
+        let ways = |depth: usize| odds.get(depth).map_or_else(|| uniform(&draws[depth]), |odds| 1.0 / odds);
+        let mut product =
+            (path.len()..draws.len()).fold(weight, |product, depth| (product * ways(depth)).min(LEAVES_MAX));
+        for (depth, &(at, _)) in path.iter().enumerate().rev() {
+            product = (product * ways(depth)).min(LEAVES_MAX);
+            let knuth = &mut self.nodes[at as usize].knuth;
+            (knuth.sum, knuth.count) = ((knuth.sum + product).min(LEAVES_MAX), knuth.count + 1.0);
+        }
     }
 
     fn push(&mut self, draw: &Draw) -> u32 {
-        self.nodes.push(Node { draw: *draw, children: BTreeMap::new(), sum: 0.0, seen: 0.0, done: 0 });
+        self.nodes.push(Node {
+            draw: *draw,
+            children: BTreeMap::new(),
+            sum: 0.0,
+            seen: 0.0,
+            done: 0,
+            knuth: Mean::default(),
+        });
         self.nodes.len() as u32 - 1
     }
 
-    /// Takes what is known of the end of a path to its beginning. If it is not whole nothing is kept of what follows
-    /// it.
+    /// Takes what is known of the end of a path, how many leaves it has, to its beginning. If it is not whole nothing
+    /// is kept of what follows it.
     fn update(&mut self, path: &[(u32, u64)], is_whole: bool, weight: f64) {
         let mut below: Option<u32> = None;
         for &(at, key) in path.iter().rev() {
@@ -208,10 +296,11 @@ impl Counted {
                     let below = &self.nodes[node as usize];
                     Child { node: Some(node), leaves: below.leaves(), seen: below.seen, done: below.is_done() }
                 }
-                None => Child { node: None, leaves: if is_whole { weight } else { 1.0 }, seen: 1.0, done: is_whole },
+                None => Child { node: None, leaves: weight, seen: 1.0, done: is_whole },
             };
             below = Some(at);
             let node = &mut self.nodes[at as usize];
+            let before = (!node.children.is_empty()).then(|| node.leaves());
             let old = node.children.insert(key, new);
             self.children += usize::from(old.is_none());
             let old = old.unwrap_or_default();
@@ -221,6 +310,11 @@ impl Counted {
             if node.is_done() {
                 // Without what rounding added up to.
                 node.sum = node.children.values().map(|child| child.leaves).sum();
+            }
+            if self.law.strata {
+                let stratum = self.strata.entry(node.draw.site).or_default();
+                stratum.sum = (stratum.sum + node.leaves() - before.unwrap_or(0.0)).clamp(0.0, LEAVES_MAX);
+                stratum.count += f64::from(before.is_none());
             }
         }
     }
@@ -232,8 +326,27 @@ fn is_alike(a: &Draw, b: &Draw) -> bool {
 }
 
 impl Node {
+    /// What a child weighs.
+    fn weight(child: &Child, mode: Mode, alpha: u8) -> f64 {
+        match mode {
+            Mode::Sample => tempered(child.leaves, alpha),
+            // At least a bit while something is left.
+            _ if child.done => 0.0,
+            _ => tempered((child.leaves - child.seen).max(1.0), alpha),
+        }
+    }
+
+    /// What all children weigh together that were seen, and that nobody saw.
+    fn weights(&self, mode: Mode, alpha: u8) -> (f64, f64) {
+        let (known, unknown) =
+            (self.children.values().map(|child| Self::weight(child, mode, alpha)).sum(), self.unknown().max(0.0));
+        // By the odds of what was drawn all are known together.
+        let rest = if self.knuth.count > 0.0 { ((self.leaves() - self.sum) / unknown).max(1.0) } else { self.prior() };
+        (known, if unknown > 0.0 { unknown * tempered(rest, alpha) } else { 0.0 })
+    }
+
     /// Draws a child.
-    fn choose(&self, mode: Mode, tempered: bool, rng: &mut Rng) -> u64 {
+    fn choose(&self, mode: Mode, alpha: u8, rng: &mut Rng) -> u64 {
         if self.unknown() >= MANY_UNKNOWN * self.children.len() as f64 {
             let any = any_of(self.draw.max, rng);
             // Of those that were seen one is drawn by its weight.
@@ -244,24 +357,41 @@ impl Node {
         if mode == Mode::Novelty || !self.is_done() && unit(rng) < EVEN {
             return self.choose_alike(rng);
         }
-        let temper = |weight: f64| if tempered { weight.sqrt() } else { weight };
-        let weigh = |child: &Child| match mode {
-            Mode::Sample => temper(child.leaves),
-            // At least a bit while something is left.
-            _ if child.done => 0.0,
-            _ => temper((child.leaves - child.seen).max(1.0)),
-        };
-        let (known, unknown): (f64, _) = (self.children.values().map(weigh).sum(), self.unknown().max(0.0));
-        let point = unit(rng) * (known + unknown * temper(self.prior()));
-        if point >= known && unknown >= 1.0 {
+        let (known, unknown) = self.weights(mode, alpha);
+        let point = unit(rng) * (known + unknown);
+        if point >= known && self.unknown() >= 1.0 {
             return self.choose_unknown(rng);
         }
         let mut left = point;
         let chosen = self.children.iter().find(|(_, child)| {
-            left -= weigh(child);
+            left -= Self::weight(child, mode, alpha);
             left < 0.0
         });
         chosen.map_or_else(|| self.choose_alike(rng), |(&key, _)| key)
+    }
+
+    /// The probability with which [`Node::choose`] draws a child.
+    fn odds(&self, key: u64, mode: Mode, alpha: u8) -> f64 {
+        let (child, unknown) = (self.children.get(&key), self.unknown().max(0.0));
+        let left = self.children.values().filter(|child| !child.done).count() as f64 + unknown;
+        let alike = match child {
+            _ if left == 0.0 => 1.0 / self.children.len() as f64,
+            Some(child) if child.done => 0.0,
+            _ => 1.0 / left,
+        };
+        let (known, rest) = self.weights(mode, alpha);
+        let weighed = child.map_or(rest / unknown, |child| Self::weight(child, mode, alpha)) / (known + rest);
+        let even = match mode {
+            Mode::Novelty => 1.0,
+            _ if self.is_done() => 0.0,
+            _ => EVEN,
+        };
+        let odds = even * alike + (1.0 - even) * weighed;
+        if unknown < MANY_UNKNOWN * self.children.len() as f64 {
+            return odds;
+        }
+        let (at_once, again) = (1.0 / self.arity(), self.children.len() as f64 / self.arity());
+        again * odds + if child.is_none() { at_once } else { 0.0 }
     }
 
     /// Any child that is not done, or any at all if all are.

@@ -11,13 +11,19 @@
 //! | explore | no leaf twice: n leaves in n executions, each of those that are left about as likely |
 //! | novelty | no leaf twice, as Hypothesis' `DataTree`: a random walk that avoids what is exhausted |
 //!
+//! | option | |
+//! | --- | --- |
+//! | `alpha0` to `alpha100` | by leaves to this power, in percent (else 100, and 50 where there are a million leaves) |
+//! | `strata` | what there is no room for in the tree counts as others that the same place in the guest draws |
+//! | `kw-is` | leaves are estimated by the probability of what was drawn alone (Knuth) |
+//!
 //! A round is small while little is known: one execution for 16 that were made.
 
 pub(super) mod counted;
 #[cfg(test)]
 mod tests;
 
-use self::counted::{Counted, Mode, Walk};
+use self::counted::{Counted, Law, Mode, Walk};
 use super::shown::{self, Status};
 use super::{Cost, Spent, Strategy, View};
 use crate::engine::corpus::Corpus;
@@ -47,9 +53,25 @@ pub(super) struct Tree {
     runs: u64,
 }
 
+/// The powers that can be asked for, by their place: in quarters.
+const ALPHAS: [&str; 5] = ["alpha0", "alpha25", "alpha50", "alpha75", "alpha100"];
+
 impl Tree {
+    /// The options' names.
+    pub(super) const OPTIONS: &[&str] =
+        &["explore", ALPHAS[0], ALPHAS[1], ALPHAS[2], ALPHAS[3], ALPHAS[4], "strata", "kw-is"];
+
     pub(super) fn new(mode: Mode) -> Self {
         Self { mode, counted: Counted::default(), runs: 0 }
+    }
+
+    /// The one that these options ask for; of several powers the largest counts.
+    pub(super) fn with(options: &[String]) -> Self {
+        let has = |name: &str| options.iter().any(|option| option == name);
+        let alpha = (0..).zip(ALPHAS).filter(|(_, name)| has(name)).map(|(alpha, _)| alpha).last();
+        let law = Law { alpha, strata: has("strata"), knuth: has("kw-is"), nodes_max: None };
+        let mode = if has("explore") { Mode::Explore } else { Mode::Sample };
+        Self { mode, counted: Counted::by(law), runs: 0 }
     }
 }
 
@@ -57,6 +79,8 @@ impl Tree {
 #[derive(Debug)]
 pub(super) struct Leaf {
     choices: Vec<Choice>,
+    /// The probability of each, if that is kept.
+    odds: Vec<f64>,
     seed: u64,
 }
 
@@ -70,13 +94,13 @@ impl Strategy for Tree {
         let wanted = (self.runs / ROUND_PART).clamp(1, ROUND_MAX).min(execs);
         let (mut leaves, mut taken, mut collisions) = (Vec::new(), std::collections::BTreeSet::new(), 0);
         while (leaves.len() as u64) < wanted && collisions < COLLISIONS_MAX && !self.is_exhausted() {
-            let Walk { choices, end } = self.counted.walk(self.mode, &mut rng);
+            let Walk { choices, odds, end } = self.counted.walk(self.mode, &mut rng);
             // Two that go to where nobody was by one way may draw the same.
             if self.mode != Mode::Sample && !taken.insert(end) {
                 collisions += 1;
                 continue;
             }
-            leaves.push(Leaf { choices, seed: rng.word() });
+            leaves.push(Leaf { choices, odds, seed: rng.word() });
         }
         leaves
     }
@@ -93,9 +117,9 @@ impl Strategy for Tree {
         Ok((observation.draws(), Status::of(&outcome)))
     }
 
-    fn learn(&mut self, _: Leaf, (trace, status): Self::Learned, _: Spent, _: &mut Corpus) {
+    fn learn(&mut self, task: Leaf, (trace, status): Self::Learned, _: Spent, _: &mut Corpus) {
         self.runs += 1;
-        self.counted.add(&trace.draws, &trace.choices, status.is_case());
+        self.counted.add(&trace.draws, &trace.choices, status.is_case(), &task.odds);
     }
 
     fn is_exhausted(&self) -> bool {

@@ -1,6 +1,6 @@
 //! Trees of other tools, drawn from without a guest.
 
-use super::counted::{Counted, Mode};
+use super::counted::{Counted, Law, Mode};
 use super::{ROUND_MAX, ROUND_PART};
 use crate::engine::rng::Rng;
 use crate::stream::{Choice, Draw, DrawKind};
@@ -16,7 +16,11 @@ type Guest = fn(&[u64]) -> Option<(u64, bool)>;
 
 /// What a strategy of this mode draws in so many executions, in rounds as it plans them.
 fn drawn(guest: Guest, mode: Mode, runs: usize, seed: u64) -> (Vec<Vec<u64>>, Counted) {
-    let (mut counted, mut rng, mut all) = (Counted::default(), Rng::of_task(seed, 0, 0), Vec::new());
+    drawn_by(Law::default(), guest, mode, runs, seed)
+}
+
+fn drawn_by(law: Law, guest: Guest, mode: Mode, runs: usize, seed: u64) -> (Vec<Vec<u64>>, Counted) {
+    let (mut counted, mut rng, mut all) = (Counted::by(law), Rng::of_task(seed, 0, 0), Vec::new());
     while all.len() < runs && (mode == Mode::Sample || !counted.is_done()) {
         let (mut round, mut taken) = (Vec::new(), BTreeSet::new());
         for _ in 0..(all.len() as u64 / ROUND_PART).clamp(1, ROUND_MAX) {
@@ -30,11 +34,11 @@ fn drawn(guest: Guest, mode: Mode, runs: usize, seed: u64) -> (Vec<Vec<u64>>, Co
                 indices.push(given.unwrap_or_else(|| rng.below(values as usize) as u64));
                 draws.push(draw(values - 1, payload));
             }
-            round.push((draws, indices));
+            round.push((draws, indices, walk.odds));
         }
-        for (draws, indices) in round {
+        for (draws, indices, odds) in round {
             let choices: Vec<_> = indices.iter().copied().map(Choice::Index).collect();
-            counted.add(&draws, &choices, true);
+            counted.add(&draws, &choices, true, &odds);
             all.push(indices);
         }
     }
@@ -79,9 +83,13 @@ fn payload(drawn: &[u64]) -> Option<(u64, bool)> {
 
 /// Half of the sum of distances to an even distribution over `leaves`, of the first so many runs.
 fn distance(guest: Guest, leaves: usize, runs: usize) -> f64 {
+    distance_by(Law::default(), guest, leaves, runs)
+}
+
+fn distance_by(law: Law, guest: Guest, leaves: usize, runs: usize) -> f64 {
     let of_seed = |seed| {
         let mut counts = BTreeMap::<_, u64>::new();
-        let (drawn, _) = drawn(guest, Mode::Sample, runs, seed);
+        let (drawn, _) = drawn_by(law, guest, Mode::Sample, runs, seed);
         drawn.into_iter().for_each(|leaf| *counts.entry(leaf).or_default() += 1);
         let even = 1.0 / leaves as f64;
         let off: f64 = counts.values().map(|&count| (count as f64 / runs as f64 - even).abs()).sum();
@@ -156,4 +164,42 @@ fn numbers_of_many_values_take_no_time_to_choose() {
     let (drawn, counted) = drawn(|drawn| (drawn.len() < 2).then_some((1 << 40, false)), Mode::Sample, 20_000, 1);
     assert_eq!(drawn.len(), 20_000);
     assert!(counted.leaves() > 1e20);
+}
+
+#[test]
+fn powers_go_from_a_random_walk_to_an_even_one() {
+    let by = |quarters| {
+        let law = Law { alpha: Some(quarters), ..Law::default() };
+        let off = distance_by(law, comb::<7>, 8, 2000);
+        println!("{quarters} quarters: {off:.3}");
+        off
+    };
+    let off = [0, 1, 2, 3, 4].map(by);
+    // Modelled before: 0.501 at random, 0.019 by leaves.
+    assert!((off[0] - 0.501).abs() < 0.03 && off[4] < 0.04, "{off:?}");
+    assert!(off.is_sorted_by(|a, b| a > b), "{off:?}");
+}
+
+#[test]
+fn what_has_no_room_counts_as_others_of_its_site() {
+    let off = |strata| {
+        let law = Law { strata, nodes_max: Some(24), ..Law::default() };
+        distance_by(law, trees, 197, 3940)
+    };
+    let (with, without) = (off(true), off(false));
+    println!("with strata {with:.3}, without {without:.3}");
+    assert!(with < without, "{with} {without}");
+}
+
+#[test]
+fn odds_alone_tell_how_many_leaves_there_are() {
+    let law = Law { knuth: true, ..Law::default() };
+    for (name, guest, leaves) in [("binary", binary as Guest, 64), ("rising", rising, 720), ("trees", trees, 197)] {
+        // Before all of a tree is seen, and so counted.
+        let sizes: Vec<_> =
+            (0..20).map(|seed| drawn_by(law, guest, Mode::Sample, leaves / 2, seed).1.leaves()).collect();
+        let mean = sizes.iter().sum::<f64>() / sizes.len() as f64;
+        println!("{name}: {mean:.1} of {leaves}");
+        assert!((mean / leaves as f64 - 1.0).abs() < 0.25, "{name}: {mean}");
+    }
 }

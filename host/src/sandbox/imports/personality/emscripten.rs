@@ -1,10 +1,11 @@
 //! What JavaScript gives modules that Emscripten made: the heap's growth, clocks, errors of system calls, calls through
 //! `invoke_*`.
 //!
-//! There are no files but the standard streams: what opens or looks for one is told that there is none.
+//! Files are WASI's: in memory, and back as they were after every execution.
 
 use crate::sandbox::imports::assemblyscript::Aborted;
 use crate::sandbox::imports::personality::guest::{Function, Guest, Reply};
+use crate::sandbox::imports::personality::system_calls;
 use crate::sandbox::wasi::{Exit, MODULE};
 use fuzzbox_instrument::recipe::GROWTH;
 use wasmtime::{Extern, FuncType, Ref, Val};
@@ -12,7 +13,6 @@ use wasmtime::{Extern, FuncType, Ref, Val};
 type Result<T> = wasmtime::Result<T>;
 
 /// Numbers of errors, negative as system calls return them.
-const BAD_FILE: i32 = -8;
 const NO_ENTRY: i32 = -44;
 const NO_CALL: i32 = -52;
 const NO_TERMINAL: i32 = -59;
@@ -23,14 +23,20 @@ const PAGE_BYTES: u64 = 1 << 16;
 pub(super) fn of(module: &str, name: &str, ty: &FuncType) -> Option<Option<Function>> {
     // What is 64 bits wide in WASI is two numbers for JavaScript.
     if module == MODULE || module == "wasi_unstable" {
-        let parts = matches!(name, "fd_seek" if ty.params().len() == 5)
-            || matches!(name, "fd_pread" | "fd_pwrite" if ty.params().len() == 6);
-        return parts.then_some(Some(|_| Ok(Reply::Integer(-NO_SEEK))));
+        return match (name, ty.params().len()) {
+            ("fd_seek", 5) => Some(Some(system_calls::seek)),
+            ("fd_pread" | "fd_pwrite", 6) => Some(Some(|_| Ok(Reply::Integer(NO_SEEK)))),
+            _ => None,
+        };
     }
     if module != "env" {
         return None;
     }
-    let exact = FUNCTIONS.iter().find(|(other, _)| *other == name).map(|&(_, function)| function);
+    let exact = FUNCTIONS
+        .iter()
+        .chain(&system_calls::FUNCTIONS)
+        .find(|(other, _)| *other == name)
+        .map(|&(_, function)| function);
     let is_plain_abort = name == "abort" && ty.params().len() == 0;
     let prefixes: [(&str, Function); 6] = [
         ("invoke_", invoke),
@@ -51,9 +57,9 @@ pub(super) fn of(module: &str, name: &str, ty: &FuncType) -> Option<Option<Funct
 }
 
 /// `ESPIPE`.
-const NO_SEEK: i32 = -70;
+const NO_SEEK: i32 = 70;
 
-const FUNCTIONS: [(&str, Function); 47] = [
+const FUNCTIONS: [(&str, Function); 43] = [
     ("_abort_js", abort),
     ("__abort_js", abort),
     ("__assert_fail", assert_fail),
@@ -75,20 +81,16 @@ const FUNCTIONS: [(&str, Function); 47] = [
     ("getTempRet0", nothing),
     ("_emscripten_throw_longjmp", unwind),
     ("emscripten_longjmp", unwind),
-    ("__syscall_openat", no_entry),
-    ("__syscall_open", no_entry),
-    ("__syscall_stat64", no_entry),
-    ("__syscall_lstat64", no_entry),
-    ("__syscall_newfstatat", no_entry),
     ("__syscall_readlinkat", no_entry),
     ("__syscall_readlink", no_entry),
-    ("__syscall_unlinkat", no_entry),
     ("__syscall_faccessat", no_entry),
     ("__syscall_access", no_entry),
-    ("__syscall_fstat64", |_| Ok(Reply::Integer(BAD_FILE))),
     ("__syscall_fcntl64", nothing),
     ("__syscall_ioctl", |_| Ok(Reply::Integer(NO_TERMINAL))),
     ("__syscall_getcwd", current_directory),
+    ("_mmap_js", no_call),
+    ("_munmap_js", nothing),
+    ("_setitimer_js", nothing),
     ("_tzset_js", nothing),
     ("__tzset_js", nothing),
     ("_localtime_js", nothing),

@@ -119,6 +119,11 @@ impl Guest<'_, '_> {
 
     /// Text of the guest's up to its zero byte.
     pub(super) fn text_to_zero(&mut self, at: u32) -> wasmtime::Result<String> {
+        Ok(String::from_utf8_lossy(&self.bytes_to_zero(at)?).into_owned())
+    }
+
+    /// Bytes up to a zero byte, but not more than a path may have.
+    pub(super) fn bytes_to_zero(&mut self, at: u32) -> wasmtime::Result<Vec<u8>> {
         const LEN_MAX: u32 = 4096;
         let mut bytes = Vec::new();
         while (bytes.len() as u32) < LEN_MAX {
@@ -127,7 +132,7 @@ impl Guest<'_, '_> {
                 byte => bytes.push(byte),
             }
         }
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        Ok(bytes)
     }
 
     /// Writes what the program says to standard error.

@@ -5,11 +5,13 @@
 //! is no failure: a caller would have been told. So does a function that is known to be JavaScript's but not what it
 //! does; [`Personality::unknown`] says which these are.
 //!
-//! `bindgen` and `emscripten` have the functions, `guest` is what they see of the module.
+//! `bindgen` and `emscripten` have the functions, `system_calls` those about files, `guest` is what they see of the
+//! module.
 
 mod bindgen;
 mod emscripten;
 mod guest;
+mod system_calls;
 
 use crate::sandbox::imports::host::Host;
 use crate::sandbox::imports::personality::guest::{Function, Guest, Reply};
