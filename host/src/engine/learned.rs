@@ -185,7 +185,7 @@ mod tests {
     fn what_belongs_to_changed_functions_stays_behind() {
         let moved = some().moved(&Moved {
             edge: &|edge| (edge < 100).then_some(edge + 1),
-            site: &|site| (site > 50).then_some(site - 50),
+            site: &|site| (site > 50).then(|| site - 50),
             changed: BTreeSet::from([1]),
         });
         assert_eq!(moved.retired, BTreeSet::from([4]));
