@@ -267,6 +267,27 @@ fn what_is_known_is_not_executed_and_the_same_is_found() {
     }
 }
 
+#[test]
+fn what_was_learned_is_kept_and_damage_of_it_costs_nothing_else() {
+    let fuzzbox = fuzzbox();
+    BROKEN.write(&fuzzbox);
+    run(&fuzzbox, &["--corpus", "inputs"]);
+    let file = fuzzbox.store().join("targets/t/learned");
+    let whole = fs::read(&file).unwrap();
+    // The next build takes what belongs to its functions, and leaves its own.
+    Build { second: FIXED, ..BROKEN }.write(&fuzzbox);
+    let before = run(&fuzzbox, &[]);
+    assert!(!before.stderr.contains("what was learned"), "{before:?}");
+    let carried = fs::read(&file).unwrap();
+    assert_ne!(carried, whole, "it is another module's");
+    fs::write(&file, &whole[..whole.len() / 2]).unwrap();
+    let ran = run(&fuzzbox, &[]);
+    assert!(ran.stderr.contains("what was learned of `t` is left out: "), "{ran:?}");
+    assert_eq!(ran.code, before.code, "{ran:?}");
+    let ran = run(&fuzzbox, &[]);
+    assert!(!ran.stderr.contains("what was learned"), "{ran:?}");
+}
+
 pub(crate) fn copy_dir(from: &Path, to: &Path) {
     fs::create_dir(to).unwrap();
     fuzzbox_tests::disk::copy(from, to).unwrap();

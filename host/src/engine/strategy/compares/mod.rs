@@ -51,6 +51,7 @@ mod values;
 
 use super::Cost;
 use crate::engine::aim::Pursuit;
+use crate::engine::learned as earlier;
 use anyhow::Result;
 use budget::{
     Budget, COMPILE_FUEL, EXECUTION_FUEL, TASK_EXECS_ENOUGH, TASK_EXECS_MAX, TASK_EXECS_MIN, TASK_FUEL_MIN, TASKS_MAX,
@@ -121,7 +122,8 @@ enum Subject {
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Learned {
     facts: Facts,
-    tokens: Vec<Vec<u8>>,
+    /// By site.
+    tokens: Vec<(u32, Vec<u8>)>,
     /// Fuel that was spent.
     pub(in crate::engine) spent: u64,
     /// Goals that were not reached.
@@ -179,8 +181,21 @@ impl Compares {
         self.again.sort_by_key(|&index| table::key([pass.into(), index as u64, 0]));
     }
 
-    /// Takes what a task learned, and returns what something from the input was compared with.
-    fn take(&mut self, subject: &Subject, learned: Learned) -> Vec<Vec<u8>> {
+    /// Adds what was tried in vain to what the next campaign begins with; without what waits for its next try, since
+    /// that is not kept.
+    pub(in crate::engine) fn tell(&self, learned: &mut earlier::Learned) {
+        self.facts.tell(self.hard.goals(), learned);
+    }
+
+    /// Begins with what was tried in vain before this campaign.
+    pub(in crate::engine) fn go_on(&mut self, learned: &earlier::Learned) {
+        if self.enabled {
+            Arc::make_mut(&mut self.facts).go_on(learned);
+        }
+    }
+
+    /// Takes what a task learned, and returns what something from the input was compared with, by site.
+    fn take(&mut self, subject: &Subject, learned: Learned) -> Vec<(u32, Vec<u8>)> {
         self.budget.spend(learned.spent);
         match subject {
             Subject::Testcase(index, has_edges) => {
@@ -411,7 +426,7 @@ impl Explorer<'_, '_, '_> {
             };
             let is_plain = |token: &Vec<u8>| token.iter().filter(|&&byte| !matches!(byte, 0 | u8::MAX)).count() < 2;
             let tokens = tokens.into_iter().filter(|token| TOKEN_BYTES.contains(&token.len()) && !is_plain(token));
-            self.learned.tokens.extend(tokens);
+            self.learned.tokens.extend(tokens.map(|token| (goal.place.site, token)));
         }
     }
 }
