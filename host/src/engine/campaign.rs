@@ -73,8 +73,8 @@ pub struct Campaign {
     results: Results,
     /// How far it is from where it is to get, if it is to get somewhere.
     pursuit: Option<Pursuit>,
-    /// What was learned before it, until it has executed its seeds.
-    earlier: Option<Learned>,
+    /// What was learned before it.
+    earlier: Learned,
     /// How often each input was executed, if that is counted.
     tally: Option<BTreeMap<Vec<u8>, u64>>,
 }
@@ -117,7 +117,7 @@ impl Campaign {
             warming: warming::Warming::default(),
             results: Results::default(),
             pursuit: None,
-            earlier: None,
+            earlier: Learned::default(),
             tally: None,
         }
     }

@@ -165,7 +165,7 @@ impl Corpus {
     }
 
     /// Keeps what testcases were compared with, and at which sites.
-    pub(super) fn add_tokens(&mut self, tokens: Vec<(u32, Vec<u8>)>) {
+    pub(super) fn add_tokens(&mut self, tokens: impl IntoIterator<Item = (u32, Vec<u8>)>) {
         for (site, token) in tokens {
             if self.tokens.len() < TOKENS_MAX && !self.tokens.contains(&token) {
                 self.tokens.push(token);

@@ -82,6 +82,25 @@ impl Learned {
         }
     }
 
+    /// Adds what was learned `earlier` and is not known better now: edges that had retired, but for those that
+    /// `has_news` since; tokens, tries and picks, where there are none now.
+    pub(super) fn after(&mut self, earlier: &Self, has_news: impl Fn(u32) -> bool) {
+        self.retired.extend(earlier.retired.iter().filter(|&&edge| !has_news(edge)));
+        let own: BTreeSet<&[u8]> = self.tokens.iter().map(|(_, token)| &**token).collect();
+        let others = earlier.tokens.iter().filter(|(_, token)| !own.contains(&**token));
+        let others: Vec<_> = others.cloned().collect();
+        self.tokens.extend(others);
+        for (&site, &tried) in &earlier.sites {
+            self.sites.entry(site).or_insert(tried);
+        }
+        for (&comparison, &tries) in &earlier.comparisons {
+            self.comparisons.entry(comparison).or_insert(tries);
+        }
+        for (&input, &picks) in &earlier.picks {
+            self.picks.entry(input).or_insert(picks);
+        }
+    }
+
     /// As bytes.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -179,6 +198,25 @@ mod tests {
             }
         }
         assert_eq!(Learned::of_bytes(&[0xff; 64]), None);
+    }
+
+    #[test]
+    fn what_was_learned_earlier_stays_unless_it_is_known_better() {
+        let mut now = Learned {
+            retired: BTreeSet::from([5]),
+            tokens: vec![(1, b"true".to_vec())],
+            comparisons: BTreeMap::from([((12, 0, 1), [2, 0, 0])]),
+            ..Learned::default()
+        };
+        now.after(&some(), |edge| edge == 900);
+        assert_eq!(now.retired, BTreeSet::from([3, 5]));
+        assert_eq!(now.tokens, [(1, b"true".to_vec()), (70, b"CDATA[".to_vec())]);
+        assert_eq!((now.sites, now.picks), (some().sites, some().picks));
+        assert_eq!(now.comparisons.get(&(12, 0, 1)), Some(&[2, 0, 0]));
+        assert_eq!(now.comparisons.len(), 2);
+        let mut nothing = Learned::default();
+        nothing.after(&some(), |_| false);
+        assert_eq!(nothing, some());
     }
 
     #[test]

@@ -60,6 +60,9 @@ pub(super) struct Progress {
     retired: usize,
     /// Edges that had retired before this campaign: they do so again when the first look finds nothing new of them.
     had_retired: BTreeSet<u32>,
+    /// The last execution that showed something new of what the campaign began with; until that was executed, the last
+    /// that there can be.
+    began: u64,
     /// Of mutants.
     growths: Growths,
 }
@@ -111,13 +114,20 @@ impl Progress {
             looked: 0,
             retired: 0,
             had_retired: BTreeSet::new(),
+            began: u64::MAX,
             growths: Growths::default(),
         }
     }
 
-    /// These edges had retired before this campaign.
+    /// These edges had retired before this campaign, which has executed what it begins with.
     pub(super) fn go_on(&mut self, retired: &BTreeSet<u32>) {
         self.had_retired.clone_from(retired);
+        self.began = self.last_news.iter().copied().max().unwrap_or(0);
+    }
+
+    /// Whether something new was seen of an edge beside what the campaign began with.
+    pub(super) fn has_news_of(&self, edge: u32) -> bool {
+        self.last_news.get(edge as usize).is_some_and(|&execs| execs > self.began)
     }
 
     /// Makes all variants again, of the same target that begins otherwise.

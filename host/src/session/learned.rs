@@ -8,7 +8,6 @@ use super::builds::Builds;
 use super::setup::Session;
 use crate::engine::{Campaign, Learned, Moved};
 use crate::sandbox::Candidate;
-use anyhow::Result;
 use fuzzbox_instrument::identity::{FunctionIdentity, Pair};
 use std::collections::{BTreeMap, BTreeSet};
 use wasmparser::{Parser, Payload};
@@ -42,13 +41,15 @@ pub(super) fn load(session: &Session<'_>, builds: Option<&Builds>) -> Learned {
     builds.map_or_else(Learned::default, |builds| builds.carried(&learned))
 }
 
-/// Keeps what a campaign learned.
-pub(super) fn keep(session: &Session<'_>, campaign: &Campaign) -> Result<()> {
+/// Keeps what a campaign learned, or says why not: nothing else is lost by that.
+pub(super) fn keep(session: &Session<'_>, campaign: &Campaign) {
     let learned = campaign.learned();
     let candidate = &session.target.candidate;
     let operators = Operators::of(candidate.bytes());
     let stored = learned.moved(&Moved { edge: &Some, site: &|site| operators.number(site), changed: BTreeSet::new() });
-    session.store.set_learned(&session.name, candidate.id, &stored.to_bytes())
+    if let Err(error) = session.store.set_learned(&session.name, candidate.id, &stored.to_bytes()) {
+        (session.warn)(&format!("what was learned of `{}` is not kept: {error:#}", session.name));
+    }
 }
 
 /// What was learned of this very module, as it is stored.

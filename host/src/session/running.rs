@@ -116,7 +116,7 @@ impl Running<'_> {
             running.view.round(out, &running.campaign, &rest)
         })?;
         results::keep(&self.session.target, self.campaign.results());
-        learned::keep(self.session, &self.campaign)?;
+        learned::keep(self.session, &self.campaign);
         // The corpus is safe before the end is told.
         let stopped = self.stopped.take().unwrap_or_else(|| "interrupted".to_owned());
         let done = self.view.done(&self.campaign, stopped)?;

@@ -7,15 +7,13 @@ impl Campaign {
     /// The same, beginning with what was learned before. To be called before anything is executed.
     #[must_use]
     pub fn with_learned(mut self, learned: Learned) -> Self {
-        self.earlier = Some(learned);
+        self.earlier = learned;
         self
     }
 
-    /// What was learned; before the seeds were executed, what there was before this campaign.
+    /// What was learned, with what there was before this campaign as far as this one does not know better: it may have
+    /// been short, or have looked at nothing that is compared.
     pub fn learned(&self) -> Learned {
-        if let Some(earlier) = &self.earlier {
-            return earlier.clone();
-        }
         let testcases = self.corpus.testcases().iter().zip(self.corpus.picks()).filter(|(_, picks)| **picks > 0);
         let edges = 0..u32::try_from(self.target().edges.edges.len()).expect("edges have 32-bit indices");
         let mut learned = Learned {
@@ -25,15 +23,16 @@ impl Campaign {
             ..Learned::default()
         };
         self.strategies.compares.tell(&mut learned);
+        learned.after(&self.earlier, |edge| self.progress.has_news_of(edge));
         learned
     }
 
     /// Begins with what was learned before, now that it is known what the testcases show.
     pub(super) fn go_on(&mut self) {
-        let Some(earlier) = self.earlier.take() else { return };
-        self.progress.go_on(&earlier.retired);
-        self.strategies.compares.go_on(&earlier);
-        self.corpus.were_picked(&earlier.picks, &earlier.changed);
-        self.corpus.add_tokens(earlier.tokens);
+        let Self { earlier, progress, strategies, corpus, .. } = self;
+        progress.go_on(&earlier.retired);
+        strategies.compares.go_on(earlier);
+        corpus.were_picked(&earlier.picks, &earlier.changed);
+        corpus.add_tokens(earlier.tokens.iter().cloned());
     }
 }
