@@ -27,6 +27,7 @@
 
 mod budget;
 mod bytes;
+mod calls;
 mod dependence;
 mod detour;
 mod effort;
@@ -56,6 +57,7 @@ use anyhow::Result;
 use budget::{
     Budget, COMPILE_FUEL, EXECUTION_FUEL, TASK_EXECS_ENOUGH, TASK_EXECS_MAX, TASK_EXECS_MIN, TASK_FUEL_MIN, TASKS_MAX,
 };
+use calls::CALLS_MAX;
 use dependence::dependence;
 use effort::Effort;
 use facts::Facts;
@@ -94,6 +96,8 @@ pub(in crate::engine) struct Compares {
     done: Vec<usize>,
     again: Vec<usize>,
     budget: Budget,
+    /// Who was seen to call whom by reference, if there are goals.
+    calls: BTreeSet<(u32, u32)>,
     /// Executions that were made.
     pub(in crate::engine) execs: u64,
     enabled: bool,
@@ -124,6 +128,8 @@ pub(in crate::engine) struct Learned {
     facts: Facts,
     /// By site.
     tokens: Vec<(u32, Vec<u8>)>,
+    /// Who was seen to call whom by reference.
+    calls: BTreeSet<(u32, u32)>,
     /// Fuel that was spent.
     pub(in crate::engine) spent: u64,
     /// Goals that were not reached.
@@ -133,6 +139,11 @@ pub(in crate::engine) struct Learned {
 impl Compares {
     pub(in crate::engine) fn new(enabled: bool) -> Self {
         Self { enabled, ..Self::default() }
+    }
+
+    /// Who was seen to call whom by reference: caller and callee, by their indices; looked for if there are goals.
+    pub(in crate::engine) fn calls(&self) -> &BTreeSet<(u32, u32)> {
+        &self.calls
     }
 
     /// A testcase counts from now on.
@@ -207,6 +218,8 @@ impl Compares {
         }
         Arc::make_mut(&mut self.facts).merge(learned.facts);
         self.hard.add(learned.left, &self.facts);
+        let room = CALLS_MAX.saturating_sub(self.calls.len());
+        self.calls.extend(learned.calls.into_iter().take(room));
         learned.tokens
     }
 }
