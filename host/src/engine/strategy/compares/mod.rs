@@ -63,7 +63,7 @@ use effort::Effort;
 use facts::Facts;
 pub(super) use form::Form;
 use hard::{Hard, Waiting};
-use observed::{Observed, Operands, observe};
+use observed::{Observed, Operands};
 use places::Dependence;
 use probe::{End, Probe, Problem, Run, Solution, Step, TracedExecution};
 use repair::Guard;
@@ -236,8 +236,14 @@ fn inputs_due(subjects: impl ExactSizeIterator<Item = Subject>, execution: u64, 
     subjects.take(if execs == 0 { 0 } else { count }).map(|subject| Due { subject, cost }).collect()
 }
 
-/// Looks at what `input` compares and tries to let that turn out otherwise.
-fn explore(run: &mut Run<'_>, (input, len_max): (&[u8], usize), subject: &Subject, facts: &Facts) -> Result<Learned> {
+/// Looks at what `input` compares and tries to let that turn out otherwise, and with `boundaries` to come to where it
+/// turns.
+fn explore(
+    run: &mut Run<'_>,
+    (input, len_max): (&[u8], usize),
+    subject: &Subject,
+    (facts, boundaries): (&Facts, bool),
+) -> Result<Learned> {
     let probe = Probe {
         run,
         form: Arc::new(Form::plain(input)),
@@ -245,6 +251,7 @@ fn explore(run: &mut Run<'_>, (input, len_max): (&[u8], usize), subject: &Subjec
         guards: Vec::new(),
         lost: Vec::new(),
         fuel_left: 0,
+        boundaries,
     };
     let mut explorer = Explorer { probe, facts, learned: Learned::default() };
     let end = match subject {
@@ -308,7 +315,7 @@ impl Explorer<'_, '_, '_> {
             self.learned.left.extend(hard.harder());
             return Ok(());
         };
-        self.saw(&observe(&shown.trace, |site| site == hard.goal.place.site));
+        self.saw(&self.probe.observe(&shown.trace, |site| site == hard.goal.place.site));
         if shown.ended_well { self.chain(&executed) } else { Ok(()) }
     }
 
@@ -318,7 +325,7 @@ impl Explorer<'_, '_, '_> {
         let form = Arc::new(shown.drawn.as_ref().map_or_else(|| Form::plain(input), Form::of));
         let input = form.bytes();
         self.probe.form = form.clone();
-        let observed = observe(&shown.trace, |_| true);
+        let observed = self.probe.observe(&shown.trace, |_| true);
         let goals = self.goals(&observed);
         let equal = repair::candidates(&observed);
         self.saw(&observed);
@@ -354,7 +361,7 @@ impl Explorer<'_, '_, '_> {
                 self.leave(&current, goal, dependence);
                 continue;
             };
-            let place = observe(&shown.trace, |site| site == goal.place.site);
+            let place = self.probe.observe(&shown.trace, |site| site == goal.place.site);
             self.saw(&place);
             if !shown.ended_well {
                 continue;
@@ -439,7 +446,7 @@ impl Explorer<'_, '_, '_> {
             };
             let is_plain = |token: &Vec<u8>| token.iter().filter(|&&byte| !matches!(byte, 0 | u8::MAX)).count() < 2;
             let tokens = tokens.into_iter().filter(|token| TOKEN_BYTES.contains(&token.len()) && !is_plain(token));
-            self.learned.tokens.extend(tokens.map(|token| (goal.place.site, token)));
+            self.learned.tokens.extend(tokens.map(|token| (goal.place.offset(), token)));
         }
     }
 }

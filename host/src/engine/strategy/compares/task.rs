@@ -173,7 +173,8 @@ impl Situation {
                 fuel_left: task.cost.fuel.saturating_sub(spent),
             }))
         };
-        let mut learned = explore(run, (given.bytes, given.len_max), &task.subject, facts)?;
+        let mut learned =
+            explore(run, (given.bytes, given.len_max), &task.subject, (facts, variants.metered.against.is_some()))?;
         learned.calls = seen;
         Ok(learned.after(spent, execs, given.outer))
     }
