@@ -70,9 +70,9 @@ impl Outcomes {
     }
 }
 
-/// What is tried first: texts, then numbers, then their boundaries; a site where the outcome was never seen, one that
-/// was not tried in vain, and what comes late in an execution.
-pub(super) type Rank = (bool, bool, bool, u32, Reverse<usize>);
+/// What is tried first: texts, a site where the outcome was never seen, one that was not tried in vain, and what comes
+/// late in an execution.
+pub(super) type Rank = (bool, bool, u32, Reverse<usize>);
 
 /// A comparison's cells.
 fn spots(observed: &Observed) -> [Spot; 2] {
@@ -122,7 +122,6 @@ impl Facts {
         let crowded = !is_known && self.is_full(&site);
         let is_number = matches!(observed.operands, Operands::Numbers { .. });
         (!tired && !crowded).then_some((
-            observed.place.is_boundary(),
             is_number,
             site.outcomes.has(wanted),
             site.failed[level] + site.skipped,

@@ -75,6 +75,8 @@ use std::sync::Arc;
 const GOALS_MAX: usize = 256;
 /// Of these, so many are tried.
 const TRIED_MAX: usize = 24;
+/// Where boundaries are goals, each is behind so many others: these are never all done.
+const GOALS_PER_BOUNDARY: usize = 2;
 /// How often a task goes on from an input that reached a goal.
 const CHAIN_MAX: usize = 64;
 /// Lengths of tokens, in bytes.
@@ -432,7 +434,13 @@ impl Explorer<'_, '_, '_> {
         let mut goals: Vec<_> =
             observed.iter().enumerate().filter_map(|(at, observed)| Some((rank(at, observed)?, observed))).collect();
         goals.sort_by_key(|&(rank, _)| rank);
-        goals.into_iter().take(GOALS_MAX).map(|(_, goal)| goal.clone()).collect()
+        let (boundaries, others): (Vec<_>, Vec<_>) = goals.into_iter().partition(|(_, goal)| goal.place.is_boundary());
+        let (mut others, mut mixed) = (others.into_iter(), Vec::new());
+        for boundary in boundaries {
+            mixed.extend(others.by_ref().take(GOALS_PER_BOUNDARY));
+            mixed.push(boundary);
+        }
+        mixed.into_iter().chain(others).take(GOALS_MAX).map(|(_, goal)| goal.clone()).collect()
     }
 
     /// Keeps what something from the input is compared with.
