@@ -185,12 +185,13 @@ const SQLITE3_EDITS: &[Edit] = &[
             "static SQLITE_NOINLINE int isMany(volatile int n){\n  return n>99;\n}\nstatic void lowerFunc(sqlite3_context *context, int argc, sqlite3_value **argv){\n  if( isMany(argc) ) return;\n",
         )],
     ),
+    // In its line: many functions have the number of theirs.
     edit(
         "04-body",
         &[(
             "sqlite3.c",
             "static void lowerFunc(sqlite3_context *context, int argc, sqlite3_value **argv){\n",
-            "static void lowerFunc(sqlite3_context *context, int argc, sqlite3_value **argv){\n  if( sqlite3_value_bytes(argv[0])==3 ) return;\n",
+            "static void lowerFunc(sqlite3_context *context, int argc, sqlite3_value **argv){ if( sqlite3_value_bytes(argv[0])==3 ) return;\n",
         )],
     ),
     edit("05-renamed", &[("sqlite3.c", "roundFunc", "roundedFunc")]),

@@ -56,6 +56,7 @@ use crate::engine::learned as earlier;
 use anyhow::Result;
 use budget::{
     Budget, COMPILE_FUEL, EXECUTION_FUEL, TASK_EXECS_ENOUGH, TASK_EXECS_MAX, TASK_EXECS_MIN, TASK_FUEL_MIN, TASKS_MAX,
+    TASKS_UNDER_WAY_MAX,
 };
 use calls::CALLS_MAX;
 use dependence::dependence;
@@ -171,7 +172,12 @@ impl Compares {
                 queue.sort_by_key(|(index, _)| goals.level(*index));
             }
             let testcases = queue.into_iter().map(|(index, has_edges)| Subject::Testcase(index, has_edges));
-            return inputs_due(testcases, execution, Cost { fuel: left, execs: execs_max });
+            let mut due = inputs_due(testcases, execution, Cost { fuel: left, execs: execs_max });
+            // Rounds are short then, and what comes nearer is looked at before the rest.
+            if goals.is_some_and(|goals| !goals.is_done()) {
+                due.truncate(TASKS_UNDER_WAY_MAX);
+            }
+            return due;
         }
         // What comes when there is nothing else leaves half for what comes after.
         let left = Cost { fuel: left / 2, execs: execs_max };
