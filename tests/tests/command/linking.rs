@@ -34,7 +34,17 @@ fn a_finding_of_a_linked_target_needs_nothing_beside_the_store() {
     assert_eq!(ran.code, 1, "{ran:?}");
     let done = ran.json_lines().last().unwrap().clone();
     let id = done["findings"][0]["id"].as_str().unwrap().to_owned();
-    for file in ["lib.wat", "shim.wat"] {
+    // On another build it is called by the same harness, which has to be linked again.
+    fs::write(fuzzbox.dir().join("new.wat"), LIBRARY.replace("(i32.const 33)", "(i32.const 34)")).unwrap();
+    let on = |file: &str| fuzzbox.run("repro", &[&id, "--on", file, "--with", "shim.wat"], &[]);
+    let (old, new) = (on("lib.wat"), on("new.wat"));
+    assert!(old.code == 1 && old.stdout.contains("reproduced"), "{old:?}");
+    assert!(new.code == 0 && new.stdout.contains("not reproduced"), "{new:?}");
+    let without = fuzzbox.run("repro", &[&id, "--with", "shim.wat"], &[]);
+    assert!(without.code == 2 && without.stderr.contains("--on"), "{without:?}");
+    let bisect = fuzzbox.run("bisect", &[&id, "lib.wat", "new.wat", "--with", "shim.wat"], &[]);
+    assert!(bisect.code == 0 && bisect.stdout.contains("it was fixed between lib.wat and new.wat"), "{bisect:?}");
+    for file in ["lib.wat", "new.wat", "shim.wat"] {
         fs::remove_file(fuzzbox.dir().join(file)).unwrap();
     }
     let repro = fuzzbox.run("repro", &[&id], &[]);

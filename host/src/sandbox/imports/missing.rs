@@ -62,6 +62,9 @@ pub(crate) fn are_provided(
     impersonate(&mut linker, functions, (false, stub)).map_err(anyhow::Error::from)?;
     let mut store = Store::new(&engine, Host::nothing());
     let mut is_provided = |import: &Import| {
+        if interface.gives(import) {
+            return true;
+        }
         // What the rewriter replaces; if the type is another it says so.
         if protocol::is_function(&import.module, &import.name) && interface.function_type(import.ty).is_some() {
             return true;
@@ -98,7 +101,7 @@ fn function_type(engine: &Engine, interface: &Interface, import: &Import) -> Opt
 pub(crate) fn personalities(interface: &Interface) -> Vec<(Personality, Vec<String>)> {
     let engine = Engine::default();
     let mut found: BTreeMap<Personality, Vec<String>> = BTreeMap::new();
-    for import in &interface.imports {
+    for import in interface.imports.iter().filter(|import| !interface.gives(import)) {
         let ty = function_type(&engine, interface, import);
         let Some(provided) = ty.and_then(|ty| personality::of(&import.module, &import.name, &ty)) else { continue };
         let unknown = found.entry(provided.personality).or_default();
