@@ -60,7 +60,8 @@ impl Args {
         let summary = Summary::of(&bytes, &settings, &glue).map_err(|error| in_file(error, &self.target));
         let mut summary = summary.with_context(failed).blame_user()?;
         if self.tries {
-            summary.calls = tried(&bytes, &settings, summary.stubs, &glue).with_context(failed).blame_user()?;
+            let tried = tried(&bytes, &settings, summary.stubs, &glue).with_context(failed).blame_user()?;
+            (summary.calls, summary.stubs) = tried;
             summary.calls.truncate(TRIED_MAX);
         }
         // What can't be linked has no lines.

@@ -76,3 +76,18 @@ fn what_can_not_be_linked_is_named() {
     refused(&[("lib.wat", first), ("shim.wat", second)], &with, &["`b.x`", "in turn"]);
     refused(&[("lib.wat", LIBRARY), ("side.wat", SHIM)], &["lib.wat", "--link", "side.wat"], &["dylink.0", "--link"]);
 }
+
+#[test]
+fn short_names_without_their_javascript_are_told() {
+    let short =
+        r#"(module (import "a" "b" (func (param i32))) (memory (export "c") 1) (func (export "d") (param i32)))"#;
+    let fuzzbox = fuzzbox(&[]);
+    fs::write(fuzzbox.dir().join("lib.wasm"), wat::parse_str(short).unwrap()).unwrap();
+    for arguments in [&["lib.wasm"][..], &["lib.wasm", "--call", "d(len)"]] {
+        let ran = fuzzbox.run("run", arguments, &CAMPAIGN);
+        assert!(ran.code == 2 && ran.stderr.contains("JavaScript that was made with it"), "{ran:?}");
+    }
+    fs::write(fuzzbox.dir().join("lib.js"), "var imports={b:_abort_it};_parse=x.d;").unwrap();
+    let ran = fuzzbox.run("inspect", &["lib.wasm"], &[]);
+    assert!(ran.stdout.contains("env.abort_it") && ran.stdout.contains("parse func (i32)"), "{ran:?}");
+}

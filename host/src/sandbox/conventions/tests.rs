@@ -102,6 +102,32 @@ fn programs_may_be_given_the_input_as_an_argument() {
 }
 
 #[test]
+fn more_ways_are_tried_than_are_listed() {
+    let ways = |functions: &str| {
+        let (wasm, interface) = interface(&format!("(module {MEMORY} {functions})"));
+        assert!(
+            !proposed(&format!("(module {MEMORY} {functions})"), "").iter().any(|line| line.starts_with("objects"))
+        );
+        let all = checked(&interface, &wasm, "", usize::MAX, true);
+        all.into_iter().map(|way| way.call).collect::<Vec<_>>()
+    };
+    let malloc = r#"(func (export "malloc") (param i32) (result i32) (i32.const 0))"#;
+    // What allocates one kind of things makes them.
+    let kinds = r#"(func (export "http_alloc") (param i32) (result i32) (i32.const 0))
+        (func (export "http_execute") (param i32 i32 i32) (result i32) (i32.const 0))"#;
+    let found = ways(&format!("{malloc} {kinds}"));
+    assert!(found.iter().any(|call| call.ends_with("h = http_alloc(0); http_execute(h, p, len)")), "{found:?}");
+    // Without an allocator the input is given where it is.
+    let hash =
+        r#"(func (export "xx64") (param i32 i32 i64) (result i64) (i64.const 0)) (func (export "n") (param i32))"#;
+    assert_eq!(ways(hash), ["xx64(input, len, 0)"]);
+    // Where no name promises anything, those that might are tried.
+    let dull = r#"(func (export "getInfo") (param i32 i32 i32) (result i32) (i32.const 0))"#;
+    let found = ways(&format!("{malloc} {dull}"));
+    assert!(found.iter().any(|call| call.ends_with("getInfo(p, len, o)")), "{found:?}");
+}
+
+#[test]
 fn a_grammar_with_its_runtime_is_asked_for_what_it_reads() {
     let functions = r#"
         (import "env" "tree_sitter_parse_callback" (func (param i32 i32 i32 i32 i32)))

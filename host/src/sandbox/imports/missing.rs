@@ -1,5 +1,6 @@
 //! The imports that nobody provides, found out before anything is compiled.
 
+use crate::sandbox::conventions::kind::NAMES_ARE_SHORT;
 use crate::sandbox::imports::Missing;
 use crate::sandbox::imports::host::Host;
 use crate::sandbox::imports::link::{impersonate, provided};
@@ -133,8 +134,10 @@ fn refusal(interface: &Interface, missing: &[&Import]) -> anyhow::Error {
         .collect();
     let more = missing.len().saturating_sub(LISTED_MAX);
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+    let is_short = |import: &&Import| import.module == "a" && import.name.len() <= 2;
+    let why = if missing.iter().any(is_short) { format!(" ({NAMES_ARE_SHORT})") } else { String::new() };
     anyhow!(
-        "nobody provides the imports {}{more}\n\
+        "nobody provides the imports {}{more}{why}\n\
          help: `--stub-imports trap` lets them end an execution when called, `zero` return zeros, `reject` reject the input",
         names.join(", ")
     )

@@ -1,9 +1,9 @@
 //! Hosts that modules expect beside WASI: what JavaScript gives them that wasm-bindgen or Emscripten made.
 //!
 //! A personality defines functions by their names, with whatever type the module imports them as. State is WASI's, or
-//! is kept with it, so it is restored with all else. What JavaScript would throw ends the execution as rejected, which
-//! is no failure: a caller would have been told. So does a function that is known to be JavaScript's but not what it
-//! does; [`Personality::unknown`] says which these are.
+//! is kept with it, so it is restored with all else. What a library throws is how it returns an error; what JavaScript
+//! would throw ends the execution as rejected, which is no failure either. So does a function that is known to be
+//! JavaScript's but not what it does; [`Personality::unknown`] says which these are.
 //!
 //! `bindgen` and `emscripten` have the functions, `system_calls` those about files, `guest` is what they see of the
 //! module.
