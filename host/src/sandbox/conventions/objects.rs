@@ -211,7 +211,9 @@ fn handles(library: &Library<'_>, heap: &Heap<'_>) -> Vec<Handle> {
     for (name, ty) in makers() {
         match ty.params().len() {
             0 => first.push(Handle { made: format!("h = {}()", written(name)), words: words(name) }),
-            1 => of_kind.push(Handle { made: format!("h = {}(0)", written(name)), words: words(name) }),
+            1 if has_word(name, &["alloc"]) => {
+                of_kind.push(Handle { made: format!("h = {}(0)", written(name)), words: words(name) })
+            }
             2 => {
                 let made = format!(
                     "n = {}; write64(n, 0); q = {}; write64(q, 0); if {}(n, q) != 0 reject; h = read32(q)",
