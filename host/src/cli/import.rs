@@ -3,6 +3,7 @@
 use super::debug_info::DebugInfoArgs;
 use super::debug_info::symbols;
 use super::exit::{Exit, UserError, Verdict};
+use super::grammar;
 use super::input;
 use super::naming::NameArgs;
 use super::output::Output;
@@ -10,6 +11,7 @@ use super::store_args::StoreArgs;
 use super::target_args::{TargetArgs, compile};
 use super::write::{shown, warn};
 use crate::engine::{Dictionary, Search, Workers};
+use crate::grammar::Grammar;
 use crate::id::InputId;
 use crate::outcome::Outcome;
 use crate::report::{self, Event, Files, Flags};
@@ -19,6 +21,7 @@ use crate::session::running::Running;
 use crate::session::setup::{Limits, Session};
 use crate::store::{Imported, Skipped, Store, import_kind};
 use anyhow::anyhow;
+use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,6 +35,10 @@ pub(super) struct Args {
     /// The module that the inputs are for; those that show something new there are kept
     #[arg(long = "for", value_name = "WASM")]
     target: PathBuf,
+    /// What the inputs are texts of, in EBNF: each is parsed, and how many are such texts is told. They stay texts;
+    /// `run --grammar` makes and changes them by the grammar's rules
+    #[arg(long, value_name = "GRAMMAR")]
+    parse: Option<PathBuf>,
     #[command(flatten)]
     flags: TargetArgs,
     #[command(flatten)]
@@ -46,7 +53,11 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self) -> Verdict {
+        let grammar = self.parse.as_deref().map(grammar::read).transpose()?;
         let candidate = self.flags.candidate(&self.target)?;
+        if grammar.is_some() && candidate.entry.takes_choices() {
+            return Err(anyhow!("`{}` draws what it needs: it takes no texts", shown(&self.target))).blame_user();
+        }
         let Imported { inputs, skipped } = input::import(&self.dir, &candidate.settings).blame_user()?;
         if inputs.is_empty() {
             return Err(anyhow!("there are no inputs in `{}`", shown(&self.dir))).blame_user();
@@ -89,6 +100,8 @@ impl Args {
         };
         let before = ids(&store)?;
         let (paths, inputs): (Vec<_>, Vec<_>) = inputs.into_iter().unzip();
+        let derives = |grammar: &Grammar| inputs.par_iter().filter(|input| grammar.derivation(input).is_some()).count();
+        let parsed = grammar.map(|grammar| derives(&grammar) as u64);
         // If that is interrupted nothing is known of them.
         let outcomes = workers.outcomes(&session.target, &inputs, u64::MAX)?;
         let names: Vec<_> = inputs.iter().map(|input| InputId::of(input)).collect();
@@ -98,7 +111,7 @@ impl Args {
 
         if let Some(outcomes) = outcomes {
             let files = imported(&self.dir, (&paths, &names, &outcomes), &skipped, after.difference(&before).copied());
-            let event = report::Imported::new(session.name.clone(), files);
+            let event = report::Imported::new(session.name.clone(), files, parsed);
             reporter.report(&Event::Imported(event))?;
         }
         let done = running.end(&mut *reporter)?;

@@ -22,6 +22,7 @@ mod flags;
 mod gate;
 mod glue;
 mod goals;
+mod grammar;
 mod hunt;
 mod import;
 mod input;

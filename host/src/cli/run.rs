@@ -4,20 +4,16 @@ use super::against::AgainstArgs;
 use super::campaigns::{CampaignArgs, Job, Order};
 use super::exit::{Fault, UserError, Verdict};
 use super::goals::GoalArgs;
+use super::grammar;
 use super::input::read_at_most;
 use super::module_file::MODULE_BYTES_MAX;
 use super::naming::NameArgs;
 use super::target_args::TargetArgs;
 use super::traces;
 use super::write::shown;
-use crate::grammar::Grammar;
 use crate::sandbox::Candidate;
 use anyhow::Context;
 use std::path::PathBuf;
-use std::sync::Arc;
-
-/// A larger grammar is refused, in bytes.
-const GRAMMAR_BYTES_MAX: u64 = 1 << 20;
 
 /// Flags of `run`.
 #[derive(Debug, clap::Args)]
@@ -57,21 +53,13 @@ impl Args {
             against,
             goals,
             mutator: self.mutator()?,
-            grammar: self.grammar()?,
+            grammar: self.grammar.as_deref().map(grammar::read).transpose()?,
             traces: self.traces.as_deref().map(traces::of).transpose()?,
             is_gate: false,
             seeds,
             watch: &|_, _| Ok(()),
             order: Order::InTurns,
         })
-    }
-
-    /// The grammar of `--grammar`.
-    fn grammar(&self) -> Result<Option<Arc<Grammar>>, Fault> {
-        let Some(path) = &self.grammar else { return Ok(None) };
-        let read = || Grammar::parse(&String::from_utf8(read_at_most(path, GRAMMAR_BYTES_MAX, "")?)?);
-        let grammar = read().with_context(|| format!("failed to read grammar `{}`", shown(path)));
-        grammar.map(|grammar| Some(Arc::new(grammar))).blame_user()
     }
 
     /// The module of `--mutator`, under the limits that targets have.

@@ -7,7 +7,8 @@
 use super::testcase::Testcase;
 use crate::coverage::Profile;
 use anyhow::{Result, ensure};
-use fuzzbox_instrument::ways::{Dependence, Goal, Levels, Program};
+use fuzzbox_instrument::ways::{Dependence, Goal, Levels, Program, SeenCalls};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -35,7 +36,7 @@ pub struct Aim {
     dependence: Dependence,
     /// Of [`SHARE_OF`] mutants so many are of testcases that are near, where the strategy doesn't say that.
     share: usize,
-    /// Per block: its distance to all of them.
+    /// Per block: its distance to all of them, before any call was seen.
     distances: Arc<[Option<f64>]>,
 }
 
@@ -63,8 +64,7 @@ impl Aim {
             Aimed { name, goals, witnesses }
         };
         let aimed: Vec<_> = named.into_iter().map(aim).collect();
-        let all: Vec<Goal> = aimed.iter().flat_map(|aimed| aimed.goals.iter().copied()).collect();
-        let distances = program.distances(&all).into();
+        let distances = distances(&program, &aimed, &SeenCalls::default());
         Ok(Self { program, aimed, dependence, share: share.min(SHARE_OF), distances })
     }
 
@@ -116,6 +116,11 @@ pub(super) struct Pursuit {
     pub(super) levels: Levels,
     /// How often that changed.
     pub(super) epoch: u64,
+    /// Per block: its distance to all that is aimed at.
+    distances: Arc<[Option<f64>]>,
+    /// Calls by reference by which ways were found, and how many there were.
+    seen: SeenCalls,
+    calls: usize,
     /// By testcase.
     near: Vec<Near>,
     /// Per block: whether it is marked, for one execution at a time.
@@ -125,9 +130,10 @@ pub(super) struct Pursuit {
 impl Pursuit {
     pub(super) fn new(aim: Arc<Aim>) -> Self {
         let reached = vec![false; aim.aimed.len()];
-        let levels = levels(&aim, &reached);
-        let marks = vec![false; aim.program.blocks()];
-        Self { aim, reached, levels, epoch: 0, near: Vec::new(), marks }
+        let seen = SeenCalls::default();
+        let levels = levels(&aim, &reached, &seen);
+        let (marks, distances) = (vec![false; aim.program.blocks()], aim.distances.clone());
+        Self { aim, reached, levels, epoch: 0, distances, seen, calls: 0, near: Vec::new(), marks }
     }
 
     /// Whether all was reached.
@@ -140,16 +146,22 @@ impl Pursuit {
         &self.reached
     }
 
-    /// Takes what was executed by now: edges that `has` says, and testcases.
-    pub(super) fn look(&mut self, has: impl Fn(u32) -> bool, testcases: &[Testcase]) {
-        let mut is_news = false;
+    /// Takes what was executed by now: edges that `has` says, testcases, and who called whom by reference. Ways are
+    /// found again when twice as many calls are known as when they were found.
+    pub(super) fn look(&mut self, has: impl Fn(u32) -> bool, testcases: &[Testcase], calls: &BTreeSet<(u32, u32)>) {
+        let mut is_news = calls.len() > 2 * self.calls;
+        if is_news {
+            self.calls = calls.len();
+            calls.iter().for_each(|&(caller, callee)| self.seen.insert(caller, callee));
+            self.distances = distances(&self.aim.program, &self.aim.aimed, &self.seen);
+        }
         for (reached, aimed) in self.reached.iter_mut().zip(&self.aim.aimed) {
             if !*reached && aimed.is_reached(&has) {
                 (*reached, is_news) = (true, true);
             }
         }
         if is_news {
-            self.levels = levels(&self.aim, &self.reached);
+            self.levels = levels(&self.aim, &self.reached, &self.seen);
             self.epoch += 1;
             self.near.clear();
         }
@@ -161,7 +173,7 @@ impl Pursuit {
 
     /// How near an execution is that showed this.
     fn near(&mut self, profile: &Profile) -> Near {
-        let (aim, levels) = (&self.aim, &self.levels);
+        let Self { aim, levels, distances, .. } = self;
         let edges = profile.0.iter().map(|&(edge, _)| edge).filter(|&edge| (edge as usize) < aim.program.edges());
         let (mut executed, mut level) = (Vec::new(), None::<u32>);
         aim.program.executed(edges, &mut self.marks, |block| executed.push(block));
@@ -169,7 +181,7 @@ impl Pursuit {
         for &block in &executed {
             self.marks[block as usize] = false;
             level = [level, levels.of(block)].into_iter().flatten().min();
-            if let Some(distance) = aim.distances[block as usize] {
+            if let Some(distance) = distances[block as usize] {
                 sum += distance;
                 count += 1;
             }
@@ -207,10 +219,16 @@ impl Pursuit {
     }
 }
 
+/// The distances to all that is aimed at.
+fn distances(program: &Program, aimed: &[Aimed], seen: &SeenCalls) -> Arc<[Option<f64>]> {
+    let all: Vec<Goal> = aimed.iter().flat_map(|aimed| aimed.goals.iter().copied()).collect();
+    program.distances(&all, seen).into()
+}
+
 /// The levels to what was not reached.
-fn levels(aim: &Aim, reached: &[bool]) -> Levels {
+fn levels(aim: &Aim, reached: &[bool], seen: &SeenCalls) -> Levels {
     let all = reached.iter().all(|&reached| reached);
     let open = aim.aimed.iter().zip(reached).filter(|(_, reached)| all || !**reached);
     let goals: Vec<Goal> = open.flat_map(|(aimed, _)| aimed.goals.iter().copied()).collect();
-    aim.program.levels(&goals, aim.dependence)
+    aim.program.levels(&goals, aim.dependence, seen)
 }

@@ -4,6 +4,7 @@ mod after_round;
 mod aiming;
 mod aside;
 mod comparing;
+mod learning;
 mod rounds;
 mod searching;
 mod seeds;
@@ -11,6 +12,7 @@ mod warming;
 
 use super::aim::Pursuit;
 use super::corpus::{Admission, Corpus};
+use super::learned::Learned;
 use super::mutate::{Mutator, custom};
 use super::results::Results;
 use super::retirement::Progress;
@@ -71,6 +73,8 @@ pub struct Campaign {
     results: Results,
     /// How far it is from where it is to get, if it is to get somewhere.
     pursuit: Option<Pursuit>,
+    /// What was learned before it.
+    earlier: Learned,
     /// How often each input was executed, if that is counted.
     tally: Option<BTreeMap<Vec<u8>, u64>>,
 }
@@ -113,6 +117,7 @@ impl Campaign {
             warming: warming::Warming::default(),
             results: Results::default(),
             pursuit: None,
+            earlier: Learned::default(),
             tally: None,
         }
     }

@@ -10,7 +10,7 @@ use crate::coverage::{Profile, Seen};
 use crate::grammar::Grammar;
 use crate::id::InputId;
 use fuzzbox_instrument::EdgeSet;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The testcases of a campaign in the order in which they were added, and what all of them showed.
@@ -30,12 +30,16 @@ pub struct Corpus {
     retired: EdgeSet,
     /// What testcases were compared with, each once.
     tokens: Vec<Vec<u8>>,
+    /// The sites where that was seen first.
+    token_sites: Vec<u32>,
     /// What testcases are parsed by.
     grammar: Option<Arc<Grammar>>,
 }
 
 /// Tokens that are kept at most.
 const TOKENS_MAX: usize = 512;
+/// Of picks before this campaign, no more count.
+const PICKS_MAX: u64 = 1 << 32;
 /// What was new when an input was admitted.
 #[derive(Clone, Debug)]
 pub(super) struct Admission {
@@ -66,6 +70,7 @@ impl Corpus {
             targets: Arc::default(),
             retired: EdgeSet::default(),
             tokens: Vec::new(),
+            token_sites: Vec::new(),
             grammar: None,
         }
     }
@@ -159,11 +164,27 @@ impl Corpus {
         }
     }
 
-    /// Keeps what testcases were compared with.
-    pub(super) fn add_tokens(&mut self, tokens: Vec<Vec<u8>>) {
-        for token in tokens {
+    /// Keeps what testcases were compared with, and at which sites.
+    pub(super) fn add_tokens(&mut self, tokens: impl IntoIterator<Item = (u32, Vec<u8>)>) {
+        for (site, token) in tokens {
             if self.tokens.len() < TOKENS_MAX && !self.tokens.contains(&token) {
                 self.tokens.push(token);
+                self.token_sites.push(site);
+            }
+        }
+    }
+
+    /// Tokens and their sites.
+    pub(super) fn tokens_by_site(&self) -> impl Iterator<Item = (u32, &Vec<u8>)> {
+        self.token_sites.iter().copied().zip(&self.tokens)
+    }
+
+    /// Testcases were picked so often before this campaign, but for those that execute one of these edges.
+    pub(super) fn were_picked(&mut self, picks: &BTreeMap<InputId, u64>, changed: &BTreeSet<u32>) {
+        for (testcase, own) in self.testcases.iter().zip(&mut self.picks) {
+            let is_as_it_was = !testcase.profile.0.iter().any(|(edge, _)| changed.contains(edge));
+            if let Some(&picks) = picks.get(&testcase.id).filter(|_| is_as_it_was) {
+                *own = picks.min(PICKS_MAX);
             }
         }
     }

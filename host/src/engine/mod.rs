@@ -13,8 +13,8 @@
 //! `variants`), `retirement` (which variant executes inputs, which edges retire), `scheduler`, `rarity` (what testcases
 //! weigh by it), `mutate/` (bytes; `choices/` by spans), `corpus`, `scores` (who has the best), `testcase`, `aim`
 //! (where to get, and how near testcases are), `features` (which of what guests can do is on), `suspects` (what may
-//! hang), `span_pool`, `dictionary/` (and in it the
-//! constants that code compares with), `results/` (what need not be executed again), `rng`; `shrink/` (a file per pass,
+//! hang), `span_pool`, `dictionary/` (and in it the constants that code compares with), `results/` (what need not be
+//! executed again), `learned` (what the next campaign begins with), `rng`; `shrink/` (a file per pass,
 //! `passes/blob/` for bytes; its module doc says how to write one).
 
 mod aim;
@@ -22,6 +22,7 @@ mod campaign;
 mod corpus;
 mod dictionary;
 mod features;
+mod learned;
 mod mutate;
 mod rarity;
 mod results;
@@ -41,6 +42,8 @@ pub use aim::{Aim, Aimed};
 pub use campaign::Campaign;
 pub use corpus::Corpus;
 pub use dictionary::Dictionary;
+pub use learned::Learned;
+pub(crate) use learned::Moved;
 pub use mutate::Mutator;
 pub use results::{Carry, Inherited, Results};
 pub use rng::Rng;

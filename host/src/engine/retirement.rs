@@ -30,6 +30,7 @@ use crate::coverage::{Profile, Seen};
 use crate::sandbox::{Growths, History, Target, Unsuited, Variant, Watchdog, compiling_both};
 use anyhow::{Context, Result, anyhow};
 use fuzzbox_instrument::EdgeSet;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError};
 
@@ -57,6 +58,11 @@ pub(super) struct Progress {
     looked: u64,
     /// Edges that were seen and have retired.
     retired: usize,
+    /// Edges that had retired before this campaign: they do so again when the first look finds nothing new of them.
+    had_retired: BTreeSet<u32>,
+    /// The last execution that showed something new of what the campaign began with; until that was executed, the last
+    /// that there can be.
+    began: u64,
     /// Of mutants.
     growths: Growths,
 }
@@ -107,8 +113,21 @@ impl Progress {
             last_news,
             looked: 0,
             retired: 0,
+            had_retired: BTreeSet::new(),
+            began: u64::MAX,
             growths: Growths::default(),
         }
+    }
+
+    /// These edges had retired before this campaign, which has executed what it begins with.
+    pub(super) fn go_on(&mut self, retired: &BTreeSet<u32>) {
+        self.had_retired.clone_from(retired);
+        self.began = self.last_news.iter().copied().max().unwrap_or(0);
+    }
+
+    /// Whether something new was seen of an edge beside what the campaign began with.
+    pub(super) fn has_news_of(&self, edge: u32) -> bool {
+        self.last_news.get(edge as usize).is_some_and(|&execs| execs > self.began)
     }
 
     /// Makes all variants again, of the same target that begins otherwise.
@@ -151,7 +170,8 @@ impl Progress {
         self.looked = execs;
         let enough = RETIRE_TESTCASES.min(u32::try_from(corpus.testcases().len()).unwrap_or(u32::MAX));
         let retires = |&(edge, last): &(u32, u64)| {
-            execs - last >= RETIRE_EXECS && !corpus.is_retired(edge) && corpus.testcases_with(edge) >= enough.max(1)
+            let patience = if self.had_retired.contains(&edge) { LOOK_EXECS } else { RETIRE_EXECS };
+            execs - last >= patience && !corpus.is_retired(edge) && corpus.testcases_with(edge) >= enough.max(1)
         };
         let edges: Vec<u32> = (0..).zip(self.last_news.iter().copied()).filter(retires).map(|(edge, _)| edge).collect();
         self.retired += edges.len();

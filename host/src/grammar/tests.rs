@@ -69,6 +69,28 @@ fn documents_are_parsed_and_written_byte_for_byte() {
 }
 
 #[test]
+#[ignore = "reads the files of FUZZBOX_JSON_SUITE"]
+fn documents_of_a_suite_are_parsed_and_written_byte_for_byte() {
+    let grammar = grammar(JSON);
+    let suite = std::env::var_os("FUZZBOX_JSON_SUITE").expect("FUZZBOX_JSON_SUITE is a folder");
+    let mut counts = std::collections::BTreeMap::<char, usize>::new();
+    for file in std::fs::read_dir(suite).unwrap().map(Result::unwrap) {
+        let (name, text) = (file.file_name().into_string().unwrap(), std::fs::read(file.path()).unwrap());
+        let again = again(&grammar, &text);
+        let kind = name.chars().next().unwrap();
+        match kind {
+            'y' => assert_eq!(again.as_deref(), Some(&*text), "{name} is JSON"),
+            'n' => assert_eq!(again, None, "{name} is none"),
+            // Up to who reads it.
+            _ => assert!(again.is_none_or(|again| again == text), "{name}"),
+        }
+        *counts.entry(kind).or_default() += 1;
+    }
+    println!("{counts:?}");
+    assert!(counts.contains_key(&'y') && counts.contains_key(&'n'), "{counts:?}");
+}
+
+#[test]
 fn derivations_are_counted() {
     // Catalan's numbers: binary trees by their nodes, inner ones and leaves.
     let trees = grammar("tree = \"(\" tree tree \")\" | \".\" ;");

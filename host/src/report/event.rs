@@ -435,11 +435,14 @@ pub(crate) struct Imported {
     pub all: Files,
     /// The same by kind: `queue`, `crashes` and `hangs` of AFL++, `crash-*` and the like of libFuzzer, `inputs`.
     pub kinds: BTreeMap<String, Files>,
+    /// How many inputs are texts of the grammar, if one was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parsed: Option<u64>,
 }
 
 impl Imported {
     /// Sums up the kinds.
-    pub(crate) fn new(target: String, kinds: BTreeMap<String, Files>) -> Self {
+    pub(crate) fn new(target: String, kinds: BTreeMap<String, Files>, parsed: Option<u64>) -> Self {
         let all = kinds.values().fold(Files::default(), |all, files| Files {
             new: all.new + files.new,
             known: all.known + files.known,
@@ -447,14 +450,19 @@ impl Imported {
             rejected: all.rejected + files.rejected,
             unreadable: all.unreadable + files.unreadable,
         });
-        Self { target, all, kinds }
+        Self { target, all, kinds, parsed }
     }
 
-    /// A line for all files, and one for each kind if there are several.
+    /// A line for all files, one for what is parsed, and one for each kind if there are several.
     pub(crate) fn lines(&self) -> Vec<String> {
         let kinds = self.kinds.iter().filter(|_| self.kinds.len() > 1);
         let kinds = kinds.map(|(kind, files)| format!("{kind}: {}", files.text()));
-        std::iter::once(self.all.text()).chain(kinds).collect()
+        let read = self.all.count() - self.all.unreadable;
+        let parsed = self.parsed.map(|parsed| match read - parsed.min(read) {
+            0 => "all are texts of the grammar".to_owned(),
+            _ => format!("{} of {} are texts of the grammar", grouped(parsed), grouped(read)),
+        });
+        std::iter::once(self.all.text()).chain(parsed).chain(kinds).collect()
     }
 }
 
@@ -466,14 +474,17 @@ mod tests {
     fn files_are_summed_up_by_what_became_of_them() {
         let queue = Files { new: 3, known: 140, ..Files::default() };
         let crashes = Files { known: 8, failing: 1, ..Files::default() };
-        let kinds = [("queue".to_owned(), queue), ("crashes".to_owned(), crashes)].into();
-        let imported = Imported::new("json".to_owned(), kinds);
+        let kinds: BTreeMap<_, _> = [("queue".to_owned(), queue), ("crashes".to_owned(), crashes)].into();
+        let imported = Imported::new("json".to_owned(), kinds.clone(), None);
         let expected = [
             "152 files: 3 new, 1 fails, 148 known",
             "crashes: 9 files: 1 fails, 8 known",
             "queue: 143 files: 3 new, 140 known",
         ];
         assert_eq!(imported.lines(), expected);
+        let parsed = |parsed| Imported::new("json".to_owned(), kinds.clone(), Some(parsed)).lines().remove(1);
+        assert_eq!(parsed(150), "150 of 152 are texts of the grammar");
+        assert_eq!(parsed(152), "all are texts of the grammar");
         let all = Files { new: 1, known: 1, failing: 2, rejected: 1, unreadable: 1 };
         assert_eq!(all.text(), "6 files: 1 new, 2 fail, 1 rejected, 1 left out, 1 known");
     }

@@ -1,6 +1,7 @@
 //! Two builds of a target, function by function.
 
 use crate::engine::Carry;
+use crate::id::ModuleId;
 use crate::sandbox::{Candidate, Target, core_module};
 use crate::store::{ModuleEntry, Store};
 use anyhow::Result;
@@ -20,18 +21,21 @@ const UNCHANGED_MIN: u64 = 8;
 pub(super) struct Builds {
     /// The older one's file.
     pub(super) file: Vec<u8>,
+    /// Who that is.
+    pub(super) older: ModuleId,
     /// Of that, what executes.
-    wasm: Vec<u8>,
+    pub(super) wasm: Vec<u8>,
     /// Of the new one, the same.
-    new_wasm: Arc<[u8]>,
-    old: Identity,
-    new: Identity,
-    diff: Diff,
+    pub(super) new_wasm: Arc<[u8]>,
+    pub(super) old: Identity,
+    pub(super) new: Identity,
+    pub(super) diff: Diff,
 }
 
 impl Builds {
     /// Compares a stored build with `new`; `None` if one of them can't be read, or is too large.
     pub(super) fn of(store: &Store, old: ModuleEntry, new: &Candidate) -> Option<Self> {
+        let older = old.module;
         let file = store.get(old.object).ok()?;
         let wasm = core_module(&file, new.settings.call.as_deref()).ok()?.into_owned();
         if wasm.len().max(new.bytes().len()) > COMPARED_BYTES_MAX {
@@ -40,7 +44,7 @@ impl Builds {
         let new_wasm = new.bytes().clone();
         let (old, new) = (Identity::of(&wasm).ok()?, Identity::of(&new_wasm).ok()?);
         let diff = diff(&old, &new);
-        Some(Self { file, wasm, new_wasm, old, new, diff })
+        Some(Self { file, older, wasm, new_wasm, old, new, diff })
     }
 
     /// The build of a target that was fuzzed last, but for `new`, beside that one.

@@ -10,7 +10,7 @@
 //! ending     signals, and the end of the time
 //! results    what inputs show, in the user's cache  retrace      what became of findings on another build
 //! builds     two builds, function by function      goals         where a campaign is to get
-//! frames     how far it comes on traces
+//! frames     how far it comes on traces                learned       what the next campaign begins with
 //! ```
 //!
 //! Nothing here knows a command line: errors are plain, and what is no event goes to
@@ -23,6 +23,7 @@ mod events;
 pub(crate) mod execution;
 mod frames;
 pub(crate) mod goals;
+mod learned;
 mod queue;
 pub(crate) mod records;
 pub(crate) mod reproduction;

@@ -6,11 +6,12 @@
 //! does.
 
 use super::builds::Builds;
+use super::learned;
 use super::records;
 use super::reproduction::{Reproduction, Way};
 use super::results;
 use super::setup::Session;
-use crate::engine::{Campaign, Carry};
+use crate::engine::{Campaign, Carry, Learned};
 use crate::failure::{Signature, signature_of};
 use crate::outcome::Outcome;
 use crate::report::{KnownFinding, Now, Retraced};
@@ -32,6 +33,8 @@ pub(super) struct Past {
     change: Change,
     /// Findings of other builds, those with the shortest inputs first.
     older: Vec<Older>,
+    /// What campaigns learned beside the corpus, as far as it belongs to this build.
+    learned: Learned,
 }
 
 /// A finding of another build that can be tried on this one.
@@ -55,10 +58,7 @@ struct Change {
 }
 
 impl Change {
-    fn of(session: &Session<'_>, build: ModuleEntry) -> Result<Self> {
-        let Some(builds) = Builds::of(session.store, build, &session.target.candidate) else {
-            return Ok(Self::default());
-        };
+    fn of(session: &Session<'_>, builds: Builds) -> Result<Self> {
         Ok(Self {
             functions: Some(builds.functions() as u64),
             unchanged: Some(builds.unchanged() as u64),
@@ -76,8 +76,15 @@ impl Past {
         let build = modules.into_iter().rfind(|entry| entry.module != own);
         let older = older(session)?;
         let compared = build.filter(|_| is_new || !older.is_empty());
-        let change = compared.map_or_else(|| Ok(Change::default()), |build| Change::of(session, build))?;
-        Ok(Self { build, is_new, change, older })
+        let builds = compared.and_then(|build| Builds::of(session.store, build, &session.target.candidate));
+        let learned = learned::load(session, builds.as_ref());
+        let change = builds.map_or_else(|| Ok(Change::default()), |builds| Change::of(session, builds))?;
+        Ok(Self { build, is_new, change, older, learned })
+    }
+
+    /// What the campaign begins with.
+    pub(super) fn learned(&self) -> &Learned {
+        &self.learned
     }
 
     /// Inputs to begin with: those of findings first.

@@ -1,6 +1,7 @@
 //! A campaign that has begun: reads the clock, and writes what it finds while it goes on.
 
 use super::events::{Outlet, View, now_s};
+use super::learned;
 use super::queue::Queue;
 use super::results;
 use super::retrace::Past;
@@ -38,7 +39,7 @@ impl<'a> Running<'a> {
         let mutator = Mutator::new(session.dictionary.clone()).with_grammar(session.grammar.clone());
         let campaign = Campaign::new(session.target.clone(), session.seed, mutator);
         let campaign = campaign.with_search(&session.search).with_custom_mutators(session.mutator)?;
-        let campaign = campaign.with_results(results::load(&session.target));
+        let campaign = campaign.with_results(results::load(&session.target)).with_learned(past.learned().clone());
         let campaign = match &session.aim {
             Some(aim) => campaign.with_aim(aim.clone()),
             None => campaign,
@@ -115,6 +116,7 @@ impl Running<'_> {
             running.view.round(out, &running.campaign, &rest)
         })?;
         results::keep(&self.session.target, self.campaign.results());
+        learned::keep(self.session, &self.campaign);
         // The corpus is safe before the end is told.
         let stopped = self.stopped.take().unwrap_or_else(|| "interrupted".to_owned());
         let done = self.view.done(&self.campaign, stopped)?;

@@ -1,7 +1,7 @@
 //! A corpus as a directory that other fuzzers read: a file is an input.
 
-use super::Store;
 use super::dir::{Dir, Kind};
+use super::{State, Store};
 use crate::id::InputId;
 use anyhow::{Context, Result};
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use std::path::Path;
 pub struct Exported {
     /// Corpus entries in the directory now.
     pub inputs: u64,
-    /// Findings in its `crashes` now, each distinct input once.
+    /// Findings in it now; in its `crashes` each distinct input once.
     pub findings: u64,
     /// One error for each that could not be read from the store.
     pub damaged: Vec<anyhow::Error>,
@@ -43,6 +43,28 @@ impl Store {
             match self.finding_input(finding) {
                 Ok(bytes) => {
                     write(&crashes, finding.input.to_string(), &bytes)?;
+                    exported.findings += 1;
+                }
+                Err(error) => exported.damaged.push(error),
+            }
+        }
+        Ok(exported)
+    }
+
+    /// Writes the input of each finding of `target` as `dir/<finding id>`, whatever became of it, but for those that are
+    /// ignored; without any, nothing is made. An id stands for one input, so what is there with its length stays.
+    ///
+    /// # Errors
+    ///
+    /// Like [`Store::export`].
+    pub fn export_regressions(&self, target: &str, dir: &Path) -> Result<Exported> {
+        let (findings, damaged) = self.scan_findings(target)?;
+        let lives = self.lives(target, &findings)?;
+        let mut exported = Exported { damaged, ..Exported::default() };
+        for (finding, _) in findings.iter().zip(lives).filter(|(_, life)| life.state != State::Ignored) {
+            match self.finding_input(finding) {
+                Ok(bytes) => {
+                    write(&create(dir)?, finding.id.to_string(), &bytes)?;
                     exported.findings += 1;
                 }
                 Err(error) => exported.damaged.push(error),

@@ -7,6 +7,7 @@
 //!   targets/<name>/corpus          `<input id> <module id>` per line: worth keeping, and since which module
 //!   targets/<name>/origin.json     path of the module, and the entry that was named
 //!   targets/<name>/modules         `<module id> <object id>` per line: what was fuzzed, and the file it came from
+//!   targets/<name>/learned          what campaigns learned beside the corpus; may be deleted
 //!   targets/<name>/findings/<id>/  input, finding.json, README.md with the line that reproduces it
 //!   targets/<name>/verdicts        `<finding id> <module id> <word>` per line: what became of a finding on which build
 //!   targets/<name>/ignored         `<hash of a signature> <finding id>` per line: failures nobody wants to hear of
@@ -41,6 +42,7 @@ mod export;
 mod finding;
 mod folder;
 mod import;
+mod learned;
 mod life;
 mod object;
 mod origin;

@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::program::{Callee, Function};
-use super::{Goal, NONE, Program};
+use super::{Goal, NONE, Program, SeenCalls};
 
 /// What a call counts, in edges.
 const CALL: f64 = 10.0;
@@ -24,20 +24,17 @@ const STEPS_PART: usize = 8;
 const CALL_STEPS_MAX: usize = 1 << 28;
 
 impl Program {
-    /// The distance of each block to goals; `None` where no way leads to one.
-    pub fn distances(&self, goals: &[Goal]) -> Vec<Option<f64>> {
+    /// The distance of each block to goals, by calls that were seen; `None` where no way leads to one.
+    pub fn distances(&self, goals: &[Goal], seen: &SeenCalls) -> Vec<Option<f64>> {
         let blocks: BTreeSet<u32> = goals.iter().filter_map(|goal| self.goal_block(*goal)).collect();
         let functions: BTreeSet<u32> = blocks.iter().map(|&block| self.place(block).0).collect();
-        let to_functions = self.function_distances(&functions);
-        let nearest = |functions: &Vec<u32>| {
-            functions.iter().filter_map(|&function| to_functions[function as usize]).min_by(f64::total_cmp)
-        };
-        let by_kind: Vec<_> = self.of_kind.iter().map(nearest).collect();
+        let to_functions = self.function_distances(&functions, seen);
+        let references = References::new(self, seen, &to_functions);
         let (mut distances, mut left) = (vec![None; self.blocks()], STEPS_MAX);
         for (function, &start) in self.functions.iter().zip(&self.starts) {
             let end = start + function.cfg.blocks().len() as u32;
             let own = blocks.range(start..end).map(|block| block - start);
-            let sources = sources(function, own, &to_functions, &by_kind);
+            let sources = sources(function, own, &to_functions, &references);
             let places = &mut distances[start as usize..end as usize];
             block_distances(function, &sources, places, &mut left);
         }
@@ -53,7 +50,7 @@ impl Program {
     }
 
     /// The distance of each function, by its index, to some functions.
-    pub fn function_distances(&self, goals: &BTreeSet<u32>) -> Vec<Option<f64>> {
+    pub fn function_distances(&self, goals: &BTreeSet<u32>, seen: &SeenCalls) -> Vec<Option<f64>> {
         let count = self.callers.len();
         let steps = self.callers.iter().chain(&self.by_reference).map(|callers| callers.len() + 1).sum::<usize>();
         let most = (CALL_STEPS_MAX / steps.max(1)).max(1);
@@ -61,7 +58,7 @@ impl Program {
         // Where there are more than can be looked at, those that are looked at lie evenly among them.
         let every = goals.len().div_ceil(most).max(1);
         for &goal in goals.iter().step_by(every) {
-            self.calls_to(goal, |function, calls| {
+            self.calls_to(goal, seen, |function, calls| {
                 sums[function as usize] += 1.0 / (1.0 + f64::from(calls));
                 found[function as usize] += 1;
             });
@@ -71,7 +68,7 @@ impl Program {
     }
 
     /// How many calls lead to a function, at the least, from each that leads to it.
-    fn calls_to(&self, goal: u32, mut found: impl FnMut(u32, u32)) {
+    fn calls_to(&self, goal: u32, calls_seen: &SeenCalls, mut found: impl FnMut(u32, u32)) {
         let mut seen = vec![false; self.callers.len()];
         let mut kinds = vec![false; self.by_reference.len()];
         let mut level = vec![goal];
@@ -80,12 +77,14 @@ impl Program {
             let mut next = Vec::new();
             for &function in &level {
                 found(function, calls);
-                let kind =
-                    self.kinds[function as usize].filter(|&kind| !std::mem::replace(&mut kinds[kind as usize], true));
-                let by_reference = kind.map_or(&[][..], |kind| &self.by_reference[kind as usize]);
-                for caller in self.callers[function as usize].iter().chain(by_reference) {
-                    if !std::mem::replace(&mut seen[caller.function as usize], true) {
-                        next.push(caller.function);
+                let callers = calls_seen.callers(function);
+                let kind = self.kinds[function as usize].filter(|_| callers.is_none());
+                let kind = kind.filter(|&kind| !std::mem::replace(&mut kinds[kind as usize], true));
+                let by_kind = kind.map_or(&[][..], |kind| &self.by_reference[kind as usize]);
+                let typed = self.callers[function as usize].iter().chain(by_kind).map(|caller| caller.function);
+                for caller in typed.chain(callers.into_iter().flatten().copied()) {
+                    if !std::mem::replace(&mut seen[caller as usize], true) {
+                        next.push(caller);
                     }
                 }
             }
@@ -97,21 +96,54 @@ impl Program {
     }
 }
 
+/// The distance of the nearest function that is called by reference.
+struct References {
+    /// By kind, of those that nobody was seen to call.
+    by_kind: Vec<Option<f64>>,
+    /// By caller and kind, of those that this one was seen to call.
+    by_caller: BTreeMap<(u32, u32), f64>,
+}
+
+impl References {
+    fn new(program: &Program, seen: &SeenCalls, distances: &[Option<f64>]) -> Self {
+        let nearest = |functions: &Vec<u32>| {
+            let open = functions.iter().filter(|&&function| seen.callers(function).is_none());
+            open.filter_map(|&function| distances[function as usize]).min_by(f64::total_cmp)
+        };
+        let mut by_caller = BTreeMap::<(u32, u32), f64>::new();
+        for (caller, callee) in seen.iter() {
+            let kind = program.kinds.get(callee as usize).copied().flatten();
+            if let Some((kind, distance)) = kind.zip(distances.get(callee as usize).copied().flatten()) {
+                let least = by_caller.entry((caller, kind)).or_insert(f64::INFINITY);
+                *least = least.min(distance);
+            }
+        }
+        Self { by_kind: program.of_kind.iter().map(nearest).collect(), by_caller }
+    }
+
+    /// What is nearest of a kind, called by a function.
+    fn nearest(&self, caller: &Function, kind: u32) -> Option<f64> {
+        let seen = self.by_caller.get(&(caller.cfg.function(), kind));
+        let open = self.by_kind.get(kind as usize).and_then(Option::as_ref);
+        seen.into_iter().chain(open).copied().min_by(f64::total_cmp)
+    }
+}
+
 /// The blocks of a function that lead on, with 10 times the distance of what they call: those with a goal, for which it
 /// is 0, and those that call what has a distance: a function, or the nearest of a kind.
 fn sources(
     function: &Function,
     goals: impl Iterator<Item = u32>,
     distances: &[Option<f64>],
-    by_kind: &[Option<f64>],
+    references: &References,
 ) -> Vec<(u32, f64)> {
     let mut sources = BTreeMap::<u32, f64>::new();
     for &(block, callee) in &function.calls {
         let distance = match callee {
-            Callee::Function(callee) => distances.get(callee as usize),
-            Callee::Kind(kind) => by_kind.get(kind as usize),
+            Callee::Function(callee) => distances.get(callee as usize).copied().flatten(),
+            Callee::Kind(kind) => references.nearest(function, kind),
         };
-        if let Some(distance) = distance.copied().flatten() {
+        if let Some(distance) = distance {
             let least = sources.entry(block).or_insert(f64::INFINITY);
             *least = least.min(CALL * distance);
         }

@@ -4,12 +4,12 @@
 //! In a goal's function it is [`ControlDependence`]'s. A goal that depends on nothing in its function depends on
 //! that being entered: a function's entry is one level above what is certain to be executed then. A block that
 //! calls a function has the level of its entry; one that calls by reference has one more, because another may be
-//! called.
+//! called. A function that was seen to be called so leads to those callers alone.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use super::program::Caller;
-use super::{Goal, NONE, Program};
+use super::{Goal, NONE, Program, SeenCalls};
 use crate::cfg::{Cfg, ControlDependence, DominatorTree, FlowKind};
 
 /// Dependences that are looked at without the seed's condition holding, at most: they may be quadratic in the code.
@@ -54,6 +54,7 @@ struct Own {
 
 struct Search<'p> {
     program: &'p Program,
+    seen: &'p SeenCalls,
     kind: Dependence,
     levels: Vec<u32>,
     /// By function index.
@@ -66,10 +67,11 @@ struct Search<'p> {
 }
 
 impl Program {
-    /// Finds the approach levels to the nearest of some goals.
-    pub fn levels(&self, goals: &[Goal], kind: Dependence) -> Levels {
+    /// Finds the approach levels to the nearest of some goals, by calls that were seen.
+    pub fn levels(&self, goals: &[Goal], kind: Dependence, seen: &SeenCalls) -> Levels {
         let mut search = Search {
             program: self,
+            seen,
             kind,
             levels: vec![NONE; self.blocks()],
             own: BTreeMap::new(),
@@ -126,8 +128,13 @@ impl Search<'_> {
             self.reach(caller, level);
         }
         let Some(kind) = program.kinds[function as usize] else { return };
+        let by_reference = &program.by_reference[kind as usize];
+        if let Some(callers) = self.seen.callers(function) {
+            let seen = by_reference.iter().filter(|caller| callers.contains(&caller.function));
+            return seen.filter_map(number).for_each(|caller| self.reach(caller, level + 1));
+        }
         if !std::mem::replace(&mut self.kinds[kind as usize], true) {
-            for caller in program.by_reference[kind as usize].iter().filter_map(number) {
+            for caller in by_reference.iter().filter_map(number) {
                 self.reach(caller, level + 1);
             }
         }

@@ -1,4 +1,4 @@
-use super::{Decision, Dependence, Goal, Program, Test};
+use super::{Decision, Dependence, Goal, Program, SeenCalls, Test};
 
 fn program(text: &str) -> Program {
     Program::of(&wat::parse_str(text).unwrap()).unwrap()
@@ -6,7 +6,7 @@ fn program(text: &str) -> Program {
 
 /// The levels of a function's blocks from 2 on, as text.
 fn levels(program: &Program, function: u32, goal: Goal, kind: Dependence) -> String {
-    let levels = program.levels(&[goal], kind);
+    let levels = program.levels(&[goal], kind, &SeenCalls::default());
     let blocks = 2..program.cfg(function).unwrap().blocks().len() as u32;
     let text =
         |block| levels.of(program.block(function, block).unwrap()).map_or("-".to_owned(), |level| level.to_string());
@@ -28,7 +28,7 @@ fn distances_are_those_of_aflgos_tool_by_hand() {
     let program = program(EIGHT);
     assert_eq!(program.cfg(1).unwrap().blocks().len(), 2 + 8);
     let block = |function, block| program.block(function, block).unwrap();
-    let distances = program.distances(&[Goal::Block(block(1, 7)), Goal::Block(block(0, 3))]);
+    let distances = program.distances(&[Goal::Block(block(1, 7)), Goal::Block(block(0, 3))], &SeenCalls::default());
     // `$g` reaches itself alone: 1. So the call counts 10. The other branch has the other goal.
     let expected = [
         (block(0, 2), Some(2.0)),
@@ -49,7 +49,7 @@ fn distances_are_those_of_aflgos_tool_by_hand() {
             (found, expected) => assert_eq!(found, expected, "{block}"),
         }
     }
-    let functions = program.function_distances(&[0, 1].into());
+    let functions = program.function_distances(&[0, 1].into(), &SeenCalls::default());
     assert_eq!(functions, [Some(1.0), Some(2.0 / (1.0 + 1.0 / 2.0))]);
 }
 
@@ -73,14 +73,14 @@ fn levels_of_the_triangle_are_the_golden_ones() {
         assert_eq!(level(3, kind), "2 1 0 - - - - - -");
         assert_eq!(level(8, kind), "3 - - - 2 - 1 0 -");
     }
-    let levels = program.levels(&[Goal::Block(9)], Dependence::Standard);
+    let levels = program.levels(&[Goal::Block(9)], Dependence::Standard, &SeenCalls::default());
     let cfg = program.cfg(0).unwrap();
     let closer: Vec<_> =
         cfg.flows().iter().filter(|flow| flow.edge.is_some_and(|edge| levels.is_closer(edge))).collect();
     let ways: Vec<_> = closer.iter().map(|flow| (flow.from, flow.to)).collect();
     assert_eq!(ways, [(0, 2), (2, 6), (6, 8), (8, 9)]);
     // The nearest of several goals counts.
-    let both = program.levels(&[Goal::Block(4), Goal::Block(9)], Dependence::Standard);
+    let both = program.levels(&[Goal::Block(4), Goal::Block(9)], Dependence::Standard, &SeenCalls::default());
     assert_eq!((2..11).map(|block| both.of(block)).collect::<Vec<_>>()[..3], [Some(2), Some(1), Some(0)]);
 }
 
@@ -142,10 +142,46 @@ fn levels_go_on_where_a_function_is_called() {
     let edge = program.cfg(0).unwrap().edges().nth(2).unwrap();
     assert_eq!(levels(&program, 0, Goal::Edge(edge), Dependence::Standard), "1 - -");
     assert_eq!(program.witnesses(&[Goal::Edge(edge)]), [edge]);
-    let distances = program.distances(&[goal]);
+    let distances = program.distances(&[goal], &SeenCalls::default());
     let distance = |function, block| distances[program.block(function, block).unwrap() as usize];
     assert_eq!((distance(2, 3), distance(3, 3), distance(3, 2)), (Some(11.0), Some(11.0), Some(12.0)));
     assert_eq!((distance(4, 2), distance(5, 2)), (Some(21.0), None));
+}
+
+#[test]
+fn of_functions_that_were_seen_called_those_callers_count_alone() {
+    let program = program(
+        "(module
+            (type $t (func (param i32)))
+            (table funcref (elem $goal $other))
+            (func $goal (type $t) (if (local.get 0) (then nop)))
+            (func $other (type $t) (call $goal (local.get 0)))
+            (func $sees (param i32) (call_indirect (type $t) (local.get 0) (i32.const 0)))
+            (func $sorts (param i32) (call_indirect (type $t) (local.get 0) (i32.const 0)))
+            (func $calls (param i32) (call $sorts (local.get 0))))",
+    );
+    let goal = Goal::Block(program.block(0, 3).unwrap());
+    let reached = |seen: &SeenCalls| -> Vec<(Option<u32>, Option<f64>)> {
+        let levels = program.levels(&[goal], Dependence::Standard, seen);
+        let distances = program.distances(&[goal], seen);
+        let of = |function| program.block(function, 2).unwrap();
+        (1..5).map(|function| (levels.of(of(function)), distances[of(function) as usize])).collect()
+    };
+    let nothing = reached(&SeenCalls::default());
+    assert_eq!(nothing.len(), 4);
+    assert!(nothing.iter().all(|(level, distance)| level.is_some() && distance.is_some()), "{nothing:?}");
+    let mut seen = SeenCalls::default();
+    seen.insert(2, 0);
+    seen.insert(2, 1);
+    let rows = reached(&seen);
+    assert_eq!(rows[..2], nothing[..2], "whoever was seen is as near as before");
+    assert_eq!(rows[2..], [(None, None), (None, None)], "nobody saw these");
+    assert!(program.can_call_by_reference(3, 0) && program.can_call_by_reference(3, 1));
+    assert!(!program.can_call_by_reference(1, 0) && !program.can_call_by_reference(3, 2));
+    // What nobody was seen to call is called by all that can.
+    let mut seen = SeenCalls::default();
+    seen.insert(2, 1);
+    assert_eq!(reached(&seen), nothing);
 }
 
 #[test]

@@ -277,3 +277,37 @@ fn what_can_not_be_compared_is_refused_before_anything_is_written() {
     assert!(ran.code == 2 && ran.stderr.contains("--against is for one target, there are 2"), "{ran:?}");
     assert!(!fuzzbox.store().exists());
 }
+
+/// Whether a number that the first four bytes are is less than another, or in a range.
+fn compared(how: &str) -> String {
+    let at = |index: u32| {
+        let byte = format!("(call $at (local.get $data) (local.get $size) (i32.const {index}))");
+        format!("(i32.shl {byte} (i32.const {}))", 8 * index)
+    };
+    let number = (1..4).fold(at(0), |number, index| format!("(i32.or {number} {})", at(index)));
+    let result = how.replace("NUMBER", &number);
+    function(&format!("(if (i32.eq (local.get $size) (i32.const 4)) (then (return {result}))) (i32.const 7)"))
+}
+
+#[test]
+fn builds_that_differ_in_one_number_of_four_billion_are_told_apart() {
+    let sides = [
+        ("(i32.lt_u NUMBER (i32.const 1234567890))", "(i32.le_u NUMBER (i32.const 1234567890))"),
+        ("(i32.ge_s NUMBER (i32.const -7654321))", "(i32.gt_s NUMBER (i32.const -7654321))"),
+        // As compilers ask for a range: from 55,296 on, 1,024 numbers; one less at its end, or at its beginning.
+        (
+            "(i32.lt_u (i32.sub NUMBER (i32.const 55296)) (i32.const 1024))",
+            "(i32.lt_u (i32.sub NUMBER (i32.const 55296)) (i32.const 1023))",
+        ),
+        (
+            "(i32.lt_u (i32.sub NUMBER (i32.const 55296)) (i32.const 1024))",
+            "(i32.lt_u (i32.sub NUMBER (i32.const 55297)) (i32.const 1023))",
+        ),
+    ];
+    for (one, other) in sides {
+        for (old, new) in [(one, other), (other, one)] {
+            let found = difference((&compared(old), &compared(new)), &["--entry", "parse", "--execs", "60000"]);
+            assert!(found.0.starts_with("difference: return: "), "{old} and {new}: {found:?}");
+        }
+    }
+}

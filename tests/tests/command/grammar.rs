@@ -28,6 +28,28 @@ fn a_campaign_begins_with_texts_of_the_grammar_and_with_what_is_none() {
 }
 
 #[test]
+fn an_import_tells_how_much_of_it_the_grammar_derives() {
+    let fuzzbox = Fuzzbox::new();
+    let write = |path: &str, text: &[u8]| fs::write(fuzzbox.dir().join(path), text).unwrap();
+    write("list.ebnf", b"list = \"[\" { number \",\" } \"]\" ; number = \"0\"..\"9\"+ ;");
+    fs::create_dir(fuzzbox.dir().join("texts")).unwrap();
+    for (name, text) in [("one", &b"[1,22,]"[..]), ("none", b"[]"), ("other", b"{\"a\": 7}")] {
+        write(&format!("texts/{name}"), text);
+    }
+    let import = |flags: &[&str]| fuzzbox.run("import", &["--for", &example("json"), "texts"], flags);
+    let ran = import(&["--parse", "list.ebnf", "--reporter", "json"]);
+    let imported = ran.json_lines().into_iter().find(|event| event["event"] == "imported");
+    let imported = imported.unwrap_or_else(|| panic!("{ran:?}"));
+    assert_eq!((imported["parsed"].as_u64(), imported["new"].as_u64().map(|new| new > 0)), (Some(2), Some(true)));
+    let ran = import(&["--parse", "list.ebnf", "--reporter", "lines"]);
+    assert!(ran.stdout.contains("import: 2 of 3 are texts of the grammar"), "{ran:?}");
+    assert!(!import(&["--reporter", "lines"]).stdout.contains("grammar"));
+    write("list.ebnf", b"list = other ;");
+    let ran = import(&["--parse", "list.ebnf"]);
+    assert!(ran.code == 2 && ran.stderr.contains("line 1: there is no rule `other`"), "{ran:?}");
+}
+
+#[test]
 fn grammars_that_are_none_are_refused_by_file_and_line() {
     let fuzzbox = Fuzzbox::new();
     let path = fuzzbox.dir().join("g.ebnf");

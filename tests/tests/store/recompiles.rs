@@ -267,6 +267,60 @@ fn what_is_known_is_not_executed_and_the_same_is_found() {
     }
 }
 
+#[test]
+fn what_was_learned_is_kept_and_damage_of_it_costs_nothing_else() {
+    let fuzzbox = fuzzbox();
+    BROKEN.write(&fuzzbox);
+    run(&fuzzbox, &["--corpus", "inputs"]);
+    let file = fuzzbox.store().join("targets/t/learned");
+    let whole = fs::read(&file).unwrap();
+    // The next build takes what belongs to its functions, and leaves its own.
+    Build { second: FIXED, ..BROKEN }.write(&fuzzbox);
+    let before = run(&fuzzbox, &[]);
+    assert!(!before.stderr.contains("what was learned"), "{before:?}");
+    let carried = fs::read(&file).unwrap();
+    assert_ne!(carried, whole, "it is another module's");
+    fs::write(&file, &whole[..whole.len() / 2]).unwrap();
+    let ran = run(&fuzzbox, &[]);
+    assert!(ran.stderr.contains("what was learned of `t` is left out: "), "{ran:?}");
+    assert_eq!(ran.code, before.code, "{ran:?}");
+    let ran = run(&fuzzbox, &[]);
+    assert!(!ran.stderr.contains("what was learned"), "{ran:?}");
+}
+
+#[test]
+fn findings_are_exported_where_campaigns_begin_with_them() {
+    let fuzzbox = fuzzbox();
+    BROKEN.write(&fuzzbox);
+    run(&fuzzbox, &["--corpus", "inputs"]);
+    Build { second: FIXED, ..BROKEN }.write(&fuzzbox);
+    run(&fuzzbox, &[]);
+    let ids: BTreeSet<_> = states(&fuzzbox, &[]).into_iter().map(|(_, id)| id).collect();
+    assert_eq!(states(&fuzzbox, &["--fixed"]).len(), 1, "it is exported, too");
+    let regressions = fuzzbox.dir().join("regressions/t");
+    let files = || -> BTreeSet<String> {
+        let entries = fs::read_dir(&regressions).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    };
+    for _ in 0..2 {
+        let exported = fuzzbox.run("export", &["--regressions"], &[]);
+        assert!(exported.code == 0 && exported.stdout.contains("t: 2 findings in "), "{exported:?}");
+        assert_eq!(files(), ids);
+    }
+    // Whoever checks out nothing but the repository finds them again, in the build that has them.
+    fs::remove_dir_all(fuzzbox.store()).unwrap();
+    BROKEN.write(&fuzzbox);
+    let again = run(&fuzzbox, &["--execs", "2"]);
+    assert_eq!((again.code, states(&fuzzbox, &[]).len()), (1, 2), "{again:?}");
+    // What is ignored is nobody's regression; a directory may be named.
+    let id = ids.first().unwrap();
+    let id = states(&fuzzbox, &[]).into_iter().find(|(_, known)| known == id).map_or_else(|| id.clone(), |(_, id)| id);
+    assert_eq!(fuzzbox.run("ignore", &[&id], &[]).code, 0);
+    let exported = fuzzbox.run("export", &["elsewhere", "--regressions", "--target", "t"], &[]);
+    assert!(exported.stdout.contains("t: 1 finding in elsewhere/t"), "{exported:?}");
+    assert_eq!(fuzzbox.run("export", &[], &[]).code, 2, "a directory is missing");
+}
+
 pub(crate) fn copy_dir(from: &Path, to: &Path) {
     fs::create_dir(to).unwrap();
     fuzzbox_tests::disk::copy(from, to).unwrap();

@@ -29,9 +29,9 @@ impl Campaign {
 
     /// Looks where it is by now.
     pub(super) fn look_where(&mut self) {
-        let (corpus, failing) = (&self.corpus, &self.failing_edges);
+        let (corpus, failing, calls) = (&self.corpus, &self.failing_edges, self.strategies.compares.calls());
         if let Some(pursuit) = &mut self.pursuit {
-            pursuit.look(|edge| corpus.seen().has_edge(edge) || failing.contains(&edge), corpus.testcases());
+            pursuit.look(|edge| corpus.seen().has_edge(edge) || failing.contains(&edge), corpus.testcases(), calls);
         }
     }
 }

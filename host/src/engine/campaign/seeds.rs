@@ -173,6 +173,7 @@ impl Campaign {
             self.corpus.keep_empty();
             round.found.push(Discovery { index: 0, new_edges: Vec::new(), edges: 0 });
         }
+        self.go_on();
         self.strategies.closing.witnesses = std::mem::take(&mut self.seeds.witnesses);
         let execs_max = self.totals.execs + execs_max.saturating_sub(executed as u64);
         self.run_phase(Phase::AfterAll, workers, execs_max, signature, &mut round)?;

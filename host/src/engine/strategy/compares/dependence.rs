@@ -5,7 +5,7 @@
 //! like it). What a byte of its class does not change may change with another one. Longer inputs are replaced in
 //! blocks, which are halved where something changes.
 
-use super::observed::{Observed, Operands, Place, observe};
+use super::observed::{Observed, Operands, Place};
 use super::places::Dependence;
 use super::probe::{Probe, Step};
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,10 +38,10 @@ pub(super) fn dependence(probe: &mut Probe<'_, '_>, input: &[u8], goals: &[Obser
             changed.copy_from_slice(input);
             range.clone().for_each(|at| changed[at] = replace(changed[at], at));
             let shown = probe.show(&changed)?;
-            let mut observed = observe(&shown.trace, |site| found.sites.contains(&site));
+            let mut observed = probe.observe(&shown.trace, |site| found.sites.contains(&site));
             let mut is_lost = found.misses(&observed);
             if is_lost && let Some((_, shown)) = probe.repaired(&changed, &shown.trace)? {
-                observed = observe(&shown.trace, |site| found.sites.contains(&site));
+                observed = probe.observe(&shown.trace, |site| found.sites.contains(&site));
                 is_lost = found.misses(&observed);
             }
             // Where some of several bytes lead elsewhere the others may still matter.
@@ -63,7 +63,7 @@ pub(super) fn dependence(probe: &mut Probe<'_, '_>, input: &[u8], goals: &[Obser
     for growth in 0..probe.form.growths() {
         if let Some(longer) = probe.form.grown(input, growth, (1, true), probe.len_max) {
             let shown = probe.execute(&longer)?;
-            found.lengthened(growth, &observe(&shown.trace, |site| found.sites.contains(&site)));
+            found.lengthened(growth, &probe.observe(&shown.trace, |site| found.sites.contains(&site)));
         }
     }
     Ok(found.finish())

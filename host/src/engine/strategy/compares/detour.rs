@@ -30,12 +30,12 @@ pub(super) fn detour(probe: &mut Probe<'_, '_>, hard: &Hard, solve: Solve) -> St
     if hard.lost.is_empty() {
         return Ok(None);
     }
-    let way = observe(&probe.show(&hard.input)?.trace, |_| true);
+    let way = observe(&probe.show(&hard.input)?.trace, false, |_| true);
     // What comes before the goal, and how it turns out.
-    let before = way.iter().take_while(|observed| observed.place != hard.goal.place);
+    let before = way.iter().take_while(|observed| observed.place != hard.goal.place.own());
     let way: BTreeMap<_, _> = before.map(|observed| (observed.place, observed.operands.outcome())).collect();
     for candidate in hard.lost.iter() {
-        let observed = observe(&probe.show(candidate)?.trace, |_| true);
+        let observed = observe(&probe.show(candidate)?.trace, false, |_| true);
         let turns = observed.iter().rev().filter(|observed| {
             let outcome = observed.operands.outcome();
             way.get(&observed.place).is_some_and(|&then| then != outcome) && observed.operands.wanted().is_some()

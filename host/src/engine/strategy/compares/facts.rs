@@ -3,12 +3,16 @@
 use super::effort::{Effort, FAILED_MAX, TRIES_MAX};
 use super::observed::{Observed, Operands, Place};
 use super::table::{Table, key};
+use crate::engine::learned::{Learned, Tried};
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 /// Comparisons with different operands at a site that are told apart.
 const SITE_CELLS_MAX: u32 = 256;
 /// All of them together.
 const CELLS_MAX: usize = 1 << 18;
+/// Of what was tried before this campaign, no more counts.
+const COUNTED_MAX: u32 = 1 << 16;
 
 /// What is known.
 #[derive(Clone, Debug, Default)]
@@ -23,9 +27,24 @@ pub(in crate::engine) struct Facts {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Cell {
-    site: u32,
+    spot: Spot,
     outcomes: Outcomes,
     tries: [u32; Effort::COUNT],
+}
+
+/// What a cell is of.
+#[derive(Clone, Copy, Debug, Default)]
+struct Spot {
+    site: u32,
+    /// Occurrence and target.
+    place: u64,
+    operand: u64,
+}
+
+impl Spot {
+    fn key(self) -> u64 {
+        key([self.site.into(), self.place, self.operand])
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,12 +74,17 @@ impl Outcomes {
 /// late in an execution.
 pub(super) type Rank = (bool, bool, u32, Reverse<usize>);
 
-/// The keys of a comparison's cells.
-fn cells(observed: &Observed) -> [u64; 2] {
+/// A comparison's cells.
+fn spots(observed: &Observed) -> [Spot; 2] {
     let Place { site, occurrence, target } = observed.place;
     let occurrence = if target == 0 { occurrence } else { 0 };
-    let place = [u64::from(site), u64::from(occurrence) << 32 | u64::from(target)];
-    observed.operands.keys().map(|operand| key([place[0], place[1], operand]))
+    let place = u64::from(occurrence) << 32 | u64::from(target);
+    observed.operands.keys().map(|operand| Spot { site, place, operand })
+}
+
+/// Their keys.
+fn cells(observed: &Observed) -> [u64; 2] {
+    spots(observed).map(Spot::key)
 }
 
 /// The key of a site.
@@ -73,6 +97,10 @@ impl Facts {
     /// operands, and it was not tried too often. `at` says where in its execution it is.
     pub(super) fn rank(&self, observed: &Observed, at: usize, effort: Effort) -> Option<Rank> {
         let wanted = observed.operands.wanted()?;
+        // Elsewhere than at a boundary is anywhere.
+        if observed.place.is_boundary() && !wanted {
+            return None;
+        }
         let level = effort as usize;
         let mut is_known = false;
         for cell in cells(observed) {
@@ -125,8 +153,8 @@ impl Facts {
     pub(super) fn saw(&mut self, observed: &Observed) {
         let outcome = observed.operands.outcome();
         self.site(observed.place.site).outcomes.add(outcome);
-        for cell in cells(observed) {
-            if let Some(cell) = self.cell(observed.place.site, cell) {
+        for spot in spots(observed) {
+            if let Some(cell) = self.cell(spot) {
                 cell.outcomes.add(outcome);
             }
         }
@@ -150,9 +178,42 @@ impl Facts {
     }
 
     fn tire(&mut self, observed: &Observed, effort: Effort) {
-        for cell in cells(observed) {
-            if let Some(cell) = self.cell(observed.place.site, cell) {
+        for spot in spots(observed) {
+            if let Some(cell) = self.cell(spot) {
                 cell.tries[effort as usize] = cell.tries[effort as usize].saturating_add(1);
+            }
+        }
+    }
+
+    /// Adds what was tried in vain to what the next campaign begins with, but for goals that wait for more effort: what
+    /// was found out about them is not kept, so they are tried from the beginning.
+    pub(super) fn tell<'a>(&self, waiting: impl Iterator<Item = &'a Observed>, learned: &mut Learned) {
+        let waiting: BTreeSet<_> = waiting.flat_map(cells).collect();
+        for (key, cell) in self.cells.iter() {
+            if cell.tries != [0; Effort::COUNT] && !waiting.contains(key) {
+                let Spot { site, place, operand } = cell.spot;
+                learned.comparisons.insert((site, place, operand), cell.tries);
+                let Site { failed, solved, skipped, .. } = *self.sites.get(site_key(site)).expect("cells have sites");
+                learned.sites.insert(site, Tried { failed, solved, skipped });
+            }
+        }
+    }
+
+    /// Begins with what was tried in vain before this campaign, as if it had been once: when there is nothing else left
+    /// all is tried again.
+    pub(super) fn go_on(&mut self, learned: &Learned) {
+        for (&site, tried) in &learned.sites {
+            let own = self.site(site);
+            own.solved = tried.solved.min(COUNTED_MAX);
+            own.skipped = tried.skipped.min(COUNTED_MAX);
+            for (level, failed) in tried.failed.into_iter().enumerate() {
+                own.failed[level] = failed.min(FAILED_MAX[level].saturating_mul(1 + own.solved));
+            }
+        }
+        // Changed functions need room, too.
+        for (&(site, place, operand), tries) in learned.comparisons.iter().take(CELLS_MAX / 4) {
+            if let Some(cell) = self.cell(Spot { site, place, operand }) {
+                cell.tries = std::array::from_fn(|level| tries[level].min(TRIES_MAX[level]));
             }
         }
     }
@@ -166,8 +227,8 @@ impl Facts {
             own.skipped += site.skipped;
             own.failed.iter_mut().zip(site.failed).for_each(|(own, failed)| *own += failed);
         }
-        for (key, cell) in other.cells {
-            if let Some(own) = self.cell(cell.site, key) {
+        for (_, cell) in other.cells {
+            if let Some(own) = self.cell(cell.spot) {
                 own.outcomes.0 |= cell.outcomes.0;
                 own.tries.iter_mut().zip(cell.tries).for_each(|(own, tries)| *own = own.saturating_add(tries));
             }
@@ -184,7 +245,8 @@ impl Facts {
     }
 
     /// A cell of a site, new if there is room for it.
-    fn cell(&mut self, site: u32, key: u64) -> Option<&mut Cell> {
+    fn cell(&mut self, spot: Spot) -> Option<&mut Cell> {
+        let (site, key) = (spot.site, spot.key());
         if self.cells.get(key).is_none() {
             let all = self.cells.len();
             let own = self.site(site);
@@ -194,7 +256,7 @@ impl Facts {
             own.cells += 1;
         }
         let cell = self.cells.entry(key);
-        cell.site = site;
+        cell.spot = spot;
         Some(cell)
     }
 }

@@ -85,6 +85,11 @@ impl Waiting {
         self.goals.is_empty()
     }
 
+    /// What is to be reached.
+    pub(super) fn goals(&self) -> impl Iterator<Item = &Observed> {
+        self.goals.iter().map(|hard| &hard.goal)
+    }
+
     /// The first of those that can be paid with what is `left`, and no more than `count`: less effort, texts and the
     /// youngest first. With each, what it may take: fuel that is left when all have theirs is for what comes after
     /// them.

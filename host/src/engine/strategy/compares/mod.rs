@@ -27,6 +27,7 @@
 
 mod budget;
 mod bytes;
+mod calls;
 mod dependence;
 mod detour;
 mod effort;
@@ -51,16 +52,18 @@ mod values;
 
 use super::Cost;
 use crate::engine::aim::Pursuit;
+use crate::engine::learned as earlier;
 use anyhow::Result;
 use budget::{
     Budget, COMPILE_FUEL, EXECUTION_FUEL, TASK_EXECS_ENOUGH, TASK_EXECS_MAX, TASK_EXECS_MIN, TASK_FUEL_MIN, TASKS_MAX,
 };
+use calls::CALLS_MAX;
 use dependence::dependence;
 use effort::Effort;
 use facts::Facts;
 pub(super) use form::Form;
 use hard::{Hard, Waiting};
-use observed::{Observed, Operands, observe};
+use observed::{Observed, Operands};
 use places::Dependence;
 use probe::{End, Probe, Problem, Run, Solution, Step, TracedExecution};
 use repair::Guard;
@@ -72,6 +75,8 @@ use std::sync::Arc;
 const GOALS_MAX: usize = 256;
 /// Of these, so many are tried.
 const TRIED_MAX: usize = 24;
+/// Where boundaries are goals, each is behind so many others: these are never all done.
+const GOALS_PER_BOUNDARY: usize = 2;
 /// How often a task goes on from an input that reached a goal.
 const CHAIN_MAX: usize = 64;
 /// Lengths of tokens, in bytes.
@@ -93,6 +98,8 @@ pub(in crate::engine) struct Compares {
     done: Vec<usize>,
     again: Vec<usize>,
     budget: Budget,
+    /// Who was seen to call whom by reference, if there are goals.
+    calls: BTreeSet<(u32, u32)>,
     /// Executions that were made.
     pub(in crate::engine) execs: u64,
     enabled: bool,
@@ -121,7 +128,10 @@ enum Subject {
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Learned {
     facts: Facts,
-    tokens: Vec<Vec<u8>>,
+    /// By site.
+    tokens: Vec<(u32, Vec<u8>)>,
+    /// Who was seen to call whom by reference.
+    calls: BTreeSet<(u32, u32)>,
     /// Fuel that was spent.
     pub(in crate::engine) spent: u64,
     /// Goals that were not reached.
@@ -131,6 +141,11 @@ pub(in crate::engine) struct Learned {
 impl Compares {
     pub(in crate::engine) fn new(enabled: bool) -> Self {
         Self { enabled, ..Self::default() }
+    }
+
+    /// Who was seen to call whom by reference: caller and callee, by their indices; looked for if there are goals.
+    pub(in crate::engine) fn calls(&self) -> &BTreeSet<(u32, u32)> {
+        &self.calls
     }
 
     /// A testcase counts from now on.
@@ -179,8 +194,21 @@ impl Compares {
         self.again.sort_by_key(|&index| table::key([pass.into(), index as u64, 0]));
     }
 
-    /// Takes what a task learned, and returns what something from the input was compared with.
-    fn take(&mut self, subject: &Subject, learned: Learned) -> Vec<Vec<u8>> {
+    /// Adds what was tried in vain to what the next campaign begins with; without what waits for its next try, since
+    /// that is not kept.
+    pub(in crate::engine) fn tell(&self, learned: &mut earlier::Learned) {
+        self.facts.tell(self.hard.goals(), learned);
+    }
+
+    /// Begins with what was tried in vain before this campaign.
+    pub(in crate::engine) fn go_on(&mut self, learned: &earlier::Learned) {
+        if self.enabled {
+            Arc::make_mut(&mut self.facts).go_on(learned);
+        }
+    }
+
+    /// Takes what a task learned, and returns what something from the input was compared with, by site.
+    fn take(&mut self, subject: &Subject, learned: Learned) -> Vec<(u32, Vec<u8>)> {
         self.budget.spend(learned.spent);
         match subject {
             Subject::Testcase(index, has_edges) => {
@@ -192,6 +220,8 @@ impl Compares {
         }
         Arc::make_mut(&mut self.facts).merge(learned.facts);
         self.hard.add(learned.left, &self.facts);
+        let room = CALLS_MAX.saturating_sub(self.calls.len());
+        self.calls.extend(learned.calls.into_iter().take(room));
         learned.tokens
     }
 }
@@ -208,8 +238,14 @@ fn inputs_due(subjects: impl ExactSizeIterator<Item = Subject>, execution: u64, 
     subjects.take(if execs == 0 { 0 } else { count }).map(|subject| Due { subject, cost }).collect()
 }
 
-/// Looks at what `input` compares and tries to let that turn out otherwise.
-fn explore(run: &mut Run<'_>, (input, len_max): (&[u8], usize), subject: &Subject, facts: &Facts) -> Result<Learned> {
+/// Looks at what `input` compares and tries to let that turn out otherwise, and with `boundaries` to come to where it
+/// turns.
+fn explore(
+    run: &mut Run<'_>,
+    (input, len_max): (&[u8], usize),
+    subject: &Subject,
+    (facts, boundaries): (&Facts, bool),
+) -> Result<Learned> {
     let probe = Probe {
         run,
         form: Arc::new(Form::plain(input)),
@@ -217,6 +253,7 @@ fn explore(run: &mut Run<'_>, (input, len_max): (&[u8], usize), subject: &Subjec
         guards: Vec::new(),
         lost: Vec::new(),
         fuel_left: 0,
+        boundaries,
     };
     let mut explorer = Explorer { probe, facts, learned: Learned::default() };
     let end = match subject {
@@ -280,7 +317,7 @@ impl Explorer<'_, '_, '_> {
             self.learned.left.extend(hard.harder());
             return Ok(());
         };
-        self.saw(&observe(&shown.trace, |site| site == hard.goal.place.site));
+        self.saw(&self.probe.observe(&shown.trace, |site| site == hard.goal.place.site));
         if shown.ended_well { self.chain(&executed) } else { Ok(()) }
     }
 
@@ -290,7 +327,7 @@ impl Explorer<'_, '_, '_> {
         let form = Arc::new(shown.drawn.as_ref().map_or_else(|| Form::plain(input), Form::of));
         let input = form.bytes();
         self.probe.form = form.clone();
-        let observed = observe(&shown.trace, |_| true);
+        let observed = self.probe.observe(&shown.trace, |_| true);
         let goals = self.goals(&observed);
         let equal = repair::candidates(&observed);
         self.saw(&observed);
@@ -326,7 +363,7 @@ impl Explorer<'_, '_, '_> {
                 self.leave(&current, goal, dependence);
                 continue;
             };
-            let place = observe(&shown.trace, |site| site == goal.place.site);
+            let place = self.probe.observe(&shown.trace, |site| site == goal.place.site);
             self.saw(&place);
             if !shown.ended_well {
                 continue;
@@ -397,7 +434,13 @@ impl Explorer<'_, '_, '_> {
         let mut goals: Vec<_> =
             observed.iter().enumerate().filter_map(|(at, observed)| Some((rank(at, observed)?, observed))).collect();
         goals.sort_by_key(|&(rank, _)| rank);
-        goals.into_iter().take(GOALS_MAX).map(|(_, goal)| goal.clone()).collect()
+        let (boundaries, others): (Vec<_>, Vec<_>) = goals.into_iter().partition(|(_, goal)| goal.place.is_boundary());
+        let (mut others, mut mixed) = (others.into_iter(), Vec::new());
+        for boundary in boundaries {
+            mixed.extend(others.by_ref().take(GOALS_PER_BOUNDARY));
+            mixed.push(boundary);
+        }
+        mixed.into_iter().chain(others).take(GOALS_MAX).map(|(_, goal)| goal.clone()).collect()
     }
 
     /// Keeps what something from the input is compared with.
@@ -411,7 +454,7 @@ impl Explorer<'_, '_, '_> {
             };
             let is_plain = |token: &Vec<u8>| token.iter().filter(|&&byte| !matches!(byte, 0 | u8::MAX)).count() < 2;
             let tokens = tokens.into_iter().filter(|token| TOKEN_BYTES.contains(&token.len()) && !is_plain(token));
-            self.learned.tokens.extend(tokens);
+            self.learned.tokens.extend(tokens.map(|token| (goal.place.offset(), token)));
         }
     }
 }

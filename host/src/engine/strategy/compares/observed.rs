@@ -9,18 +9,38 @@ use std::collections::BTreeMap;
 pub(super) const OCCURRENCES_MAX: u32 = 32;
 /// Targets of a `br_table` that are goals.
 const TARGETS_MAX: u32 = 32;
+/// Set in the site of a boundary.
+const BOUNDARY: u32 = 1 << 31;
 /// Bytes of each side that a trace has.
 const CONTENT_BYTES: usize = 32;
 
 /// Which comparison of an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
-    /// The operator's offset in the module.
+    /// The operator's offset in the module; with [`BOUNDARY`] for the boundaries of the comparison there.
     pub(super) site: u32,
     /// How many there were at the site before it.
     pub(super) occurrence: u32,
-    /// For a `br_table`, one of its targets, from 1 on; for floats of 128 bits which of them is to be less; else 0.
+    /// For a `br_table`, one of its targets, from 1 on; for floats of 128 bits which of them is to be less; for a
+    /// boundary which of them it is; else 0.
     pub(super) target: u32,
+}
+
+impl Place {
+    /// Whether what is compared there is whether numbers are at a boundary of what they are really compared by.
+    pub(super) fn is_boundary(self) -> bool {
+        self.site & BOUNDARY != 0
+    }
+
+    /// The operator's offset in the module.
+    pub(super) fn offset(self) -> u32 {
+        self.site & !BOUNDARY
+    }
+
+    /// Where numbers are really compared.
+    pub(super) fn own(self) -> Self {
+        if self.is_boundary() { Self { site: self.offset(), target: 0, ..self } } else { self }
+    }
 }
 
 /// A comparison.
@@ -167,7 +187,10 @@ fn is_signed(comparison: Comparison) -> bool {
 
 /// The comparisons of a trace in its order, as far as `keeps` says so of their sites. What functions like `memcmp` do
 /// with bytes that are known is left out, if all of them are.
-pub(super) fn observe(trace: &Trace, keeps: impl Fn(u32) -> bool) -> Vec<Observed> {
+///
+/// With `boundaries` also whether numbers of which one is to be less are at the boundary of that: equal, or the next
+/// ones to that, or to either end of unsigned ones. Two builds that differ in a comparison agree elsewhere.
+pub(super) fn observe(trace: &Trace, boundaries: bool, keeps: impl Fn(u32) -> bool) -> Vec<Observed> {
     let mut observed = Vec::new();
     let mut counts = BTreeMap::new();
     // The depth of calls, and that of a function of which all is known.
@@ -206,14 +229,22 @@ pub(super) fn observe(trace: &Trace, keeps: impl Fn(u32) -> bool) -> Vec<Observe
         if matches!(record.event, Event::CompareQuads { .. }) {
             known = Some(depth);
         }
-        if !keeps(record.site) {
+        let own = keeps(record.site);
+        let boundary = boundaries && keeps(record.site | BOUNDARY);
+        if !own && !boundary {
             continue;
         }
         let count: &mut u32 = counts.entry(record.site).or_default();
         let place = Place { site: record.site, occurrence: *count, target: 0 };
         *count += 1;
-        if place.occurrence < OCCURRENCES_MAX {
+        if place.occurrence >= OCCURRENCES_MAX {
+            continue;
+        }
+        if own {
             add(&mut observed, place, &record.event);
+        }
+        if boundary {
+            add_boundaries(&mut observed, place, &record.event);
         }
     }
     observed
@@ -251,6 +282,30 @@ fn add(observed: &mut Vec<Observed>, place: Place, event: &Event) {
         _ => return,
     };
     observed.push(Observed { place, operands });
+}
+
+/// Adds whether what an event compares is at a boundary.
+fn add_boundaries(observed: &mut Vec<Observed>, place: Place, event: &Event) {
+    let &Event::Compare { comparison, float, width, left, right } = event else { return };
+    use Comparison as C;
+    let ty = Number::new(float, width);
+    // The last number for which it turns out as for smaller ones, or the first for which it doesn't.
+    let next = match comparison {
+        C::Eq | C::Ne => return,
+        C::LtS | C::LtU | C::GeS | C::GeU => right.wrapping_sub(1),
+        C::LeS | C::LeU | C::GtS | C::GtU => right.wrapping_add(1),
+    };
+    let rights = [right, next & ty.mask(), 0, ty.mask()];
+    let count = match comparison {
+        _ if float => 1,
+        // A range that begins elsewhere is asked for by unsigned ones.
+        C::LtU | C::GtU | C::LeU | C::GeU => rights.len(),
+        _ => 2,
+    };
+    observed.extend((1..).zip(&rights[..count]).map(|(target, &right)| Observed {
+        place: Place { site: place.site | BOUNDARY, target, ..place },
+        operands: Operands::Numbers { comparison: C::Eq, ty, sides: [left, right] },
+    }));
 }
 
 fn matching(comparer: Comparer) -> Matching {
@@ -294,6 +349,30 @@ mod tests {
     }
 
     #[test]
+    fn boundaries_are_where_a_comparison_turns_and_the_ends_of_unsigned_ones() {
+        let rights = |comparison, width, right| -> Vec<u64> {
+            let event = Event::Compare { comparison, float: false, width, left: 9, right };
+            let trace = Trace { records: vec![Record { site: 5, event }], lost: 0 };
+            let all = observe(&trace, true, |_| true);
+            assert_eq!((all[0].place.site, observe(&trace, false, |_| true)), (5, all[..1].to_vec()));
+            let boundaries = &all[1..];
+            assert!(boundaries.iter().all(|one| one.place.is_boundary() && one.place.own() == all[0].place));
+            let one = |one: &Observed| observe(&trace, true, |site| site == one.place.site);
+            assert!(boundaries.iter().all(|boundary| one(boundary) == boundaries));
+            let right = |one: &Observed| match one.operands {
+                Operands::Numbers { comparison: Comparison::Eq, sides: [9, right], .. } => right,
+                _ => panic!("{one:?}"),
+            };
+            boundaries.iter().map(right).collect()
+        };
+        let max = u64::from(u32::MAX);
+        assert_eq!(rights(Comparison::LtU, 4, 70), [70, 69, 0, max]);
+        assert_eq!(rights(Comparison::GtU, 8, 70), [70, 71, 0, u64::MAX]);
+        assert_eq!((rights(Comparison::GeS, 4, 0), rights(Comparison::LeS, 8, 7)), (vec![0, max], vec![7, 8]));
+        assert!(rights(Comparison::Eq, 4, 7).is_empty());
+    }
+
+    #[test]
     fn what_a_comparer_does_is_left_out_and_occurrences_are_counted() {
         let compare = Event::Compare { comparison: Comparison::Eq, float: false, width: 4, left: 1, right: 2 };
         let content = [b"a".to_vec(), b"b".to_vec()];
@@ -309,7 +388,7 @@ mod tests {
             (6, Event::Choose { index: 7, targets: 2 }),
         ];
         let records = events.into_iter().map(|(site, event)| Record { site, event }).collect();
-        let observed = observe(&Trace { records, lost: 0 }, |_| true);
+        let observed = observe(&Trace { records, lost: 0 }, false, |_| true);
         let places: Vec<_> =
             observed.iter().map(|one| (one.place.site, one.place.occurrence, one.place.target)).collect();
         assert_eq!(places, [(5, 0, 0), (9, 0, 0), (5, 1, 0), (6, 0, 1), (6, 0, 2)]);

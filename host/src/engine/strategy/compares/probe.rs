@@ -67,6 +67,8 @@ pub(super) struct Probe<'r, 'a> {
     pub(super) lost: Vec<Vec<u8>>,
     /// Fuel that may still be spent.
     pub(super) fuel_left: u64,
+    /// Whether boundaries of comparisons are goals.
+    pub(super) boundaries: bool,
 }
 
 /// Inputs that got lost are kept up to this many for a goal, and up to this length.
@@ -97,6 +99,11 @@ pub(super) struct Solution {
 }
 
 impl Probe<'_, '_> {
+    /// The comparisons of a trace, see [`observe`].
+    pub(super) fn observe(&self, trace: &Trace, keeps: impl Fn(u32) -> bool) -> Vec<Observed> {
+        observe(trace, self.boundaries, keeps)
+    }
+
     /// Executes what `input` stands for.
     pub(super) fn show(&mut self, input: &[u8]) -> Step<TracedExecution> {
         let form = self.form.clone();
@@ -115,7 +122,7 @@ impl Probe<'_, '_> {
         let mut repaired: Option<(Vec<u8>, TracedExecution)> = None;
         for _ in 0..if self.guards.is_empty() { 0 } else { REPAIRS_MAX } {
             let (input, trace) = repaired.as_ref().map_or((input, trace), |(input, shown)| (input, &shown.trace));
-            let observed = observe(trace, |site| self.guards.iter().any(|guard| guard.place.site == site));
+            let observed = observe(trace, false, |site| self.guards.iter().any(|guard| guard.place.site == site));
             let repair = |observed: &Observed| self.guards.iter().find_map(|guard| guard.repair(input, observed));
             let Some(next) = observed.iter().find_map(repair).filter(|next| next != input) else { break };
             let shown = self.show(&next)?;
@@ -195,6 +202,6 @@ impl Probe<'_, '_> {
 
 /// The comparison at a place, if there was one.
 fn at(shown: &TracedExecution, place: Place) -> Option<Observed> {
-    let observed = observe(&shown.trace, |site| site == place.site);
+    let observed = observe(&shown.trace, true, |site| site == place.site);
     observed.into_iter().find(|observed| observed.place == place)
 }

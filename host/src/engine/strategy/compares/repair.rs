@@ -41,7 +41,11 @@ enum Writing {
 
 /// Comparisons that may be guards: of integers that are equal. Large numbers first, which are so by chance the least.
 pub(super) fn candidates(observed: &[Observed]) -> Vec<Observed> {
-    let mut candidates: Vec<_> = observed.iter().filter_map(|one| Some((equal_number(one)?, one))).collect();
+    let mut candidates: Vec<_> = observed
+        .iter()
+        .filter(|one| !one.place.is_boundary())
+        .filter_map(|one| Some((equal_number(one)?, one)))
+        .collect();
     candidates.sort_by_key(|&(value, one)| (std::cmp::Reverse(value), one.place));
     candidates.into_iter().take(CANDIDATES_MAX).map(|(_, one)| one.clone()).collect()
 }

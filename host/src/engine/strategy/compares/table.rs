@@ -32,6 +32,11 @@ impl<V: Default> Table<V> {
         Some(&self.entries[entry as usize].1)
     }
 
+    /// Keys and values, in their order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &(u64, V)> {
+        self.entries.iter()
+    }
+
     /// The value of a key, a default one if it has none.
     pub(super) fn entry(&mut self, key: u64) -> &mut V {
         if 2 * (self.entries.len() + 1) > self.slots.len() {

@@ -1,8 +1,10 @@
 //! What tasks execute, and what is learned of it.
 
 use super::budget::{EXECUTION_FUEL, RECORD_FUEL, SLOWNESS};
+use super::calls::calls;
 use super::inside::{self, Opened, Outer};
 use super::{Compares, Due, Facts, Learned, Subject, TracedExecution, explore};
+use crate::engine::aim::Aim;
 use crate::engine::corpus::Corpus;
 use crate::engine::strategy::{Aside, Cost, Gains, Spent, Strategy, View};
 use crate::engine::workers::report::{Known, Report};
@@ -13,6 +15,7 @@ use crate::sandbox::CustomMutator;
 use crate::stream::Rule;
 use anyhow::Result;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What all tasks that are planned together have to know.
@@ -21,6 +24,8 @@ struct Situation {
     variants: Variants,
     known: Known,
     facts: Arc<Facts>,
+    /// Where the campaign is to get.
+    aim: Option<Arc<Aim>>,
     /// Mutants have so many bytes at most, and candidates.
     len_max: usize,
     candidate_len_max: usize,
@@ -123,6 +128,7 @@ impl Compares {
             variants: view.variants.clone(),
             known: Known::now(view.known),
             facts: self.facts.clone(),
+            aim: view.pursuit.map(|pursuit| pursuit.aim.clone()),
             len_max: view.len_max,
             candidate_len_max: if metered.takes_choices() { limit } else { view.len_max },
         }
@@ -132,7 +138,7 @@ impl Compares {
 impl Situation {
     /// Looks at what an input compares, and executes what may let that turn out otherwise.
     fn compare(&self, task: &Comparing, worker: &mut Worker, report: &mut Report) -> Result<Learned> {
-        let Self { variants, known, facts, len_max, candidate_len_max } = self;
+        let Self { variants, known, facts, aim, len_max, candidate_len_max } = self;
         let (input, known, len_max) = (&*task.input, known.then(), *len_max);
         let opened = inside::open((&task.subject, input), (variants, len_max, facts), worker)?;
         let given = match &opened {
@@ -142,7 +148,7 @@ impl Situation {
         };
         // What a candidate leaves open is made up, and is to end.
         let rule = Rule { close: true, ..Rule::default() };
-        let (mut spent, mut execs) = (0_u64, 0);
+        let (mut spent, mut execs, mut seen) = (0_u64, 0, BTreeSet::new());
         let run = &mut |input: &[u8]| {
             if spent >= task.cost.fuel || execs >= task.cost.execs {
                 return Ok(None);
@@ -155,6 +161,9 @@ impl Situation {
             let (outcome, observation) = worker.execute_traced(variants, known, (input, &rule), report)?;
             let trace = observation.trace();
             spent += observation.fuel() + RECORD_FUEL * trace.records.len() as u64;
+            if let Some(aim) = aim.as_ref().filter(|_| execs == 1) {
+                seen = calls(&trace, aim.program());
+            }
             let takes_choices = variants.metered.takes_choices();
             Ok(Some(TracedExecution {
                 trace,
@@ -164,7 +173,9 @@ impl Situation {
                 fuel_left: task.cost.fuel.saturating_sub(spent),
             }))
         };
-        let learned = explore(run, (given.bytes, given.len_max), &task.subject, facts)?;
+        let mut learned =
+            explore(run, (given.bytes, given.len_max), &task.subject, (facts, variants.metered.against.is_some()))?;
+        learned.calls = seen;
         Ok(learned.after(spent, execs, given.outer))
     }
 }
