@@ -3,6 +3,7 @@
 use super::debug_info::{named, symbols};
 use super::exit::{Exit, Fault, UserError, Verdict};
 use super::findings;
+use super::linking::LinkArgs;
 use super::store_args::StoreArgs;
 use super::target_args::optimise;
 use super::write::{say, say_json, shown, warn};
@@ -28,6 +29,8 @@ pub(super) struct Args {
     /// One JSON object instead of text
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    linking: LinkArgs,
     #[command(flatten)]
     store: StoreArgs,
 }
@@ -80,7 +83,7 @@ impl Args {
     /// Tries the finding on one build, in all ways.
     fn tried(&self, store: &Store, record: &FindingRecord, input: &[u8], place: usize) -> Result<Tried, Fault> {
         let path = self.builds.get(place).ok_or_else(|| anyhow!("there is no build {place}")).blame_user()?;
-        let candidate = findings::another_build(store, record, path)?;
+        let candidate = findings::another_build(store, record, path, &self.linking)?;
         let is_another = candidate.id != record.module;
         let debug_info = named(candidate.bytes(), Some(path));
         let target = Arc::new(optimise(path, candidate, &CodeCache::of_user())?);

@@ -3,7 +3,8 @@
 use super::compiling;
 use super::exit::{Fault, UserError};
 use super::input::one_match;
-use super::target_args::candidate;
+use super::linking::LinkArgs;
+use super::target_args::linked_candidate;
 use crate::sandbox::{Candidate, Code, CodeCache, Target};
 use crate::session::records;
 use crate::store::{FindingRecord, Match, Store};
@@ -18,9 +19,14 @@ pub(super) fn find(store: &Store, hash: &str, instead: &str) -> Result<FindingRe
     }
 }
 
-/// Another build of a finding's target, read from `path`, under the finding's settings.
-pub(super) fn another_build(store: &Store, record: &FindingRecord, path: &Path) -> Result<Candidate, Fault> {
-    let candidate = candidate(path, records::settings(record)?)?;
+/// Another build of a finding's target, read from `path` and with what is linked to it, under the finding's settings.
+pub(super) fn another_build(
+    store: &Store,
+    record: &FindingRecord,
+    path: &Path,
+    linking: &LinkArgs,
+) -> Result<Candidate, Fault> {
+    let candidate = linked_candidate(path, records::settings(record)?, linking)?;
     Ok(records::compared(store, record, candidate)?)
 }
 

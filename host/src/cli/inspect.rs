@@ -60,7 +60,8 @@ impl Args {
         let summary = Summary::of(&bytes, &settings, &glue).map_err(|error| in_file(error, &self.target));
         let mut summary = summary.with_context(failed).blame_user()?;
         if self.tries {
-            summary.calls = tried(&bytes, &settings, summary.stubs, &glue).with_context(failed).blame_user()?;
+            let tried = tried(&bytes, &settings, summary.stubs, &glue).with_context(failed).blame_user()?;
+            (summary.calls, summary.stubs) = tried;
             summary.calls.truncate(TRIED_MAX);
         }
         // What can't be linked has no lines.
@@ -72,7 +73,8 @@ impl Args {
         if self.json {
             say_json(&Inspected { summary, lines: debug_info.kind })?;
         } else {
-            print(&summary, &debug_info, &path)?;
+            let linked = self.flags.linking().typed();
+            print(&summary, &debug_info, &format!("{path}{linked}"))?;
         }
         Ok(Exit::Clean)
     }
@@ -87,20 +89,20 @@ struct Inspected {
     lines: Option<String>,
 }
 
-/// The line to type for a recipe.
-fn line(path: &str, proposal: &Proposal, stubs: Option<Stub>) -> String {
+/// The line to type for a recipe: `target` is the module, and what is linked to it.
+fn line(target: &str, proposal: &Proposal, stubs: Option<Stub>) -> String {
     let stubs = stubs.and_then(|stub| stub.to_possible_value());
     let stubs = stubs.map_or_else(String::new, |stub| format!(" --stub-imports {}", stub.get_name()));
-    format!("fuzzbox run {path}{stubs} --call '{}'", proposal.call.replace('\'', "'\\''"))
+    format!("fuzzbox run {target}{stubs} --call '{}'", proposal.call.replace('\'', "'\\''"))
 }
 
 /// How its functions can be called.
-fn print_calls(summary: &Summary, path: &str) -> std::io::Result<()> {
+fn print_calls(summary: &Summary, target: &str) -> std::io::Result<()> {
     for (number, proposal) in summary.calls.iter().enumerate() {
         let head = if number == 0 { "call" } else { "" };
         let guessed = if proposal.guessed { ", guessed by names and types" } else { "" };
         say!("{head:9} {} ({}{guessed}):", printable(&proposal.export), proposal.convention);
-        say!("{:9}   {}", "", printable(&line(path, proposal, summary.stubs)));
+        say!("{:9}   {}", "", printable(&line(target, proposal, summary.stubs)));
         if let Some(Tried { empty_edges, edges, failures }) = &proposal.tried {
             let failed = match failures {
                 0 => String::new(),
@@ -116,7 +118,7 @@ fn print_calls(summary: &Summary, path: &str) -> std::io::Result<()> {
     Ok(())
 }
 
-fn print(summary: &Summary, debug_info: &ModuleDebugInfo, path: &str) -> std::io::Result<()> {
+fn print(summary: &Summary, debug_info: &ModuleDebugInfo, target: &str) -> std::io::Result<()> {
     say!("module    {}", summary.module);
     if let Some(kind) = &summary.kind {
         say!("made by   {kind}");
@@ -135,7 +137,7 @@ fn print(summary: &Summary, debug_info: &ModuleDebugInfo, path: &str) -> std::io
         let named = if summary.entry.is_some() { "others, by --entry:" } else { "by --entry:" };
         say!("{:9} {named} {}", "", summary.other_entries.join(", "));
     }
-    print_calls(summary, path)?;
+    print_calls(summary, target)?;
     if let (Some(input), Some(over_read)) = (&summary.input, summary.over_read) {
         say!("input     {input}");
         say!("over-read {over_read}");

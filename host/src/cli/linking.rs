@@ -27,6 +27,12 @@ impl LinkArgs {
         !self.with.is_empty() || !self.link.is_empty()
     }
 
+    /// The flags as they are typed, each with a space before it.
+    pub(super) fn typed(&self) -> String {
+        let flag = |name: &'static str| move |path: &PathBuf| format!(" {name} {}", shown(path));
+        self.link.iter().map(flag("--link")).chain(self.with.iter().map(flag("--with"))).collect()
+    }
+
     /// The target, as its loader would have it, and all that is linked to it. `glue` is its JavaScript.
     pub(super) fn linked(&self, path: &Path, bytes: Vec<u8>, glue: &str) -> Result<Vec<u8>, Fault> {
         if !self.is_given() {

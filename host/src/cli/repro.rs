@@ -6,6 +6,7 @@ use super::debug_info::DebugInfoArgs;
 use super::debug_info::symbols;
 use super::exit::{Exit, UserError, Verdict};
 use super::findings;
+use super::linking::LinkArgs;
 use super::output;
 use super::store_args::StoreArgs;
 use super::target_args::optimise;
@@ -44,6 +45,8 @@ pub(super) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    linking: LinkArgs,
+    #[command(flatten)]
     debug_info: DebugInfoArgs,
     #[command(flatten)]
     store: StoreArgs,
@@ -79,13 +82,17 @@ struct Report {
 
 impl Args {
     pub(super) fn run(self) -> Verdict {
+        if self.on.is_none() && self.linking.is_given() {
+            return Err(anyhow!("a finding has all that was linked: --with and --link are for another build (--on)"))
+                .blame_user();
+        }
         let store = self.store.open_existing()?;
         let Some(hash) = &self.hash else { return all::run(&self, &store) };
         let instead = format!("`fuzzbox replay WASM {hash}` executes an input");
         let record = findings::find(&store, hash, &instead)?;
         let input = store.finding_input(&record).context("failed to read the finding's input")?;
         let candidate = match &self.on {
-            Some(path) => findings::another_build(&store, &record, path)?,
+            Some(path) => findings::another_build(&store, &record, path, &self.linking)?,
             None => records::candidate(&store, &record)?,
         };
         let debug_info = self.debug_info.find(candidate.bytes(), self.on.as_deref())?;

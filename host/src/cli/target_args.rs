@@ -136,6 +136,11 @@ impl TargetArgs {
         linked_candidate(path, self.settings()?, &self.harness.linking)
     }
 
+    /// What is linked to the target.
+    pub(super) fn linking(&self) -> &LinkArgs {
+        &self.harness.linking
+    }
+
     /// The module at `path` whose bytes these are, as it is executed: with what is linked to it. And its JavaScript.
     pub(super) fn completed(&self, path: &Path, bytes: Vec<u8>) -> Result<(Vec<u8>, String), Fault> {
         let glue = glue::beside(path);
@@ -218,7 +223,8 @@ pub(super) fn candidate(path: &Path, settings: Settings) -> Result<Candidate, Fa
     linked_candidate(path, settings, &LinkArgs::default())
 }
 
-fn linked_candidate(path: &Path, settings: Settings, linking: &LinkArgs) -> Result<Candidate, Fault> {
+/// As [`candidate`], with what is linked to it.
+pub(super) fn linked_candidate(path: &Path, settings: Settings, linking: &LinkArgs) -> Result<Candidate, Fault> {
     let shown = shown(path);
     let bytes = read_module(path).with_context(|| format!("failed to read target `{shown}`")).blame_user()?;
     // What is called by a recipe has no other harness; only then does its glue matter.

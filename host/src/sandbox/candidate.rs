@@ -10,7 +10,7 @@ use crate::id::{FindingId, InputId, ModuleId, ObjectId};
 use crate::outcome::FailureKind;
 use crate::sandbox::code::compiler::Code;
 use crate::sandbox::conventions;
-use crate::sandbox::conventions::kind::Kind;
+use crate::sandbox::conventions::kind::{Kind, NAMES_ARE_SHORT};
 use crate::sandbox::entry::Entry;
 use crate::sandbox::entry::file_args::wasi_config;
 use crate::sandbox::entry::misspelled::{has_function, not_exported};
@@ -316,6 +316,8 @@ fn with_proposal(error: anyhow::Error, source: &Source, interface: &Interface) -
                 proposal.call
             )
         }
+        // With them something may be known.
+        None if Kind::of(interface) == Kind::Minified => anyhow!("{error}\nhelp: {NAMES_ARE_SHORT}"),
         None => error,
     }
 }

@@ -9,6 +9,7 @@
 use crate::sandbox::candidate::Candidate;
 use crate::sandbox::code::cache::CodeCache;
 use crate::sandbox::code::compiler::Code;
+use crate::sandbox::conventions::kind::Kind;
 use crate::sandbox::conventions::{Proposal, Tried, checked};
 use crate::sandbox::executor::Executor;
 use crate::sandbox::source::Source;
@@ -65,18 +66,46 @@ struct Seen {
     failures: usize,
 }
 
-/// The ways to call exports of a module, executed: those first that do most with an input and do not fail. Ways that
-/// can't be compiled are left out.
+/// By how much zeros for imports that nobody provides have to do more than rejecting the input, which finds nothing
+/// that is nobody's mistake.
+const ZEROS_WORTH: usize = 2;
+
+/// The ways to call exports of a module, executed: those first that do most with an input and do not fail, and how what
+/// nobody provides is best stubbed. Ways that can't be compiled are left out.
 ///
 /// # Errors
 ///
 /// If the module can't be read.
-pub fn tried(bytes: &[u8], settings: &Settings, stubs: Option<Stub>, glue: &str) -> Result<Vec<Proposal>> {
+pub fn tried(
+    bytes: &[u8],
+    settings: &Settings,
+    stubs: Option<Stub>,
+    glue: &str,
+) -> Result<(Vec<Proposal>, Option<Stub>)> {
+    let ways = tried_with(bytes, settings, stubs, glue)?;
+    if settings.stub_imports.is_some() || stubs != Some(Stub::Reject) {
+        return Ok((ways, stubs));
+    }
+    // Callbacks are told something, and say by a zero that it goes on.
+    let zeros = tried_with(bytes, settings, Some(Stub::Zero), glue)?;
+    let worth = |ways: &[Proposal]| {
+        let best = ways.first().and_then(|way| way.tried.as_ref()).filter(|tried| tried.failures == 0);
+        best.map_or(0, |tried| tried.edges.saturating_sub(tried.empty_edges))
+    };
+    let better = worth(&zeros) > ZEROS_WORTH * worth(&ways);
+    Ok(if better { (zeros, Some(Stub::Zero)) } else { (ways, stubs) })
+}
+
+/// The ways, if what nobody provides is stubbed so.
+fn tried_with(bytes: &[u8], settings: &Settings, stubs: Option<Stub>, glue: &str) -> Result<Vec<Proposal>> {
     let source = Source::new(bytes)?;
     if source.component.is_some() {
         return Ok(Vec::new());
     }
     let interface = Interface::of(&source.module)?;
+    if Kind::of(&interface).refusal().is_some() {
+        return Ok(Vec::new());
+    }
     let ways = checked(&interface, &source.module, glue, WAYS_MAX, true);
     let mut groups: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (number, way) in ways.iter().enumerate() {
@@ -115,20 +144,25 @@ pub fn tried(bytes: &[u8], settings: &Settings, stubs: Option<Stub>, glue: &str)
 /// What reaches so much of what the best reaches is as good, in percent: then what claims less is better.
 const AS_GOOD: usize = 85;
 
+/// What fails has to reach so much more than what does not, so that it is no misuse but a library with bugs.
+const FAILING_WORTH: usize = 16;
+
 /// The numbers of the ways, the best first.
 fn ranked(ways: &[Proposal], seen: &[Seen]) -> Vec<usize> {
-    let variety = |number: usize| seen[number].edges.len().saturating_sub(seen[number].empty);
+    let fails = |number: usize| seen[number].failures > 0;
+    let worth = |number: usize| {
+        let variety = seen[number].edges.len().saturating_sub(seen[number].empty);
+        variety / if fails(number) { FAILING_WORTH } else { 1 }
+    };
     // Numbers that are not 0 say that they are lengths or addresses.
     let claims =
         |number: usize| [", len", ", o"].iter().map(|word| ways[number].call.matches(word).count()).sum::<usize>();
     let mut left: Vec<usize> = (0..ways.len()).collect();
-    left.sort_by_key(|&number| (seen[number].failures > 0, std::cmp::Reverse(variety(number)), number));
+    left.sort_by_key(|&number| (std::cmp::Reverse(worth(number)), fails(number), number));
     let mut ranked = Vec::new();
     while let Some(&first) = left.first() {
-        let is_as_good = |&number: &usize| {
-            (seen[number].failures > 0) == (seen[first].failures > 0)
-                && variety(number) * 100 >= variety(first) * AS_GOOD
-        };
+        let is_as_good =
+            |&number: &usize| fails(number) == fails(first) && worth(number) * 100 >= worth(first) * AS_GOOD;
         let best = left.iter().copied().filter(is_as_good).min_by_key(|&number| (claims(number), number));
         let best = best.unwrap_or(first);
         left.retain(|&number| number != best);

@@ -1,15 +1,16 @@
-//! Puts functions behind all others of a module. Nothing else changes but the sizes of sections.
+//! Puts functions behind all others of a module, and globals. Nothing else changes but the sizes of sections.
 
 use crate::link::Addresses;
 use crate::module::sections::sections;
 use crate::module::types::encoded;
 use crate::recipe::view::View;
 use anyhow::{Context, Result, bail, ensure};
-use wasm_encoder::{CustomSection, Encode, Function, RawSection, Section as _};
+use wasm_encoder::{ConstExpr, CustomSection, Encode, Function, GlobalType, RawSection, Section as _};
 use wasmparser::{BinaryReader, ValType};
 
 const TYPES: u8 = 1;
 const FUNCTIONS: u8 = 3;
+const GLOBALS: u8 = 6;
 const EXPORTS: u8 = 7;
 const CODE: u8 = 10;
 
@@ -36,18 +37,18 @@ impl Origin {
 
 /// A function to append, and to export.
 pub(super) struct Added {
-    pub(super) name: &'static str,
+    pub(super) name: String,
     pub(super) params: Vec<ValType>,
     pub(super) results: Vec<ValType>,
     pub(super) body: Function,
 }
 
-/// Appends functions.
-pub(super) fn append(wasm: &[u8], view: &View, functions: &[Added]) -> Result<Vec<u8>> {
+/// Appends functions, and two globals of a type that are 0.
+pub(super) fn append(wasm: &[u8], view: &View, functions: &[Added], globals: Option<ValType>) -> Result<Vec<u8>> {
     let count = u32::try_from(functions.len())?;
     let [mut types, mut indices, mut exports, mut bodies] = [const { Vec::new() }; 4];
     for (number, function) in (0..).zip(functions) {
-        if view.exports.contains_key(function.name) {
+        if view.exports.contains_key(&function.name) {
             bail!("the module exports a function `{}` of its own", function.name);
         }
         function.encode_type(&mut types)?;
@@ -57,17 +58,23 @@ pub(super) fn append(wasm: &[u8], view: &View, functions: &[Added]) -> Result<Ve
         (view.functions + number).encode(&mut exports);
         function.body.encode(&mut bodies);
     }
-    let mut entries = [(TYPES, types), (FUNCTIONS, indices), (EXPORTS, exports), (CODE, bodies)].into_iter().peekable();
+    let globals = globals.map(|ty| Ok::<_, anyhow::Error>(encode_global(ty)?.repeat(2))).transpose()?;
+    let of_functions = [(TYPES, types), (FUNCTIONS, indices), (EXPORTS, exports), (CODE, bodies)];
+    let mut entries: Vec<_> = of_functions.map(|(id, entries)| (id, count, entries)).into();
+    entries.extend(globals.map(|entries| (GLOBALS, 2, entries)));
+    entries.sort_by_key(|(id, ..)| *id);
+    let mut entries = entries.into_iter().peekable();
     let mut new = b"\0asm\x01\0\0\0".to_vec();
     let rank = |id: u8| ORDER.iter().position(|&other| other == id);
     let (mut moved_by, mut addresses) = (None, Addresses::default());
     for section in sections(wasm)? {
         let section = section?;
         // Those that the module has not stand before the next that it has.
-        while let Some((id, entry)) = entries.next_if(|(id, _)| rank(section.id) > rank(*id) && section.id != 0) {
+        while let Some((id, count, entry)) = entries.next_if(|(id, ..)| rank(section.id) > rank(*id) && section.id != 0)
+        {
             RawSection { id, data: &list(count, &[], &entry) }.append_to(&mut new);
         }
-        let Some((_, entry)) = entries.next_if(|(id, _)| *id == section.id) else {
+        let Some((_, count, entry)) = entries.next_if(|(id, ..)| *id == section.id) else {
             RawSection { id: section.id, data: section.bytes }.append_to(&mut new);
             continue;
         };
@@ -86,7 +93,7 @@ pub(super) fn append(wasm: &[u8], view: &View, functions: &[Added]) -> Result<Ve
         }
         RawSection { id: section.id, data: &content }.append_to(&mut new);
     }
-    for (id, entry) in entries {
+    for (id, count, entry) in entries {
         RawSection { id, data: &list(count, &[], &entry) }.append_to(&mut new);
     }
     if let Some(moved_by) = moved_by {
@@ -96,6 +103,16 @@ pub(super) fn append(wasm: &[u8], view: &View, functions: &[Added]) -> Result<Ve
     }
     ensure!(new.len() <= crate::module::limits::MODULE_BYTES_MAX, "is too large with the recipe");
     Ok(new)
+}
+
+/// A mutable global that is 0.
+fn encode_global(ty: ValType) -> Result<Vec<u8>> {
+    let ty = GlobalType { val_type: encoded(ty)?, mutable: true, shared: false };
+    let zero =
+        if ty.val_type == wasm_encoder::ValType::I64 { ConstExpr::i64_const(0) } else { ConstExpr::i32_const(0) };
+    let mut bytes = encode(&ty);
+    zero.encode(&mut bytes);
+    Ok(bytes)
 }
 
 fn encode(what: &impl Encode) -> Vec<u8> {

@@ -8,6 +8,8 @@ use wasmparser::ValType;
 pub(super) enum Builtin {
     /// Copies the input, or a text.
     Write,
+    /// Copies bytes from an address to another.
+    Copy,
     /// Stores a number.
     Store(Cell),
     /// Loads a number.
@@ -27,8 +29,9 @@ pub(super) enum Cell {
     F64,
 }
 
-const ALL: [(&str, Builtin); 17] = [
+const ALL: [(&str, Builtin); 18] = [
     ("write", Builtin::Write),
+    ("copy", Builtin::Copy),
     ("write8", Builtin::Store(Cell::Bits8)),
     ("write16", Builtin::Store(Cell::Bits16)),
     ("write32", Builtin::Store(Cell::Bits32)),
@@ -56,6 +59,7 @@ impl Builtin {
     /// How many arguments it takes.
     pub(super) fn arguments(self) -> usize {
         match self {
+            Self::Copy => 3,
             Self::Write | Self::Store(_) => 2,
             Self::Load(_) | Self::Convert(_) => 1,
         }

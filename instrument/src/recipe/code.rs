@@ -1,8 +1,9 @@
-//! Operators of recipes as instructions.
+//! Operators of recipes as instructions, constants, and types in words.
 
+use crate::module::types::encoded;
 use crate::recipe::syntax::{Binary, Unary};
-use wasm_encoder::Instruction as I;
-use wasmparser::ValType;
+use wasm_encoder::{Function, Instruction as I};
+use wasmparser::{FuncType, ValType};
 
 /// The instruction of a binary operator on numbers of a type; `None` if it has none.
 pub(super) fn binary(operator: Binary, ty: ValType) -> Option<I<'static>> {
@@ -118,4 +119,61 @@ pub(super) fn convert(from: ValType, to: ValType) -> Option<Option<I<'static>>> 
         (ValType::F32, ValType::F64) => I::F64PromoteF32,
         _ => return None,
     }))
+}
+
+/// Whether a variable of the type has a value before it is given one.
+pub(super) fn is_defaultable(ty: ValType) -> bool {
+    !matches!(ty, ValType::Ref(ty) if !ty.is_nullable())
+}
+
+/// An integer as a constant of a type, if it is one, with or without a sign.
+pub(super) fn constant(value: i128, ty: ValType) -> Option<I<'static>> {
+    let fits = |bits: u32| value >= -(1_i128 << (bits - 1)) && value < 1_i128 << bits;
+    Some(match ty {
+        ValType::I32 if fits(32) => I::I32Const(value as i32),
+        ValType::I64 if fits(64) => I::I64Const(value as i64),
+        ValType::F32 => I::F32Const((value as f32).into()),
+        ValType::F64 => I::F64Const((value as f64).into()),
+        // Nothing is the only reference that can be written.
+        ValType::Ref(ty) if value == 0 && ty.is_nullable() => {
+            let ty = crate::module::types::encoded_ref(ty).ok()?;
+            I::RefNull(ty.heap_type)
+        }
+        _ => return None,
+    })
+}
+
+/// A function type as a person writes it.
+pub(super) fn signature(ty: &FuncType) -> String {
+    let list = |types: &[ValType]| types.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    match ty.results() {
+        [] => format!("({})", list(ty.params())),
+        [result] => format!("({}) -> {result}", list(ty.params())),
+        results => format!("({}) -> ({})", list(ty.params()), list(results)),
+    }
+}
+
+/// A function with locals and their names; the name of one whose type can't be encoded.
+pub(super) fn function(locals: &[(String, ValType)], code: &[I<'static>]) -> Result<Function, String> {
+    let encoded = |(name, ty): &(String, ValType)| encoded(*ty).map(|ty| (1, ty)).map_err(|_| name.clone());
+    let mut body = Function::new(locals.iter().map(encoded).collect::<Result<Vec<_>, _>>()?);
+    code.iter().for_each(|instruction| _ = body.instruction(instruction));
+    Ok(body)
+}
+
+/// Where the input's address is; its length is the next.
+#[derive(Clone, Copy)]
+pub(super) enum Place {
+    Local(u32),
+    Global(u32),
+}
+
+impl Place {
+    /// Loads the address, or what is so far behind it.
+    pub(super) fn get(self, offset: u32) -> I<'static> {
+        match self {
+            Self::Local(index) => I::LocalGet(index + offset),
+            Self::Global(index) => I::GlobalGet(index + offset),
+        }
+    }
 }

@@ -1,26 +1,29 @@
 //! From what a recipe says to a function: gives types, and makes code.
 
-use crate::module::types::encoded;
+use crate::recipe::append::Added;
 use crate::recipe::builtin::{Builtin, Cell};
-use crate::recipe::code;
+use crate::recipe::code::{self, Place};
 use crate::recipe::error::RecipeError;
 use crate::recipe::lex::wrong;
-use crate::recipe::syntax::{Binary, Draw, Expression, Kind, Parsed, Statement, Unary};
+use crate::recipe::syntax::{Binary, Draw, Expression, Given, Kind, Parsed, Statement, Unary};
 use crate::recipe::view::View;
+use crate::recipe::{EXPORT, given_name};
 use std::ops::Range;
 use wasm_encoder::{BlockType, Function, Instruction as I, MemArg, MemArgTarget};
-use wasmparser::{FuncType, ValType};
+use wasmparser::ValType;
 
 /// More bytes of texts than this are refused: each is stored by an instruction of its own.
 const TEXT_BYTES_MAX: usize = 4 << 10;
 
-/// A function to append: its parameters, and its body. Its result is an i32.
+/// What is made of a recipe.
 pub(super) struct Compiled {
-    /// The first parameters.
+    /// The first parameters of the recipe's function.
     pub(super) draws: Vec<ValType>,
-    /// All parameters.
-    pub(super) params: Vec<ValType>,
-    pub(super) body: Function,
+    /// Functions to append; the recipe's is the last, and its result is an i32.
+    pub(super) functions: Vec<Added>,
+    /// The type of two globals that the functions expect behind all others: address and length of the input, for what
+    /// is in the place of imports.
+    pub(super) globals: Option<ValType>,
 }
 
 /// Makes a recipe a function.
@@ -37,28 +40,75 @@ pub(super) fn compile(parsed: &Parsed, view: &View) -> Result<Compiled, RecipeEr
     if parsed.takes.is_some() {
         params.extend([address; 2]);
     }
+    let input = u32::try_from(draws.len()).unwrap_or(u32::MAX);
+    let globals = Some(address).filter(|_| parsed.takes.is_some() && !parsed.given.is_empty());
     let mut compiler = Compiler {
         parsed,
         view,
         address,
-        input: u32::try_from(draws.len()).unwrap_or(u32::MAX),
+        input: Place::Local(input),
         params: u32::try_from(params.len()).unwrap_or(u32::MAX),
         variables: Vec::new(),
+        returns: None,
         text_bytes: 0,
         code: Vec::new(),
     };
+    for offset in (0..2).filter(|_| globals.is_some()) {
+        compiler.code.extend([I::LocalGet(input + offset), I::GlobalSet(view.globals + offset)]);
+    }
     for statement in &parsed.statements {
         compiler.statement(statement)?;
     }
     compiler.code.extend([I::I32Const(0), I::End]);
-    let mut locals = Vec::new();
-    for (name, ty) in &compiler.variables {
-        let unusable = |_| wrong(&parsed.text, format!("`{name}` has a type that can't be encoded"), 0..0);
-        locals.push((1, encoded(*ty).map_err(unusable)?));
+    let body = compiler.body(0)?;
+    let mut functions = Vec::new();
+    for given in &parsed.given {
+        let function = provided(parsed, view, address, given)?;
+        if functions.iter().any(|other: &Added| other.name == function.name) {
+            return Err(wrong(&parsed.text, format!("`{}` is given already", given.name), given.at.clone()));
+        }
+        functions.push(function);
     }
-    let mut body = Function::new(locals);
-    compiler.code.iter().for_each(|instruction| _ = body.instruction(instruction));
-    Ok(Compiled { draws, params, body })
+    functions.push(Added { name: EXPORT.into(), params, results: vec![ValType::I32], body });
+    Ok(Compiled { draws, functions, globals })
+}
+
+/// The function in the place of an import.
+fn provided(parsed: &Parsed, view: &View, address: ValType, given: &Given) -> Result<Added, RecipeError> {
+    let Given { name, at, params, body } = given;
+    let is_it = |module: &str, own: &str| own == name || name.split_once('.') == Some((module, own));
+    let Some((module, import, ty)) = view.imports.iter().find(|(module, own, _)| is_it(module, own)) else {
+        let mut error = wrong(&parsed.text, format!("the module imports no function `{name}`"), at.clone());
+        error.unknown = Some(name.clone());
+        return Err(error);
+    };
+    if ty.params().len() != params.len() {
+        let message = format!("`{name}` is {}, and takes {} here", code::signature(ty), params.len());
+        return Err(wrong(&parsed.text, message, at.clone()));
+    }
+    let mut compiler = Compiler {
+        parsed,
+        view,
+        address,
+        input: Place::Global(view.globals),
+        // They are the first variables.
+        params: 0,
+        variables: params.iter().map(|(name, _)| name.clone()).zip(ty.params().iter().copied()).collect(),
+        returns: Some(ty.results()),
+        text_bytes: 0,
+        code: Vec::new(),
+    };
+    for statement in body {
+        compiler.statement(statement)?;
+    }
+    compiler.zeros(ty.results(), at)?;
+    compiler.code.push(I::End);
+    Ok(Added {
+        name: given_name(module, import),
+        params: ty.params().to_vec(),
+        results: ty.results().to_vec(),
+        body: compiler.body(params.len())?,
+    })
 }
 
 struct Compiler<'p> {
@@ -66,11 +116,12 @@ struct Compiler<'p> {
     view: &'p View,
     /// The type of addresses.
     address: ValType,
-    /// The parameter that is the input's address; its length is the next.
-    input: u32,
+    input: Place,
+    /// The local that is the first variable.
     params: u32,
-    /// The locals behind the parameters.
     variables: Vec<(String, ValType)>,
+    /// What is returned by what is in the place of an import.
+    returns: Option<&'p [ValType]>,
     text_bytes: usize,
     code: Vec<I<'static>>,
 }
@@ -78,6 +129,37 @@ struct Compiler<'p> {
 impl Compiler<'_> {
     fn wrong(&self, message: impl Into<String>, at: &Range<usize>) -> RecipeError {
         wrong(&self.parsed.text, message, at.clone())
+    }
+
+    /// The function's body, if so many of the variables are parameters.
+    fn body(&self, params: usize) -> Result<Function, RecipeError> {
+        let unusable = |name| self.wrong(format!("`{name}` has a type that can't be encoded"), &(0..0));
+        code::function(&self.variables[params..], &self.code).map_err(unusable)
+    }
+
+    /// Leaves a zero of each type.
+    fn zeros(&mut self, types: &[ValType], at: &Range<usize>) -> Result<(), RecipeError> {
+        for &ty in types {
+            let zero = code::constant(0, ty).ok_or_else(|| self.wrong(format!("{ty} has no value to return"), at))?;
+            self.code.push(zero);
+        }
+        Ok(())
+    }
+
+    fn return_(&mut self, at: &Range<usize>, value: Option<&Expression>) -> Result<(), RecipeError> {
+        match (self.returns, value) {
+            (None, None) => self.code.push(I::I32Const(0)),
+            (Some(types), None) => self.zeros(types, at)?,
+            (Some(&[ty]), Some(value)) => self.expression(value, ty)?,
+            (Some(types), Some(value)) => {
+                return Err(self.wrong(format!("{} values are returned here, not one", types.len()), &value.at));
+            }
+            (None, Some(value)) => {
+                return Err(self.wrong("a recipe returns nothing: it ends, by `reject` or `fail` otherwise", &value.at));
+            }
+        }
+        self.code.push(I::Return);
+        Ok(())
     }
 
     fn statement(&mut self, statement: &Statement) -> Result<(), RecipeError> {
@@ -110,7 +192,7 @@ impl Compiler<'_> {
                 }
             }
             Statement::Reject => self.code.extend([I::I32Const(-1), I::Return]),
-            Statement::Return => self.code.extend([I::I32Const(0), I::Return]),
+            Statement::Return(at, value) => self.return_(at, value.as_ref())?,
             Statement::Fail => self.code.push(I::Unreachable),
         }
         Ok(())
@@ -138,7 +220,7 @@ impl Compiler<'_> {
                     let was = self.variables[index].1;
                     return Err(self.wrong(format!("`{name}` is {was}, and what it is given is {ty}"), at));
                 }
-                None if !is_defaultable(ty) => {
+                None if !code::is_defaultable(ty) => {
                     return Err(self.wrong(format!("`{name}` would be {ty}, which no variable can be"), at));
                 }
                 None => {
@@ -179,7 +261,7 @@ impl Compiler<'_> {
         if arguments.len() != ty.params().len() {
             let message = format!(
                 "`{name}` is {}: it takes {} arguments, and is given {}",
-                signature(ty),
+                code::signature(ty),
                 ty.params().len(),
                 arguments.len()
             );
@@ -214,6 +296,10 @@ impl Compiler<'_> {
         }
         match builtin {
             Builtin::Write => self.write(&arguments[0], &arguments[1])?,
+            Builtin::Copy => {
+                arguments.iter().try_for_each(|argument| self.expression(argument, self.address))?;
+                self.copy();
+            }
             Builtin::Store(cell) => {
                 self.expression(&arguments[0], self.address)?;
                 self.expression(&arguments[1], cell.ty())?;
@@ -241,12 +327,11 @@ impl Compiler<'_> {
 
     /// `write(p, input)` or `write(p, "text")`.
     fn write(&mut self, to: &Expression, what: &Expression) -> Result<(), RecipeError> {
-        let memory = self.view.memory.map_or(0, |(memory, _)| memory);
         match &what.kind {
             Kind::Input => {
                 self.expression(to, self.address)?;
-                self.code.extend([I::LocalGet(self.input), I::LocalGet(self.input + 1)]);
-                self.code.push(I::MemoryCopy { src_mem: memory, dst_mem: memory });
+                self.code.extend([self.input.get(0), self.input.get(1)]);
+                self.copy();
             }
             Kind::Text(bytes) => {
                 self.text_bytes += bytes.len();
@@ -272,9 +357,16 @@ impl Compiler<'_> {
         Ok(())
     }
 
+    fn memory(&self) -> u32 {
+        self.view.memory.map_or(0, |(memory, _)| memory)
+    }
+
+    fn copy(&mut self) {
+        self.code.push(I::MemoryCopy { src_mem: self.memory(), dst_mem: self.memory() });
+    }
+
     fn memory_arg(&self, offset: u64) -> MemArg {
-        let memory = self.view.memory.map_or(0, |(memory, _)| memory);
-        MemArg { offset, align: 0, target: MemArgTarget::Memory(memory), ordering: None }
+        MemArg { offset, align: 0, target: MemArgTarget::Memory(self.memory()), ordering: None }
     }
 
     /// The type of an expression as far as it has one of its own: a literal takes that of its place.
@@ -306,7 +398,8 @@ impl Compiler<'_> {
         let at = &expression.at;
         match &expression.kind {
             Kind::Integer(value) => {
-                let constant = constant(*value, ty).ok_or_else(|| self.wrong(format!("{value} is no {ty}"), at))?;
+                let constant =
+                    code::constant(*value, ty).ok_or_else(|| self.wrong(format!("{value} is no {ty}"), at))?;
                 self.code.push(constant);
                 return Ok(());
             }
@@ -329,8 +422,8 @@ impl Compiler<'_> {
                 };
                 self.code.push(I::LocalGet(self.params + index as u32));
             }
-            Kind::Input => self.code.push(I::LocalGet(self.input)),
-            Kind::Len => self.code.push(I::LocalGet(self.input + 1)),
+            Kind::Input => self.code.push(self.input.get(0)),
+            Kind::Len => self.code.push(self.input.get(1)),
             Kind::Draw(draw) => self.draw(*draw),
             Kind::Call { .. } => {
                 let results = self.several(expression)?;
@@ -394,37 +487,5 @@ impl Compiler<'_> {
         self.expression(right, ty)?;
         self.code.push(instruction);
         self.same(if operator.compares() { ValType::I32 } else { ty }, wanted, at)
-    }
-}
-
-/// Whether a variable of the type has a value before it is given one.
-fn is_defaultable(ty: ValType) -> bool {
-    !matches!(ty, ValType::Ref(ty) if !ty.is_nullable())
-}
-
-/// An integer as a constant of a type, if it is one, with or without a sign.
-fn constant(value: i128, ty: ValType) -> Option<I<'static>> {
-    let fits = |bits: u32| value >= -(1_i128 << (bits - 1)) && value < 1_i128 << bits;
-    Some(match ty {
-        ValType::I32 if fits(32) => I::I32Const(value as i32),
-        ValType::I64 if fits(64) => I::I64Const(value as i64),
-        ValType::F32 => I::F32Const((value as f32).into()),
-        ValType::F64 => I::F64Const((value as f64).into()),
-        // Nothing is the only reference that can be written.
-        ValType::Ref(ty) if value == 0 && ty.is_nullable() => {
-            let ty = crate::module::types::encoded_ref(ty).ok()?;
-            I::RefNull(ty.heap_type)
-        }
-        _ => return None,
-    })
-}
-
-/// A function type as a person writes it.
-fn signature(ty: &FuncType) -> String {
-    let list = |types: &[ValType]| types.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    match ty.results() {
-        [] => format!("({})", list(ty.params())),
-        [result] => format!("({}) -> {result}", list(ty.params())),
-        results => format!("({}) -> ({})", list(ty.params()), list(results)),
     }
 }

@@ -45,6 +45,15 @@ pub const EXPORT: &str = "--call";
 /// The name by which the function is exported that grows the memory.
 pub const GROWTH: &str = "--grow";
 
+/// The name by which the function is exported that a recipe puts in the place of an import: `on NAME(...) { ... }`.
+/// Whoever links the module gives it that function.
+pub fn given_name(module: &str, import: &str) -> String {
+    format!("{GIVEN}{module}.{import}")
+}
+
+/// How the names of such functions begin.
+pub const GIVEN: &str = "--on ";
+
 /// A module with the function of a recipe.
 #[derive(Clone, Debug)]
 pub struct Recipe {
@@ -64,7 +73,8 @@ pub struct Recipe {
 /// ```text
 /// recipe     = statement { (";" | newline) statement }
 /// statement  = { name "," } name "=" expression | expression | "if" expression statement [ "else" statement ]
-///            | "while" expression statement | "{" recipe "}" | "reject" | "fail" | "return"
+///            | "while" expression statement | "{" recipe "}" | "reject" | "fail" | "return" [ expression ]
+///            | "on" name "(" [ name { "," name } ] ")" "{" recipe "}"
 /// expression = numbers, names, calls, and as in C: - ! ~  * / %  + -  << >>  < <= > >= == !=  &  ^  |
 /// ```
 ///
@@ -72,6 +82,8 @@ pub struct Recipe {
 /// | --- | --- |
 /// | `NAME(x, ...)`, `` `any name`(x) `` | a call of an export, or of the import `module.name` |
 /// | `write(p, input)`, `string`, `utf16`, `"text\0"` | bytes copied to an address |
+/// | `copy(to, from, bytes)` | bytes copied from an address to another |
+/// | `on NAME(a, b) { ...; return x }` | what an import does, at the outermost level: it has variables of its own |
 /// | `write8(p, x)` to `write64`, `writef32`, `writef64` | a number stored |
 /// | `read8(p)` to `read64`, `readf32`, `readf64` | a number loaded |
 /// | `draw(i32)`, `draw(LO..HI)` | a number from the input's first bytes |
@@ -83,10 +95,10 @@ pub struct Recipe {
 pub fn link_recipe(wasm: &[u8], text: &str, with_growth: bool) -> Result<Recipe> {
     let view = view::View::of(wasm)?;
     let parsed = parse::parse(text)?;
-    let Compiled { draws, params, body } = compile::compile(&parsed, &view)?;
-    let function = Added { name: EXPORT, params, results: vec![ValType::I32], body };
-    let added: Vec<_> = growth(&view).filter(|_| with_growth).into_iter().chain([function]).collect();
-    Ok(Recipe { wasm: append::append(wasm, &view, &added)?, draws, takes: parsed.takes, subject: parsed.subject() })
+    let Compiled { draws, functions, globals } = compile::compile(&parsed, &view)?;
+    let added: Vec<_> = growth(&view).filter(|_| with_growth).into_iter().chain(functions).collect();
+    let wasm = append::append(wasm, &view, &added, globals)?;
+    Ok(Recipe { wasm, draws, takes: parsed.takes, subject: parsed.subject() })
 }
 
 /// Appends a function `(pages) -> pages before, or -1` that grows the memory which pointers mean, exported as
@@ -98,7 +110,7 @@ pub fn link_recipe(wasm: &[u8], text: &str, with_growth: bool) -> Result<Recipe>
 pub fn link_growth(wasm: &[u8]) -> Result<Vec<u8>> {
     let view = view::View::of(wasm)?;
     let added: Vec<_> = growth(&view).into_iter().collect();
-    if added.is_empty() { Ok(wasm.to_vec()) } else { append::append(wasm, &view, &added) }
+    if added.is_empty() { Ok(wasm.to_vec()) } else { append::append(wasm, &view, &added, None) }
 }
 
 fn growth(view: &view::View) -> Option<Added> {
@@ -106,7 +118,7 @@ fn growth(view: &view::View) -> Option<Added> {
     let mut body = Function::new([]);
     body.instruction(&Instruction::LocalGet(0)).instruction(&Instruction::MemoryGrow(memory));
     body.instruction(&Instruction::End);
-    Some(Added { name: GROWTH, params: vec![ValType::I32], results: vec![ValType::I32], body })
+    Some(Added { name: GROWTH.into(), params: vec![ValType::I32], results: vec![ValType::I32], body })
 }
 
 /// Checks recipes against a module, without making functions of them.

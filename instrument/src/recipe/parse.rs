@@ -3,7 +3,7 @@
 use crate::recipe::builtin::Builtin;
 use crate::recipe::error::RecipeError;
 use crate::recipe::lex::{Token, lex, wrong};
-use crate::recipe::syntax::{Binary, Draw, Encoding, Expression, Kind, Names, Parsed, Statement, Unary};
+use crate::recipe::syntax::{Binary, Draw, Encoding, Expression, Given, Kind, Names, Parsed, Statement, Unary};
 use std::ops::Range;
 use wasmparser::ValType;
 
@@ -48,7 +48,8 @@ pub(super) fn parse(text: &str) -> Result<Parsed, RecipeError> {
         return Err(wrong("", message, 0..0));
     }
     let tokens = lex(text)?;
-    let mut parser = Parser { text, tokens, next: 0, depth: 0, uses_len: false, parsed: Parsed::default() };
+    let mut parser =
+        Parser { text, tokens, next: 0, depth: 0, uses_len: false, is_given: false, parsed: Parsed::default() };
     parser.parsed.text = text.to_owned();
     parser.parsed.statements = parser.statements()?;
     if let Some((_, at)) = parser.tokens.get(parser.next) {
@@ -69,6 +70,8 @@ struct Parser<'t> {
     next: usize,
     depth: u32,
     uses_len: bool,
+    /// In the body of what is in the place of an import.
+    is_given: bool,
     parsed: Parsed,
 }
 
@@ -122,6 +125,11 @@ impl Parser<'_> {
             if matches!(self.peek(), None | Some(Token::Mark("}"))) {
                 return Ok(statements);
             }
+            if self.begins_given() {
+                let given = self.given()?;
+                self.parsed.given.push(given);
+                continue;
+            }
             statements.push(self.statement()?);
             let ends = matches!(self.peek(), None | Some(Token::End | Token::Mark("}")))
                 || self.next > 0 && self.tokens[self.next - 1].0 == Token::Mark("}");
@@ -131,6 +139,71 @@ impl Parser<'_> {
         }
     }
 
+    /// Whether what follows is `on NAME`: nothing else begins with two names.
+    fn begins_given(&self) -> bool {
+        let is_name = |token: &Token| matches!(token, Token::Name(_) | Token::Quoted(_));
+        let second = self.tokens.get(self.next + 1);
+        matches!(self.peek(), Some(Token::Name(name)) if name == "on")
+            && second.is_some_and(|(token, _)| is_name(token))
+    }
+
+    /// `on NAME(a, b) { ... }`, which stands outside of all else.
+    fn given(&mut self) -> Result<Given, RecipeError> {
+        if self.depth > 0 || self.is_given {
+            return Err(self.wrong("what is in the place of an import stands outside of all else"));
+        }
+        self.next += 1;
+        let at = self.here();
+        let name = match self.peek() {
+            Some(Token::Name(name) | Token::Quoted(name)) => name.clone(),
+            _ => return Err(self.wrong("expected the name of an import")),
+        };
+        self.next += 1;
+        self.expect("(")?;
+        let params = self.names()?;
+        self.expect("{")?;
+        self.is_given = true;
+        let body = self.deeper(Self::statements)?;
+        self.is_given = false;
+        self.expect("}")?;
+        Ok(Given { name, at, params, body })
+    }
+
+    /// Names of parameters, and the parenthesis behind them.
+    fn names(&mut self) -> Result<Names, RecipeError> {
+        let mut names = Names::new();
+        if self.take(")") {
+            return Ok(names);
+        }
+        loop {
+            let at = self.here();
+            let Some(Token::Name(name)) = self.peek().cloned() else {
+                return Err(self.wrong("expected the name of a parameter"));
+            };
+            if WORDS.contains(&&*name) || names.iter().any(|(other, _)| *other == name) {
+                return Err(self.wrong(format!("`{name}` has a meaning already")));
+            }
+            self.next += 1;
+            names.push((name, at));
+            if self.take(")") {
+                return Ok(names);
+            }
+            if !self.take(",") {
+                return Err(self.wrong("expected `,` or `)`"));
+            }
+        }
+    }
+
+    /// What follows `return`, if something does.
+    fn returned(&mut self) -> Result<Option<Expression>, RecipeError> {
+        let ends = match self.peek() {
+            None | Some(Token::End | Token::Mark("}")) => true,
+            Some(Token::Name(name)) => name == "else",
+            _ => false,
+        };
+        if ends { Ok(None) } else { self.expression().map(Some) }
+    }
+
     fn statement(&mut self) -> Result<Statement, RecipeError> {
         self.deeper(|parser| {
             if parser.take("{") {
@@ -138,12 +211,16 @@ impl Parser<'_> {
                 parser.expect("}")?;
                 return Ok(Statement::Block(statements));
             }
-            for (word, statement) in
-                [("reject", Statement::Reject), ("fail", Statement::Fail), ("return", Statement::Return)]
-            {
-                if parser.take_word(word) {
-                    return Ok(statement);
-                }
+            let at = parser.here();
+            if parser.take_word("reject") {
+                let message = "what is in the place of an import rejects nothing: it returns, or fails";
+                return if parser.is_given { Err(wrong(parser.text, message, at)) } else { Ok(Statement::Reject) };
+            }
+            if parser.take_word("fail") {
+                return Ok(Statement::Fail);
+            }
+            if parser.take_word("return") {
+                return Ok(Statement::Return(at, parser.returned()?));
             }
             if parser.take_word("if") {
                 let condition = parser.expression()?;
@@ -316,6 +393,10 @@ impl Parser<'_> {
             _ => self.range()?,
         };
         self.expect(")")?;
+        if self.is_given {
+            self.next -= 1;
+            return Err(self.wrong("what is in the place of an import draws nothing"));
+        }
         if self.parsed.draws.len() == DRAWS_MAX {
             return Err(self.wrong(format!("more than {DRAWS_MAX} draws")));
         }

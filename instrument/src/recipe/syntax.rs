@@ -44,6 +44,18 @@ pub(super) struct Parsed {
     /// In the order of the text.
     pub(super) draws: Vec<Draw>,
     pub(super) takes: Option<Encoding>,
+    /// What is in the place of imports.
+    pub(super) given: Vec<Given>,
+}
+
+/// A function in the place of an import: `on NAME(a, b) { ... }`.
+#[derive(Debug)]
+pub(super) struct Given {
+    /// The import, as `name` or `module.name`.
+    pub(super) name: String,
+    pub(super) at: Range<usize>,
+    pub(super) params: Names,
+    pub(super) body: Vec<Statement>,
 }
 
 /// Names that are given values, each with its place.
@@ -58,7 +70,8 @@ pub(super) enum Statement {
     Block(Vec<Statement>),
     Reject,
     Fail,
-    Return,
+    /// With the place, and what is returned, if something is.
+    Return(Range<usize>, Option<Expression>),
 }
 
 #[derive(Debug)]
@@ -166,7 +179,8 @@ impl Statement {
             Self::Assign(_, expression)
             | Self::Do(expression)
             | Self::If(expression, ..)
-            | Self::While(expression, _) => Some(expression),
+            | Self::While(expression, _)
+            | Self::Return(_, Some(expression)) => Some(expression),
             _ => None,
         }
     }
@@ -193,7 +207,8 @@ impl Parsed {
                     });
                     has
                 });
-                if !quoted && name == "write" && has_input {
+                let stores = !quoted && matches!(Builtin::of(name), Some(Builtin::Write | Builtin::Store(_)));
+                if stores && has_input {
                     written = true;
                     arguments[0].visit(&mut |inner| {
                         if let Kind::Variable(name) = &inner.kind {
@@ -213,7 +228,8 @@ impl Parsed {
             }
             for (name, has_input) in calls {
                 last = Some(name);
-                if written && after.is_none() {
+                // Blocks are for something.
+                if written && after.is_none() && !name.to_lowercase().contains("alloc") {
                     after = Some(name);
                 }
                 if has_input && found.is_none() {
@@ -221,7 +237,12 @@ impl Parsed {
                 }
             }
         };
-        self.statements.iter().for_each(|statement| statement.visit(&mut one));
+        if self.given.is_empty() {
+            self.statements.iter().for_each(|statement| statement.visit(&mut one));
+        } else {
+            // What is asked for is asked for by what everything is done for; it is looked at behind conditions.
+            self.statements.iter().for_each(&mut one);
+        }
         found.or(after).or(last).cloned()
     }
 }

@@ -153,6 +153,50 @@ fn what_is_wrong_is_shown_where_it_is() {
 }
 
 #[test]
+fn what_is_in_the_place_of_an_import_sees_the_input_and_has_the_imports_type() {
+    let asks = r#"(module (import "env" "ask" (func $ask (param i32 i64) (result i32))) (import "env" "told" (func))
+        (import "x.y" "z" (func (result i32 f64)))
+        (global i32 (i32.const 5)) (memory (export "memory") 1) (func (export "run") (result i32) (i32.const 0)))"#;
+    let text =
+        "on ask(to, from) { if from > 9 return -1; n = len - i32(from); copy(to, input + i32(from), n); return n }
+                on `env.told`() { write8(0, 1); return } on z() { }; n = 1; if run() + n < 0 reject";
+    let recipe = linked(asks, text);
+    let printed = wasmprinter::print_bytes(&recipe.wasm).unwrap();
+    for export in ["--on env.ask", "--on env.told", "--on x.y.z", EXPORT] {
+        assert!(printed.contains(&format!("(export \"{export}\" (func ")), "{export}: {printed}");
+    }
+    // Behind the module's own global are address and length.
+    assert!(printed.contains("global.set 1") && printed.contains("global.get 2"), "{printed}");
+    assert_eq!(recipe.takes, Some(Encoding::Bytes));
+    // Without an input none are needed.
+    let none = wasmprinter::print_bytes(&linked(asks, "on ask(a, b) { }; run()").wasm).unwrap();
+    assert!(!none.contains("(mut i32)"), "{none}");
+    for (text, place, message) in [
+        ("on aks(a, b) { }; run()", 4, "imports no function `aks`"),
+        ("on ask(a) { }; run()", 4, "takes 1 here"),
+        ("on ask(a, a) { }; run()", 11, "has a meaning already"),
+        ("on ask(a, len) { }; run()", 11, "has a meaning already"),
+        ("on ask(a, b) { return }; on ask(a, b) { }; run()", 29, "is given already"),
+        ("on ask(a, b) { reject }; run()", 16, "rejects nothing"),
+        ("on ask(a, b) { return draw(i32) }; run()", 31, "draws nothing"),
+        ("on ask(a, b) { return b }; run()", 23, "this is i64"),
+        ("on told() { return 1 }; run()", 20, "0 values are returned here"),
+        ("on z() { return 1 }; run()", 17, "2 values are returned here"),
+        ("{ on told() { } }; run()", 3, "outside of all else"),
+        ("on told() { on told() { } }; run()", 13, "outside of all else"),
+        ("on ask(a, b) { c = n }; n = 1; run()", 20, "no variable `n`"),
+        ("on told() { }", 1, "it says nothing"),
+        ("run(); return 1", 15, "returns nothing"),
+    ] {
+        let error = refused(asks, text);
+        assert!(error.message.contains(message), "{text}: {error}");
+        assert_eq!(error.place(), (1, place), "{text}: {error}");
+    }
+    // A variable may have this name.
+    linked(LIBRARY, "on = malloc(len); parse(on, len)");
+}
+
+#[test]
 fn no_text_is_too_much() {
     for (text, message) in [
         ("(".repeat(20_000), "at most 16384"),
@@ -170,7 +214,8 @@ fn no_text_is_too_much() {
     // Pieces of recipes in any order are refused, or make valid functions.
     let pieces = [
         "p", "=", "malloc(", ")", "len", "input", ";", "\n", "write(", ",", "if", "reject", "{", "}", "1", "-", "==",
-        "draw(", "i32", "..", "\"", "a\\0", "`", "two", "(", "else", "fail", "0x1", "é", "utf16", "1.5",
+        "draw(", "i32", "..", "\"", "a\\0", "`", "two", "(", "else", "fail", "0x1", "é", "utf16", "1.5", "on f(",
+        "return",
     ];
     let wasm = wat::parse_str(LIBRARY).unwrap();
     let (mut state, mut valid) = (1_u64, 0);
@@ -201,6 +246,8 @@ fn what_a_recipe_is_for_is_told_by_its_text() {
     assert_eq!(of("f(input, len); g(input)"), "f");
     assert_eq!(of("if malloc(1) == 0 reject; g(draw(i32))"), "g");
     assert_eq!(of("o = `wbg.string_new`(string, len); new(o)"), "new");
+    assert_eq!(of("p = m(len); write(p, input); a = m(8); write32(a, p); main(1, a)"), "main");
+    assert_eq!(of("on read(p) { write(p, input) } h = new(); r = parse(h); if r != 0 { show(r) }"), "parse");
     assert_eq!(of("p = = 1"), "");
 }
 

@@ -11,6 +11,10 @@ pub(super) struct View {
     pub(super) exports: BTreeMap<String, (u32, FuncType)>,
     /// The memory that pointers mean, which is the export `memory` or the first, and whether it has 64-bit addresses.
     pub(super) memory: Option<(u32, bool)>,
+    /// The imported functions: module, name and type.
+    pub(super) imports: Vec<(String, String, FuncType)>,
+    /// How many globals there are.
+    pub(super) globals: u32,
     /// How many types there are.
     pub(super) types: u32,
     /// How many functions there are.
@@ -26,8 +30,9 @@ struct Sections<'a> {
     /// Whether each memory has 64-bit addresses.
     memories: Vec<bool>,
     exports: Vec<(&'a str, ExternalKind, u32)>,
-    /// Imported functions, by `module.name`.
-    imports: Vec<(String, u32)>,
+    /// Imported functions: module, name and index.
+    imports: Vec<(&'a str, &'a str, u32)>,
+    globals: u32,
 }
 
 impl<'a> Sections<'a> {
@@ -46,11 +51,12 @@ impl<'a> Sections<'a> {
                     let import = import?;
                     match import.ty {
                         TypeRef::Func(ty) | TypeRef::FuncExact(ty) => {
-                            let name = format!("{}.{}", import.module, import.name);
-                            self.imports.push((name, u32::try_from(self.functions.len())?));
+                            let index = u32::try_from(self.functions.len())?;
+                            self.imports.push((import.module, import.name, index));
                             self.functions.push(ty);
                         }
                         TypeRef::Memory(ty) => self.memories.push(ty.memory64),
+                        TypeRef::Global(_) => self.globals += 1,
                         _ => {}
                     }
                 }
@@ -65,6 +71,7 @@ impl<'a> Sections<'a> {
                     self.memories.push(memory?.memory64);
                 }
             }
+            Payload::GlobalSection(section) => self.globals += section.count(),
             Payload::ExportSection(section) => {
                 for export in section {
                     let export = export?;
@@ -100,11 +107,13 @@ impl View {
                 _ => {}
             }
         }
-        for (name, index) in &sections.imports {
-            if let Some(ty) = sections.ty(*index) {
-                view.exports.entry(name.clone()).or_insert((*index, ty));
+        for &(module, name, index) in &sections.imports {
+            if let Some(ty) = sections.ty(index) {
+                view.exports.entry(format!("{module}.{name}")).or_insert((index, ty.clone()));
+                view.imports.push((module.to_owned(), name.to_owned(), ty));
             }
         }
+        view.globals = sections.globals;
         view.memory = sections.memories.get(memory as usize).map(|&wide| (memory, wide));
         view.types = u32::try_from(sections.types.len())?;
         view.functions = u32::try_from(sections.functions.len())?;

@@ -102,3 +102,41 @@ fn a_wrong_recipe_is_the_users_fault_and_shown_where() {
     assert_eq!(fuzzbox.run("run", &["lib.wasm"], &["--call", "parse", "--entry", "parse"]).code, 2);
     assert!(!fuzzbox.store().exists(), "what is refused writes nothing");
 }
+
+#[test]
+fn ways_that_are_tried_are_told_with_the_stubs_that_do_most() {
+    // It tells its host of each byte, and goes on if that returns 0.
+    let kinds: String = (33..123)
+        .map(|byte| {
+            format!("(if (i32.eq (local.get $b) (i32.const {byte})) (then (global.set $n (i32.const {byte}))))")
+        })
+        .collect();
+    let parser = format!(
+        r#"(module (import "env" "on_byte" (func $on (param i32) (result i32))) (memory (export "memory") 2)
+        (global $n (mut i32) (i32.const 0))
+        (func (export "malloc") (param i32) (result i32) (i32.const 65536))
+        (func (export "http_alloc") (param i32) (result i32) (i32.store (i32.const 2048) (i32.const 7)) (i32.const 2048))
+        (func (export "http_execute") (param $h i32) (param $p i32) (param $len i32) (result i32) (local $b i32)
+            (if (i32.ne (i32.load (local.get $h)) (i32.const 7)) (then (return (i32.const 1))))
+            (loop $next
+                (if (i32.eqz (local.get $len)) (then (return (i32.const 0))))
+                (local.set $b (i32.load8_u (local.get $p)))
+                (if (call $on (local.get $b)) (then (return (i32.const 2))))
+                {kinds}
+                (local.set $p (i32.add (local.get $p) (i32.const 1)))
+                (local.set $len (i32.sub (local.get $len) (i32.const 1)))
+                (br $next))
+            unreachable))"#
+    );
+    let fuzzbox = fuzzbox();
+    fs::write(fuzzbox.dir().join("http.wat"), parser).unwrap();
+    let inspect = fuzzbox.run("inspect", &["http.wat", "--try"], &[]);
+    let line = inspect.stdout.lines().find(|line| line.contains("fuzzbox run")).unwrap_or_default();
+    assert!(
+        line.contains("--stub-imports zero") && line.contains("h = http_alloc(0); http_execute(h, p, len)"),
+        "{inspect:?}"
+    );
+    // What rejects is left alone where it was asked for.
+    let rejects = fuzzbox.run("inspect", &["http.wat", "--try", "--stub-imports", "reject"], &[]);
+    assert!(!rejects.stdout.contains("--stub-imports zero"), "{rejects:?}");
+}

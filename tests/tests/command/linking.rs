@@ -34,7 +34,17 @@ fn a_finding_of_a_linked_target_needs_nothing_beside_the_store() {
     assert_eq!(ran.code, 1, "{ran:?}");
     let done = ran.json_lines().last().unwrap().clone();
     let id = done["findings"][0]["id"].as_str().unwrap().to_owned();
-    for file in ["lib.wat", "shim.wat"] {
+    // On another build it is called by the same harness, which has to be linked again.
+    fs::write(fuzzbox.dir().join("new.wat"), LIBRARY.replace("(i32.const 33)", "(i32.const 34)")).unwrap();
+    let on = |file: &str| fuzzbox.run("repro", &[&id, "--on", file, "--with", "shim.wat"], &[]);
+    let (old, new) = (on("lib.wat"), on("new.wat"));
+    assert!(old.code == 1 && old.stdout.contains("reproduced"), "{old:?}");
+    assert!(new.code == 0 && new.stdout.contains("not reproduced"), "{new:?}");
+    let without = fuzzbox.run("repro", &[&id, "--with", "shim.wat"], &[]);
+    assert!(without.code == 2 && without.stderr.contains("--on"), "{without:?}");
+    let bisect = fuzzbox.run("bisect", &[&id, "lib.wat", "new.wat", "--with", "shim.wat"], &[]);
+    assert!(bisect.code == 0 && bisect.stdout.contains("it was fixed between lib.wat and new.wat"), "{bisect:?}");
+    for file in ["lib.wat", "new.wat", "shim.wat"] {
         fs::remove_file(fuzzbox.dir().join(file)).unwrap();
     }
     let repro = fuzzbox.run("repro", &[&id], &[]);
@@ -65,4 +75,19 @@ fn what_can_not_be_linked_is_named() {
     let second = r#"(module (import "a" "y" (global i32)) (global (export "x") i32 (i32.const 1)))"#;
     refused(&[("lib.wat", first), ("shim.wat", second)], &with, &["`b.x`", "in turn"]);
     refused(&[("lib.wat", LIBRARY), ("side.wat", SHIM)], &["lib.wat", "--link", "side.wat"], &["dylink.0", "--link"]);
+}
+
+#[test]
+fn short_names_without_their_javascript_are_told() {
+    let short =
+        r#"(module (import "a" "b" (func (param i32))) (memory (export "c") 1) (func (export "d") (param i32)))"#;
+    let fuzzbox = fuzzbox(&[]);
+    fs::write(fuzzbox.dir().join("lib.wasm"), wat::parse_str(short).unwrap()).unwrap();
+    for arguments in [&["lib.wasm"][..], &["lib.wasm", "--call", "d(len)"]] {
+        let ran = fuzzbox.run("run", arguments, &CAMPAIGN);
+        assert!(ran.code == 2 && ran.stderr.contains("JavaScript that was made with it"), "{ran:?}");
+    }
+    fs::write(fuzzbox.dir().join("lib.js"), "var imports={b:_abort_it};_parse=x.d;").unwrap();
+    let ran = fuzzbox.run("inspect", &["lib.wasm"], &[]);
+    assert!(ran.stdout.contains("env.abort_it") && ran.stdout.contains("parse func (i32)"), "{ran:?}");
 }

@@ -191,6 +191,21 @@ fn a_new_guest_in_c_finds_its_bug_by_what_it_says_to_type() -> Result<()> {
 }
 
 #[test]
+fn a_new_guest_in_cxx_finds_its_bug() -> Result<()> {
+    let fuzzbox = Fuzzbox::new();
+    guests::clang()?;
+    let new = fuzzbox.run("new", &["--cpp", "my_guest"], &[]);
+    assert_eq!(new.code, 0, "{new:?}");
+    let mut typed = commands(&new);
+    typed.pop().context("a line for a C++ library")?;
+    // It is not installed under its name here.
+    typed.last_mut().context("a line that fuzzes")?.command = "fuzzbox run my_guest.wasm --stop-on first".to_owned();
+    let ran = type_all(&fuzzbox, &typed)?;
+    assert!(ran.last().context("a command")?.stdout.contains("failed: a number is there twice"), "{ran:?}");
+    Ok(())
+}
+
+#[test]
 fn what_to_type_works_without_a_search_path_and_with_another_target_folder() -> Result<()> {
     let fuzzbox = Fuzzbox::new();
     guests::rustc()?;
@@ -256,6 +271,8 @@ fn what_is_no_name_and_what_is_there_is_refused() -> Result<()> {
             refused(&fuzzbox, &["--c", name], &["name"]);
         }
     }
+    refused(&fuzzbox, &["--go", "fuzzbox"], &["`fuzzbox`"]);
+    refused(&fuzzbox, &["--go", "--zig", "x"], &["--go", "--zig"]);
     fs::create_dir(fuzzbox.dir().join("taken"))?;
     fs::write(fuzzbox.dir().join("taken/mine"), "")?;
     fs::write(fuzzbox.dir().join("file"), "")?;

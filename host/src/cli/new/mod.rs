@@ -1,11 +1,13 @@
 //! `fuzzbox new`: a guest to begin with.
 
+mod languages;
 mod sdk;
 mod tools;
 
 use super::exit::{Exit, Fault, UserError, Verdict};
 use super::write::{say, shown};
 use anyhow::{Context, Result, anyhow, bail};
+use languages::Language;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -17,23 +19,38 @@ pub(super) struct Args {
     #[arg(value_name = "NAME", value_parser = name)]
     name: String,
     /// In Rust [default]
-    #[arg(long, conflicts_with = "c")]
+    #[arg(long, group = "language")]
     rust: bool,
     /// In C, one file beside `fuzzbox.h`
-    #[arg(long)]
+    #[arg(long, group = "language")]
     c: bool,
+    /// In C++, as in C
+    #[arg(long, group = "language")]
+    cpp: bool,
+    /// In Zig, one file beside `fuzzbox.zig`
+    #[arg(long, group = "language")]
+    zig: bool,
+    /// In Go, a module with the package `fuzzbox`
+    #[arg(long, group = "language")]
+    go: bool,
+    /// In AssemblyScript, one file beside `fuzzbox.ts`
+    #[arg(long, group = "language")]
+    assemblyscript: bool,
     /// A folder with the crate fuzzbox-guest, to be used in the place of a copy
-    #[arg(long, value_name = "DIR", conflicts_with = "c")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["c", "cpp", "zig", "go", "assemblyscript"])]
     sdk: Option<PathBuf>,
 }
 
 impl Args {
     pub(super) fn run(self) -> Verdict {
         let Self { name, sdk, .. } = &self;
-        let guest = match sdk {
-            _ if self.c => Guest::c(name),
-            Some(folder) => Guest::rust(name, Some(&check_sdk(folder).blame_user()?))?,
-            None => Guest::rust(name, None)?,
+        let guest = match (self.language(), sdk) {
+            (Some(_), _) if name == FUZZBOX => {
+                return Err(anyhow!("what a guest draws with is called `{FUZZBOX}` already")).blame_user();
+            }
+            (Some(language), _) => language.guest(name),
+            (None, Some(folder)) => Guest::rust(name, Some(&check_sdk(folder).blame_user()?))?,
+            (None, None) => Guest::rust(name, None)?,
         };
         guest.write(Path::new(name))?;
         say!("created {name}/{}: something to test, and a property of it that does not hold", guest.source);
@@ -49,7 +66,22 @@ impl Args {
         })?;
         Ok(Exit::Clean)
     }
+
+    /// The language, if it is not Rust.
+    fn language(&self) -> Option<Language> {
+        let typed = [
+            (self.c, Language::C),
+            (self.cpp, Language::Cpp),
+            (self.zig, Language::Zig),
+            (self.go, Language::Go),
+            (self.assemblyscript, Language::AssemblyScript),
+        ];
+        typed.into_iter().find(|(is_typed, _)| *is_typed).map(|(_, language)| language)
+    }
 }
+
+/// What files that are drawn with are called.
+const FUZZBOX: &str = "fuzzbox";
 
 /// A folder that is to be made.
 struct Guest {
@@ -94,35 +126,6 @@ impl Guest {
             ],
             hints: Vec::new(),
         })
-    }
-
-    fn c(name: &str) -> Self {
-        let source = format!("{name}.c");
-        let clang = tools::Clang::find();
-        let fuzzbox = tools::fuzzbox().unwrap_or_else(|_| "fuzzbox".into());
-        let compile = |how: &str| format!("{} {how} -O1 -g {source} -o {name}.wasm", clang.program);
-        let freestanding = compile("--target=wasm32 -nostdlib -Wl,--no-entry");
-        let hosted = compile("--target=wasm32-wasi -mexec-model=reactor -Wl,-z,stack-size=8388608");
-        let mut hints = vec![
-            String::new(),
-            format!("With a C library, for malloc or printf (on Debian the packages {}):", clang.library_packages()),
-            String::new(),
-            format!("    {hosted}"),
-        ];
-        if let Some(packages) = clang.missing() {
-            let install = format!("The compiler or its linker is missing; on Debian: sudo apt-get install {packages}");
-            hints.splice(0..0, [String::new(), install]);
-        }
-        Self {
-            files: vec![
-                (source.clone(), include_str!("property.c.template").into()),
-                ("fuzzbox.h".into(), include_str!("../../../../guest-sdk/c/fuzzbox.h").into()),
-                (".gitignore".into(), format!("/.fuzzbox\n/{name}.wasm\n")),
-            ],
-            commands: vec![freestanding, format!("{fuzzbox} run {name}.wasm --stop-on first")],
-            source,
-            hints,
-        }
     }
 
     fn has_sdk(&self) -> bool {
@@ -211,7 +214,9 @@ mod tests {
 
     #[test]
     fn a_guest_names_no_folder_of_the_machine() {
-        for guest in [Guest::rust("x", None).unwrap(), Guest::c("x")] {
+        let others = [Language::C, Language::Cpp, Language::Zig, Language::Go, Language::AssemblyScript];
+        for guest in others.map(|language| language.guest("x")).into_iter().chain([Guest::rust("x", None).unwrap()]) {
+            assert!(guest.files.iter().any(|(path, _)| *path == guest.source), "{}", guest.source);
             for (path, text) in guest.files {
                 assert!(!text.contains(env!("CARGO_MANIFEST_DIR")), "{path}");
             }

@@ -49,6 +49,11 @@ impl Clang {
     }
 }
 
+/// Whether the search path finds it.
+pub(super) fn is_there(program: &str) -> bool {
+    on_path(program).is_some()
+}
+
 /// What the search path finds.
 fn on_path(program: &str) -> Option<PathBuf> {
     let folders = env::var_os("PATH").unwrap_or_default();

@@ -110,7 +110,7 @@ fn build<'a>(
     let place = match builds.iter().position(|build| build.settings == settings) {
         Some(place) => place,
         None => {
-            let candidate = findings::another_build(store, record, path)?;
+            let candidate = findings::another_build(store, record, path, &args.linking)?;
             let debug_info = args.debug_info.find(candidate.bytes(), Some(path))?;
             let target = Arc::new(optimise(path, candidate, &CodeCache::of_user())?);
             let symbols = symbols(&target, debug_info);

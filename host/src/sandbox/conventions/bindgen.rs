@@ -165,7 +165,8 @@ fn recipe(library: &Library<'_>, malloc: &Malloc<'_>, name: &str, roles: &[Role]
         lines.push(format!("r = {STACK}(-16)"));
     }
     if let (Some(maker), Some(roles)) = (maker, maker_roles) {
-        if roles.iter().any(|role| matches!(role, Role::Block { .. } | Role::Object | Role::This)) {
+        // An object that there is none of is undefined.
+        if roles.iter().any(|role| matches!(role, Role::Block { .. } | Role::This)) {
             return None;
         }
         let arguments: Vec<_> = roles.iter().map(|role| if *role == Role::Return { "r" } else { "0" }).collect();

@@ -4,6 +4,10 @@ use crate::sandbox::source::interface::Interface;
 use std::fmt;
 use wasmparser::TypeRef;
 
+/// What to do about names that nobody knows.
+pub(crate) const NAMES_ARE_SHORT: &str = "Emscripten made its names short, and what they were is in the JavaScript that was \
+                                          made with it, which is read if it lies beside the module";
+
 /// What made a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {

@@ -6,10 +6,11 @@
 //!
 //! `kind` says what made a module, `rank` which name sounds like a parser. There is a file for each convention:
 //! `bindgen` (wasm-bindgen), `assemblyscript`, `heap` (C and all that exports an allocator, TinyGo and cabi among
-//! them), `program` (`main`, where nothing starts it), `objects` (what has to be made first). None of them knows a
-//! library. `library` is a module as they see it, `glue` reads JavaScript, `minified` what that says of names that were
-//! made short, `imported_bodies` what functions without names do, `stack` finds the one that makes room on the stack,
-//! `exceptions` is what throws and catches in the place of JavaScript, and `side` loads what programs load.
+//! them), `program` (`main`, where nothing starts it), `objects` (what has to be made first). None of these knows a
+//! library; `tree_sitter` and `itk_wasm` know the runtime of many. `library` is a module as they see it, `glue` reads
+//! JavaScript, `minified` what that says of names that were made short, `imported_bodies` what functions without names
+//! do, `stack` finds the one that makes room on the stack, `exceptions` is what throws and catches in the place of
+//! JavaScript, and `side` loads what programs load.
 
 mod assemblyscript;
 mod bindgen;
@@ -17,6 +18,7 @@ mod exceptions;
 pub(crate) mod glue;
 mod heap;
 mod imported_bodies;
+mod itk_wasm;
 pub(crate) mod kind;
 mod library;
 mod minified;
@@ -27,6 +29,7 @@ mod side;
 mod stack;
 #[cfg(test)]
 mod tests;
+mod tree_sitter;
 
 use crate::sandbox::conventions::kind::Kind;
 use crate::sandbox::conventions::library::Library;
@@ -82,9 +85,11 @@ pub struct Tried {
 /// A convention: its name, and what it proposes.
 type Convention = (&'static str, fn(&Library<'_>) -> Vec<Proposal>);
 
-const ALL: [Convention; 5] = [
+const ALL: [Convention; 7] = [
     (bindgen::NAME, bindgen::proposals),
     (assemblyscript::NAME, assemblyscript::proposals),
+    (tree_sitter::NAME, tree_sitter::proposals),
+    (itk_wasm::NAME, itk_wasm::proposals),
     (heap::NAME, heap::proposals),
     (program::NAME, program::proposals),
     (objects::NAME, objects::proposals),

@@ -22,10 +22,12 @@ use wasmparser::{FuncType, ValType};
 pub(super) const NAME: &str = "objects";
 
 /// Functions with more parameters are left out.
-const PARAMETERS_MAX: usize = 8;
+const PARAMETERS_MAX: usize = 12;
 /// How many functions that take an input are looked at, and how many ways to make an object.
 const CONSUMERS_MAX: usize = 8;
 const HANDLES_MAX: usize = 8;
+/// How little a name may promise.
+const DULL: i32 = -20;
 /// How often what is next is asked for.
 const FOLLOWED_MAX: u32 = 8;
 
@@ -42,13 +44,18 @@ pub(super) fn proposals(library: &Library<'_>) -> Vec<Proposal> {
     if matches!(Kind::of(library.interface), Kind::WasmBindgen | Kind::AssemblyScript) {
         return Vec::new();
     }
-    let Some(heap) = Heap::of(library).filter(Heap::is_general) else { return Vec::new() };
+    let heap = match Heap::of(library) {
+        Some(heap) if heap.is_general() => heap,
+        Some(_) => return Vec::new(),
+        None => return without(library),
+    };
     let mut consumers: Vec<_> = library
         .functions()
         .filter(|(name, ty)| *name != heap.alloc && fits(ty))
         .map(|(name, ty)| (name, ty, rank::interest(name)))
-        .filter(|(name, _, interest)| *interest > 0 && !has_word(name, &ENDS))
+        .filter(|(name, _, interest)| *interest > DULL && !has_word(name, &ENDS))
         .collect();
+    // What only might be of interest is looked at where there is not much else.
     consumers.sort_by_key(|(_, _, interest)| std::cmp::Reverse(*interest));
     consumers.truncate(CONSUMERS_MAX);
     let handles = handles(library, &heap);
@@ -76,6 +83,25 @@ pub(super) fn proposals(library: &Library<'_>) -> Vec<Proposal> {
         }));
     }
     proposals
+}
+
+/// Where nobody allocates: the input itself, for whoever takes an address and a length.
+fn without(library: &Library<'_>) -> Vec<Proposal> {
+    let has_addresses = library.interface.addresses() == Some(ValType::I32);
+    let takes = |ty: &FuncType| fits(ty) && ty.params().starts_with(&[ValType::I32, ValType::I32]);
+    let ways = library.functions().filter(|(_, ty)| has_addresses && takes(ty)).filter_map(|(name, ty)| {
+        let interest = rank::interest(name);
+        let zeros = ", 0".repeat(ty.params().len() - 2);
+        (interest > -50).then(|| Proposal {
+            export: name.to_owned(),
+            call: format!("{}(input, len{zeros})", written(name)),
+            convention: NAME,
+            guessed: true,
+            tried: None,
+            score: interest - 20,
+        })
+    });
+    ways.collect()
 }
 
 /// Whether nothing but numbers is given.
@@ -170,20 +196,24 @@ impl Handle {
 fn handles(library: &Library<'_>, heap: &Heap<'_>) -> Vec<Handle> {
     let makers = || {
         library.functions().filter(|(name, ty)| {
+            // What allocates one kind of things makes them.
+            let allocates = has_word(name, &["alloc"]) && !words(name).is_empty() && rank::interest(name) >= -100;
             *name != heap.alloc
-                && has_word(name, &MAKES)
+                && (allocates || has_word(name, &MAKES) && rank::interest(name) > -90)
                 && !has_word(name, &ENDS)
-                && rank::interest(name) > -90
                 && ty.results() == [ValType::I32]
                 && ty.params().iter().all(|ty| *ty == ValType::I32)
                 && ty.params().len() <= 3
         })
     };
     let zeros = |count: usize| vec!["0"; count].join(", ");
-    let (mut first, mut second, mut stored) = (Vec::new(), Vec::new(), Vec::new());
+    let [mut first, mut second, mut stored, mut of_kind] = [const { Vec::new() }; 4];
     for (name, ty) in makers() {
         match ty.params().len() {
             0 => first.push(Handle { made: format!("h = {}()", written(name)), words: words(name) }),
+            1 if has_word(name, &["alloc"]) => {
+                of_kind.push(Handle { made: format!("h = {}(0)", written(name)), words: words(name) })
+            }
             2 => {
                 let made = format!(
                     "n = {}; write64(n, 0); q = {}; write64(q, 0); if {}(n, q) != 0 reject; h = read32(q)",
@@ -213,7 +243,8 @@ fn handles(library: &Library<'_>, heap: &Heap<'_>) -> Vec<Handle> {
     second.truncate(6);
     first.truncate(3);
     stored.truncate(2);
-    second.into_iter().chain(first).chain(stored).collect()
+    of_kind.truncate(3);
+    second.into_iter().chain(first).chain(stored).chain(of_kind).collect()
 }
 
 fn has_word(name: &str, words: &[&str]) -> bool {
@@ -221,7 +252,7 @@ fn has_word(name: &str, words: &[&str]) -> bool {
 }
 
 fn words(name: &str) -> BTreeSet<String> {
-    let is_verb = |word: &String| MAKES.contains(&&**word) || ENDS.contains(&&**word);
+    let is_verb = |word: &String| MAKES.contains(&&**word) || ENDS.contains(&&**word) || word == "alloc";
     words_of(name).filter(|word| !is_verb(word)).collect()
 }
 

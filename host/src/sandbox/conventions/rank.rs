@@ -84,6 +84,7 @@ pub(super) fn interest(name: &str) -> i32 {
     let lower = name.to_lowercase();
     let words: i32 = WORDS.iter().filter(|(word, _)| lower.contains(word)).map(|(_, worth)| worth).sum();
     let hidden = ["__", "dynCall", "emscripten_", "_emscripten", "_initialize", "fflush"];
-    let is_hidden = hidden.iter().any(|prefix| name.starts_with(prefix)) || LIBRARY.contains(&name);
+    let is_hidden =
+        hidden.iter().any(|prefix| name.starts_with(prefix)) || LIBRARY.contains(&name.trim_start_matches('_'));
     words - if is_hidden { 150 } else { 0 }
 }

@@ -89,6 +89,79 @@ fn programs_are_given_a_name_and_standard_input() {
 }
 
 #[test]
+fn programs_may_be_given_the_input_as_an_argument() {
+    let functions = r#"
+        (func (export "stackAlloc") (param i32) (result i32) (i32.const 0))
+        (func (export "main") (param i32 i32) (result i32) (i32.const 0))"#;
+    let (wasm, interface) = interface(&format!("(module {MEMORY} {functions})"));
+    let all = checked(&interface, &wasm, "", usize::MAX, true);
+    let call = "p = stackAlloc(len + 1); write(p, input); write8(p + len, 0); a = stackAlloc(32); write(a + 16, \
+                \"main\\0-e\\0\"); write32(a, a + 16); write32(a + 4, a + 21); write32(a + 8, p); write32(a + 12, 0); \
+                main(3, a)";
+    assert!(all.iter().any(|way| way.call == call), "{all:?}");
+}
+
+#[test]
+fn more_ways_are_tried_than_are_listed() {
+    let ways = |functions: &str| {
+        let (wasm, interface) = interface(&format!("(module {MEMORY} {functions})"));
+        assert!(
+            !proposed(&format!("(module {MEMORY} {functions})"), "").iter().any(|line| line.starts_with("objects"))
+        );
+        let all = checked(&interface, &wasm, "", usize::MAX, true);
+        all.into_iter().map(|way| way.call).collect::<Vec<_>>()
+    };
+    let malloc = r#"(func (export "malloc") (param i32) (result i32) (i32.const 0))"#;
+    // What allocates one kind of things makes them.
+    let kinds = r#"(func (export "http_alloc") (param i32) (result i32) (i32.const 0))
+        (func (export "http_execute") (param i32 i32 i32) (result i32) (i32.const 0))"#;
+    let found = ways(&format!("{malloc} {kinds}"));
+    assert!(found.iter().any(|call| call.ends_with("h = http_alloc(0); http_execute(h, p, len)")), "{found:?}");
+    // Without an allocator the input is given where it is.
+    let hash =
+        r#"(func (export "xx64") (param i32 i32 i64) (result i64) (i64.const 0)) (func (export "n") (param i32))"#;
+    assert_eq!(ways(hash), ["xx64(input, len, 0)"]);
+    // Where no name promises anything, those that might are tried.
+    let dull = r#"(func (export "getInfo") (param i32 i32 i32) (result i32) (i32.const 0))"#;
+    let found = ways(&format!("{malloc} {dull}"));
+    assert!(found.iter().any(|call| call.ends_with("getInfo(p, len, o)")), "{found:?}");
+}
+
+#[test]
+fn a_grammar_with_its_runtime_is_asked_for_what_it_reads() {
+    let functions = r#"
+        (import "env" "tree_sitter_parse_callback" (func (param i32 i32 i32 i32 i32)))
+        (import "env" "tree_sitter_progress_callback" (func (param i32 i32) (result i32)))
+        (memory (export "memory") 1)
+        (func (export "malloc") (param i32) (result i32) (i32.const 0))
+        (func (export "ts_init") (result i32) (i32.const 0)) (func (export "ts_parser_new_wasm"))
+        (func (export "ts_parser_set_language") (param i32 i32) (result i32) (i32.const 0))
+        (func (export "ts_parser_parse_wasm") (param i32 i32 i32 i32 i32) (result i32) (i32.const 0))"#;
+    let language = r#"(func (export "tree_sitter_x") (result i32) (i32.const 0))
+        (func (export "tree_sitter_x_external_scanner_create") (result i32) (i32.const 0))"#;
+    let lines = proposed(&format!("(module {functions} {language})"), "");
+    let lines: Vec<_> = lines.iter().filter(|line| line.starts_with("tree-sitter: on ")).collect();
+    assert!(lines.len() == 1 && lines[0].contains("ts_parser_set_language(h, tree_sitter_x())"), "{lines:?}");
+    assert!(!proposed(&format!("(module {functions})"), "").iter().any(|line| line.starts_with("tree-sitter")));
+}
+
+#[test]
+fn pipelines_of_itk_wasm_are_told_where_their_input_is() {
+    let functions = r#"
+        (func (export "stackAlloc") (param i32) (result i32) (i32.const 0))
+        (func (export "itk_wasm_input_array_alloc") (param i32 i32 i32 i32) (result i32) (i32.const 0))
+        (func (export "itk_wasm_input_json_alloc") (param i32 i32 i32) (result i32) (i32.const 0))
+        (func (export "main") (param i32 i32) (result i32) (i32.const 0))"#;
+    let lines = proposed(&format!("(module {MEMORY} {functions})"), "");
+    let line = &lines[0];
+    assert!(line.starts_with("itk-wasm: p = itk_wasm_input_array_alloc(0, 0, 0, len); write(p, input); "), "{line}");
+    let described = line.split('"').nth(1).unwrap();
+    assert!(line.ends_with("main(4, a)") && described.starts_with("{\\"), "{line}");
+    // The digits are written from behind: the address's last is the tenth, the length's stands before the end.
+    assert!(line.contains("q = j + 53;") && line.contains("q = j + 72;"), "{line}");
+}
+
+#[test]
 fn many_functions_and_much_javascript_take_no_time_that_grows_with_both() {
     let functions: String = (0..30_000)
         .map(|n| {

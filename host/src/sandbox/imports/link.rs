@@ -7,6 +7,7 @@ use crate::sandbox::wasi;
 use crate::settings::Stub;
 use anyhow::{Context, Result};
 use fuzzbox_instrument::ComponentImport;
+use fuzzbox_instrument::recipe::given_name;
 use wasmtime::{Caller, Engine, Extern, ExternType, FuncType, Linker, Module, Store};
 
 /// The module of functions that only fuzzbox provides.
@@ -35,6 +36,7 @@ pub(crate) fn link(
     });
     impersonate(&mut linker, functions, (tells_frames, missing.0)).map_err(anyhow::Error::from)?;
     pass_on(module, &mut linker, protocol).map_err(anyhow::Error::from)?;
+    give(module, &mut linker).map_err(anyhow::Error::from)?;
     match missing {
         (Some(stub), missing) if !missing.is_empty() => Ok(Imports::Stubbed(linker, stub, missing.clone())),
         _ => Ok(Imports::Provided(linker.instantiate_pre(module)?)),
@@ -118,6 +120,19 @@ fn pass_on(module: &Module, linker: &mut Linker<Host>, protocol: &[(&'static str
             function.call(&mut caller, params, results)
         })?;
     }
+    Ok(())
+}
+
+/// Defines the imports that a call recipe gives, as calls of the module's own functions.
+fn give(module: &Module, linker: &mut Linker<Host>) -> wasmtime::Result<()> {
+    linker.allow_shadowing(true);
+    for import in module.imports() {
+        let export = given_name(import.module(), import.name());
+        if let (ExternType::Func(ty), Some(ExternType::Func(_))) = (import.ty(), module.get_export(&export)) {
+            personality::define_given(linker, (import.module(), import.name()), ty, export)?;
+        }
+    }
+    linker.allow_shadowing(false);
     Ok(())
 }
 

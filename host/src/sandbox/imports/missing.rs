@@ -1,5 +1,6 @@
 //! The imports that nobody provides, found out before anything is compiled.
 
+use crate::sandbox::conventions::kind::NAMES_ARE_SHORT;
 use crate::sandbox::imports::Missing;
 use crate::sandbox::imports::host::Host;
 use crate::sandbox::imports::link::{impersonate, provided};
@@ -62,6 +63,9 @@ pub(crate) fn are_provided(
     impersonate(&mut linker, functions, (false, stub)).map_err(anyhow::Error::from)?;
     let mut store = Store::new(&engine, Host::nothing());
     let mut is_provided = |import: &Import| {
+        if interface.gives(import) {
+            return true;
+        }
         // What the rewriter replaces; if the type is another it says so.
         if protocol::is_function(&import.module, &import.name) && interface.function_type(import.ty).is_some() {
             return true;
@@ -98,7 +102,7 @@ fn function_type(engine: &Engine, interface: &Interface, import: &Import) -> Opt
 pub(crate) fn personalities(interface: &Interface) -> Vec<(Personality, Vec<String>)> {
     let engine = Engine::default();
     let mut found: BTreeMap<Personality, Vec<String>> = BTreeMap::new();
-    for import in &interface.imports {
+    for import in interface.imports.iter().filter(|import| !interface.gives(import)) {
         let ty = function_type(&engine, interface, import);
         let Some(provided) = ty.and_then(|ty| personality::of(&import.module, &import.name, &ty)) else { continue };
         let unknown = found.entry(provided.personality).or_default();
@@ -130,8 +134,10 @@ fn refusal(interface: &Interface, missing: &[&Import]) -> anyhow::Error {
         .collect();
     let more = missing.len().saturating_sub(LISTED_MAX);
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+    let is_short = |import: &&Import| import.module == "a" && import.name.len() <= 2;
+    let why = if missing.iter().any(is_short) { format!(" ({NAMES_ARE_SHORT})") } else { String::new() };
     anyhow!(
-        "nobody provides the imports {}{more}\n\
+        "nobody provides the imports {}{more}{why}\n\
          help: `--stub-imports trap` lets them end an execution when called, `zero` return zeros, `reject` reject the input",
         names.join(", ")
     )

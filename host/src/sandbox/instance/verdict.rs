@@ -67,8 +67,8 @@ impl Context<'_> {
             let crash = code != 0 && self.crash_on_exit;
             return Some(if crash { self.failed(FailureKind::Crash, error, TrapKind::Exit) } else { Outcome::Ok });
         }
-        if error.is::<Thrown>() {
-            return Some(Outcome::Rejected);
+        if let Some(thrown) = error.downcast_ref::<Thrown>() {
+            return Some(if thrown.is_told { Outcome::Ok } else { Outcome::Rejected });
         }
         error.is::<Exhausted>().then(|| self.failed(FailureKind::Hang, error, TrapKind::OutOfFuel))
     }

@@ -3,7 +3,7 @@
 
 use crate::sandbox::source::words::{Shortened, signature};
 use anyhow::{Context, Result};
-use fuzzbox_instrument::recipe::{EXPORT, GROWTH};
+use fuzzbox_instrument::recipe::{EXPORT, GIVEN, GROWTH, given_name};
 use wasmparser::{
     CompositeInnerType, ExternalKind, FuncType, GlobalType, MemoryType, Parser, Payload, TableType, TypeRef, ValType,
 };
@@ -48,7 +48,7 @@ pub(crate) struct Export {
 impl Export {
     /// Whether it is no export of the module's, but was put there.
     pub(crate) fn is_ours(&self) -> bool {
-        [EXPORT, GROWTH].contains(&&*self.name)
+        [EXPORT, GROWTH].contains(&&*self.name) || self.name.starts_with(GIVEN)
     }
 }
 
@@ -75,6 +75,11 @@ impl Interface {
         interface.has_tags = !spaces.tags.is_empty();
         interface.memory = interface.memory.or((!interface.memories.is_empty()).then_some(0));
         Ok(interface)
+    }
+
+    /// Whether a call recipe gives an import.
+    pub(crate) fn gives(&self, import: &Import) -> bool {
+        self.function(&given_name(&import.module, &import.name)).is_some()
     }
 
     fn read(&mut self, payload: Payload<'_>, spaces: &mut Spaces) -> Result<()> {

@@ -82,7 +82,8 @@ impl Source {
         let Some(wrong) = error.downcast_ref::<RecipeError>() else { return error };
         let interface = Interface::of(&self.module).unwrap_or_default();
         let exports = interface.functions().map(|(name, _)| name);
-        let near = wrong.unknown.as_deref().and_then(|typed| nearest(typed, exports));
+        let names = exports.chain(interface.imports.iter().map(|import| &*import.name));
+        let near = wrong.unknown.as_deref().and_then(|typed| nearest(typed, names));
         let help = near.map_or_else(String::new, |near| format!("\nhelp: did you mean `{}`?", Shortened(near)));
         anyhow!("the call recipe is wrong in {wrong}{help}")
     }

@@ -174,3 +174,40 @@ fn what_can_not_be_called_is_refused_with_the_place() {
     let taken = r#"(memory 1) (func (export "--call"))"#;
     assert!(refused(taken, called("`--call`(); q = len")).contains("of its own"));
 }
+
+/// A library that asks for its input in pieces, into a buffer of three bytes, and shows what it was given.
+const ASKS: &str = r#"
+    (import "env" "more" (func $more (param i32 i32) (result i32)))
+    (import "wasi_snapshot_preview1" "fd_write" (func $fd_write (param i32 i32 i32 i32) (result i32)))
+    (memory (export "memory") 1) (global $calls (mut i32) (i32.const 0))
+    (func (export "run") (local $at i32) (local $n i32)
+        (loop $again
+            (local.set $n (call $more (local.get $at) (i32.const 512)))
+            (i32.store (i32.const 1024) (i32.const 512))
+            (i32.store (i32.const 1028) (local.get $n))
+            (drop (call $fd_write (i32.const 1) (i32.const 1024) (i32.const 1) (i32.const 1032)))
+            (local.set $at (i32.add (local.get $at) (local.get $n)))
+            (br_if $again (local.get $n))))"#;
+
+#[test]
+fn a_recipe_gives_a_library_what_it_asks_for() {
+    let call = "on more(at, to) { n = len - at; if n > 3 n = 3; copy(to, input + at, n); \
+                if read8(to) == 33 write8(-1, 0); if read8(to) == 63 while 1 n = n + 0; return n }; run()";
+    let mut executor = executor(ASKS, called(call));
+    let mut shown = |input: &[u8]| {
+        let shown = show(&mut executor, input);
+        (shown.outcome, shown.stdout)
+    };
+    let whole = shown(b"abcdefgh");
+    assert_eq!(whole, (Outcome::Ok, b"abcdefgh".to_vec()));
+    assert_eq!(shown(b""), (Outcome::Ok, vec![]));
+    // What fails in there fails, what never ends is a hang, and both are restored.
+    let (crash, _) = shown(b"abc!");
+    assert!(matches!(crash, Outcome::Failed(FailureKind::Crash, _)), "{crash:?}");
+    let (hang, _) = shown(b"abc?");
+    assert!(matches!(hang, Outcome::Failed(FailureKind::Hang, _)), "{hang:?}");
+    assert_eq!(shown(b"abcdefgh"), whole);
+    // Nobody else provides it.
+    let error = Target::load(format!("(module {ASKS})").as_bytes(), called("run()")).unwrap_err();
+    assert!(format!("{error:#}").contains("nobody provides the imports env.more"), "{error:#}");
+}

@@ -116,11 +116,11 @@ const FUNCTIONS: [(&str, Function); 75] = [
 fn throw(guest: &mut Guest<'_, '_>) -> Result<Reply> {
     let text = guest.text(guest.number(0), guest.number(1))?;
     guest.say(&format!("throw: {text}\n"))?;
-    Err(guest.thrown(&text))
+    Err(guest.told(&text))
 }
 
 fn rethrow(guest: &mut Guest<'_, '_>) -> Result<Reply> {
-    Err(guest.thrown("an error is passed on"))
+    Err(guest.told("an error is passed on"))
 }
 
 fn string_new(guest: &mut Guest<'_, '_>) -> Result<Reply> {

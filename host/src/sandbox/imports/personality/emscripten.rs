@@ -166,9 +166,9 @@ fn unwind(guest: &mut Guest<'_, '_>) -> Result<Reply> {
     Err(guest.thrown("longjmp by JavaScript: build with wasm's own, -sSUPPORT_LONGJMP=wasm"))
 }
 
-/// A C++ exception that nobody catches is what the caller in JavaScript is told.
+/// A C++ exception in a program that catches none: the caller in JavaScript is told, as by an error that is returned.
 fn throw(guest: &mut Guest<'_, '_>) -> Result<Reply> {
-    Err(guest.thrown("a C++ exception"))
+    Err(guest.told("a C++ exception"))
 }
 
 /// Calls an element of the table. What the guest throws in there is not caught.

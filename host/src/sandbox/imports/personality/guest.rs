@@ -46,6 +46,11 @@ impl Guest<'_, '_> {
         Thrown::new(self.what, why).into()
     }
 
+    /// As [`Guest::thrown`], where that is how a library returns an error.
+    pub(super) fn told(&self, why: &str) -> wasmtime::Error {
+        Thrown::told(self.what, why).into()
+    }
+
     /// A parameter's bits; 0 for a reference, and for one that it has not.
     pub(super) fn bits(&self, index: usize) -> u64 {
         match self.params.get(index) {

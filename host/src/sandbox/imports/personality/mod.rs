@@ -1,9 +1,9 @@
 //! Hosts that modules expect beside WASI: what JavaScript gives them that wasm-bindgen or Emscripten made.
 //!
 //! A personality defines functions by their names, with whatever type the module imports them as. State is WASI's, or
-//! is kept with it, so it is restored with all else. What JavaScript would throw ends the execution as rejected, which
-//! is no failure: a caller would have been told. So does a function that is known to be JavaScript's but not what it
-//! does; [`Personality::unknown`] says which these are.
+//! is kept with it, so it is restored with all else. What a library throws is how it returns an error; what JavaScript
+//! would throw ends the execution as rejected, which is no failure either. So does a function that is known to be
+//! JavaScript's but not what it does; [`Personality::unknown`] says which these are.
 //!
 //! `bindgen` and `emscripten` have the functions, `system_calls` those about files, `guest` is what they see of the
 //! module.
@@ -24,12 +24,19 @@ use wasmtime::{Caller, FuncType, Linker, Val, ValType};
 #[derive(Clone, Debug)]
 pub(crate) struct Thrown {
     what: String,
+    /// It is how a library says what is wrong with an input: the execution ended as it was meant to.
+    pub(crate) is_told: bool,
 }
 
 impl Thrown {
     /// By a function that was called, and why.
     pub(super) fn new(what: &str, why: &str) -> Self {
-        Self { what: format!("{what}: {why}") }
+        Self { what: format!("{what}: {why}"), is_told: false }
+    }
+
+    /// As [`Thrown::new`], by a library that has no other way to return an error.
+    pub(super) fn told(what: &str, why: &str) -> Self {
+        Self { is_told: true, ..Self::new(what, why) }
     }
 }
 
@@ -123,6 +130,24 @@ pub(super) fn define(
             leaving(&mut caller);
         }
         given
+    })?;
+    Ok(())
+}
+
+/// Defines an import as a function that the module exports.
+pub(super) fn define_given(
+    linker: &mut Linker<Host>,
+    (module, name): (&str, &str),
+    ty: FuncType,
+    export: String,
+) -> wasmtime::Result<()> {
+    let what = format!("{module}.{name}");
+    linker.func_new(module, name, ty, move |mut caller, params, results| {
+        let mut guest = Guest { caller: &mut caller, what: &what, params, inner_ended: false };
+        guest.begin()?;
+        let function = guest.export(&export).ok_or_else(|| wasmtime::format_err!("the recipe exports `{export}`"))?;
+        results.clone_from_slice(&guest.call_any(function, params)?);
+        Ok(())
     })?;
     Ok(())
 }
