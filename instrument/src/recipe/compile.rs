@@ -154,9 +154,8 @@ impl Compiler<'_> {
             (Some(types), Some(value)) => {
                 return Err(self.wrong(format!("{} values are returned here, not one", types.len()), &value.at));
             }
-            (None, Some(value)) => {
-                return Err(self.wrong("a recipe returns nothing: it ends, by `reject` or `fail` otherwise", &value.at));
-            }
+            // Of the recipe itself -1 is `reject`.
+            (None, Some(value)) => self.expression(value, ValType::I32)?,
         }
         self.code.push(I::Return);
         Ok(())

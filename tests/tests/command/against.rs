@@ -127,6 +127,18 @@ fn what_is_returned_otherwise_is_found_shrunk_and_reproduced() {
 }
 
 #[test]
+fn what_a_recipe_returns_is_compared() {
+    let files = [("old.wat", &*with_x("nop")), ("new.wat", &*with_x("(return (i32.const 8))"))];
+    let call = |recipe: &str| run(&fuzzbox(&files), &["--call", recipe, "--execs", "20000"]);
+    let ran = call("r = parse(input, len); return r");
+    let difference =
+        [("difference: return: positive -> positive".to_owned(), "old return: 7\nnew return: 8".to_owned())];
+    assert_eq!((ran.code, found(&ran)), (1, difference.to_vec()), "{ran:?}");
+    let ran = call("r = parse(input, len)");
+    assert_eq!((ran.code, found(&ran)), (0, Vec::new()), "what is not returned is nobody's: {ran:?}");
+}
+
+#[test]
 fn another_build_of_the_target_is_compared_with_the_same_module() {
     let (old, new) = (with_x("nop"), with_x("(return (i32.const -1))"));
     let fuzzbox = fuzzbox(&[("old.wat", &old), ("new.wat", &new), ("fixed.wat", &with_x("nop nop"))]);
