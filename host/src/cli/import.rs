@@ -2,7 +2,7 @@
 
 use super::debug_info::DebugInfoArgs;
 use super::debug_info::symbols;
-use super::exit::{Exit, UserError, Verdict};
+use super::exit::{Exit, Fault, UserError, Verdict};
 use super::grammar;
 use super::input;
 use super::naming::NameArgs;
@@ -15,7 +15,7 @@ use crate::grammar::Grammar;
 use crate::id::InputId;
 use crate::outcome::Outcome;
 use crate::report::{self, Event, Files, Flags};
-use crate::sandbox::CodeCache;
+use crate::sandbox::{Candidate, CodeCache};
 use crate::session::ending::Ending;
 use crate::session::running::Running;
 use crate::session::setup::{Limits, Session};
@@ -53,11 +53,8 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self) -> Verdict {
-        let grammar = self.parse.as_deref().map(grammar::read).transpose()?;
         let candidate = self.flags.candidate(&self.target)?;
-        if grammar.is_some() && candidate.entry.takes_choices() {
-            return Err(anyhow!("`{}` draws what it needs: it takes no texts", shown(&self.target))).blame_user();
-        }
+        let grammar = self.grammar(&candidate)?;
         let Imported { inputs, skipped } = input::import(&self.dir, &candidate.settings).blame_user()?;
         if inputs.is_empty() {
             return Err(anyhow!("there are no inputs in `{}`", shown(&self.dir))).blame_user();
@@ -95,29 +92,43 @@ impl Args {
             warn: &warn,
             symbols,
         };
-        let ids = |store: &Store| -> anyhow::Result<BTreeSet<InputId>> {
-            Ok(store.corpus(&session.name)?.iter().map(|entry| entry.input).collect())
-        };
-        let before = ids(&store)?;
+        let before = ids(&store, &session.name)?;
         let (paths, inputs): (Vec<_>, Vec<_>) = inputs.into_iter().unzip();
-        let derives = |grammar: &Grammar| inputs.par_iter().filter(|input| grammar.derivation(input).is_some()).count();
-        let parsed = grammar.map(|grammar| derives(&grammar) as u64);
+        let parsed = grammar.map(|grammar| parsed(&grammar, &inputs));
         // If that is interrupted nothing is known of them.
         let outcomes = workers.outcomes(&session.target, &inputs, u64::MAX)?;
         let names: Vec<_> = inputs.iter().map(|input| InputId::of(input)).collect();
         let mut running = Running::begin(&session, inputs)?;
         running.turn(None, &mut *reporter)?;
-        let after = ids(&store)?;
+        let after = ids(&store, &session.name)?;
 
         if let Some(outcomes) = outcomes {
             let files = imported(&self.dir, (&paths, &names, &outcomes), &skipped, after.difference(&before).copied());
             let event = report::Imported::new(session.name.clone(), files, parsed);
             reporter.report(&Event::Imported(event))?;
         }
-        let done = running.end(&mut *reporter)?;
-        let found = !done.findings.is_empty();
-        Ok(if found { Exit::Findings } else { Exit::Clean })
+        let findings = running.end(&mut *reporter)?.findings;
+        Ok(if findings.is_empty() { Exit::Clean } else { Exit::Findings })
     }
+
+    /// The grammar of `--parse`, refused where inputs are no texts.
+    fn grammar(&self, candidate: &Candidate) -> Result<Option<Arc<Grammar>>, Fault> {
+        let Some(path) = &self.parse else { return Ok(None) };
+        if candidate.entry.takes_choices() {
+            return Err(anyhow!("`{}` draws what it needs: it takes no texts", shown(&self.target))).blame_user();
+        }
+        grammar::read(path).map(Some)
+    }
+}
+
+/// What a target's corpus has.
+fn ids(store: &Store, target: &str) -> anyhow::Result<BTreeSet<InputId>> {
+    Ok(store.corpus(target)?.iter().map(|entry| entry.input).collect())
+}
+
+/// How many inputs a grammar derives.
+fn parsed(grammar: &Grammar, inputs: &[Vec<u8>]) -> u64 {
+    inputs.par_iter().filter(|input| grammar.derivation(input).is_some()).count() as u64
 }
 
 /// Counts files by what became of them; `new` are the inputs that were kept for what they show.
