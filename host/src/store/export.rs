@@ -51,8 +51,8 @@ impl Store {
         Ok(exported)
     }
 
-    /// Writes the input of each finding of `target` as `dir/<finding id>`, whatever became of it, but for those that are
-    /// ignored; without any, nothing is made. An id stands for one input, so what is there with its length stays.
+    /// Writes the input of each finding of `target` as `dir/<finding id>`, whatever became of it, but for those that
+    /// are ignored; without any, nothing is made. An id stands for one input, so what is there with its length stays.
     ///
     /// # Errors
     ///
