@@ -10,8 +10,9 @@
 //! export. What else there is stands at [`link_recipe`].
 //!
 //! The function is appended to the module and exported as [`EXPORT`]: `(draws..., address, length) -> i32`, whose
-//! result is -1 if the input was rejected, and else what the recipe returns, or 0. So a recipe is executed, instrumented and restored as any other
-//! code of the module, and its steps are no calls of the host. No index of the module changes.
+//! result is -1 if the input was rejected, and else what the recipe returns, or 0. So a recipe is executed,
+//! instrumented and restored as any other code of the module, and its steps are no calls of the host. No index of the
+//! module changes.
 //!
 //! `lex` and `parse` read the text, `compile` gives types and makes code, `builtin` has the words that are no exports,
 //! `append` puts the function into the module.
