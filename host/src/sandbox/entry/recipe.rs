@@ -1,6 +1,6 @@
 //! Call recipes: the function that one became is given the input as any function over bytes is, or its text.
 
-use crate::sandbox::entry::call::{Binding, Call, Place, Raw};
+use crate::sandbox::entry::call::{Binding, Call, Place, Raw, Returned};
 use crate::sandbox::entry::file_args::FileArgs;
 use crate::sandbox::entry::parameter::Parameter;
 use crate::sandbox::entry::text::{GROWTH_MAX, as_text, as_utf16};
@@ -184,5 +184,9 @@ impl Call for RecipeCall {
         enter();
         function.call(store)?;
         Ok(function.result())
+    }
+
+    fn returned(&self) -> Returned<'_> {
+        self.function.returned()
     }
 }
