@@ -186,7 +186,7 @@ fn what_is_in_the_place_of_an_import_sees_the_input_and_has_the_imports_type() {
         ("on told() { on told() { } }; run()", 13, "outside of all else"),
         ("on ask(a, b) { c = n }; n = 1; run()", 20, "no variable `n`"),
         ("on told() { }", 1, "it says nothing"),
-        ("run(); return 1", 15, "returns nothing"),
+        ("run(); return 1.5", 15, "is no i32"),
     ] {
         let error = refused(asks, text);
         assert!(error.message.contains(message), "{text}: {error}");
