@@ -96,12 +96,13 @@ fn every_verb_takes_every_flag_that_it_claims_to_take() {
 }
 
 /// Flags of other programs in our texts.
-const OF_OTHERS: [&str; 16] = [
+const OF_OTHERS: [&str; 19] = [
     "allow-undefined-file",
     "bin",
     "bins",
     "cfg",
     "config",
+    "debug",
     "export",
     "format-version",
     "keep-going",
@@ -111,8 +112,11 @@ const OF_OTHERS: [&str; 16] = [
     "no-deps",
     "print",
     "profile",
+    // AssemblyScript's --sourceMap.
+    "source",
     "target-dir",
     "toolchain",
+    "use",
 ];
 
 /// The long flags that a text names: words that begin with `--`.

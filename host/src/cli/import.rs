@@ -37,7 +37,7 @@ pub(super) struct Args {
     target: PathBuf,
     /// What the inputs are texts of, in EBNF: each is parsed, and how many are such texts is told. They stay texts;
     /// `run --grammar` makes and changes them by the grammar's rules
-    #[arg(long, value_name = "GRAMMAR")]
+    #[arg(long, value_name = "FILE")]
     parse: Option<PathBuf>,
     #[command(flatten)]
     flags: TargetArgs,

@@ -310,7 +310,7 @@ fn findings_are_exported_where_campaigns_begin_with_them() {
     // Whoever checks out nothing but the repository finds them again, in the build that has them.
     fs::remove_dir_all(fuzzbox.store()).unwrap();
     BROKEN.write(&fuzzbox);
-    let again = run(&fuzzbox, &["--execs", "2"]);
+    let again = fuzzbox.run("run", &["t.wasm"], &["--seed", "1", "--execs", "3"]);
     assert_eq!((again.code, states(&fuzzbox, &[]).len()), (1, 2), "{again:?}");
     // What is ignored is nobody's regression; a directory may be named.
     let id = ids.first().unwrap();
