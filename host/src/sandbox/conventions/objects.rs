@@ -15,7 +15,7 @@
 use crate::sandbox::conventions::heap::Heap;
 use crate::sandbox::conventions::kind::Kind;
 use crate::sandbox::conventions::library::Library;
-use crate::sandbox::conventions::{Proposal, rank, written};
+use crate::sandbox::conventions::{Proposal, embind, rank, written};
 use std::collections::BTreeSet;
 use wasmparser::{FuncType, ValType};
 
@@ -51,7 +51,7 @@ pub(super) fn proposals(library: &Library<'_>) -> Vec<Proposal> {
     };
     let mut consumers: Vec<_> = library
         .functions()
-        .filter(|(name, ty)| *name != heap.alloc && fits(ty))
+        .filter(|(name, ty)| *name != heap.alloc && fits(ty) && !embind::is_of_a_class(name))
         .map(|(name, ty)| (name, ty, rank::interest(name)))
         .filter(|(name, _, interest)| *interest > DULL && !has_word(name, &ENDS))
         .collect();
