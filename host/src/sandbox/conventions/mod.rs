@@ -193,9 +193,9 @@ pub fn completed(wasm: &[u8], glue: &str) -> Result<Option<Vec<u8>>> {
     };
     let provided = provide(renamed.as_deref().unwrap_or(wasm), &Provisions::default())?.or(renamed);
     let so_far = provided.as_deref().unwrap_or(wasm);
-    let thrown = exceptions::linked(so_far, &Interface::of(so_far)?)?.or(provided);
-    let so_far = thrown.as_deref().unwrap_or(wasm);
-    Ok(embind::linked(so_far, &Interface::of(so_far)?)?.or(thrown))
+    let given = embind::linked(so_far, &Interface::of(so_far)?)?.or(provided);
+    let so_far = given.as_deref().unwrap_or(wasm);
+    Ok(exceptions::linked(so_far, &Interface::of(so_far)?)?.or(given))
 }
 
 /// A module with others: those that are loaded with it (`dylink.0`), and those that call it or that it calls.

@@ -340,5 +340,18 @@ mod tests {
         let names: Vec<_> = functions.iter().map(|function| &*function.name).collect();
         assert_eq!(names, ["decode", "wide", "new C", "C#read"]);
         assert_eq!(read::functions(b"no module"), []);
+        let hostile = [
+            "(table 4000000000 funcref)",
+            "(memory 65536)",
+            "(func $f (call $f)) (start $f)",
+            r#"(import "env" "invoke_v" (func $i (param i32))) (table (export "__indirect_function_table") 1 funcref)
+               (elem (i32.const 0) $f) (func $f (export "_initialize") (call $i (i32.const 0)))"#,
+            r#"(import "a" "b" (global i32)) (import "a" "c" (func (param externref) (result externref)))"#,
+            r#"(import "env" "_embind_register_function" (func $f (param i32 i32 i32 i32))) (memory (export "memory") 1)
+               (func (export "_initialize") (call $f (i32.const -1) (i32.const 32) (i32.const -4) (i32.const 70000)))"#,
+        ];
+        for text in hostile {
+            assert_eq!(read::functions(&wat::parse_str(format!("(module {text})")).unwrap()), [], "{text}");
+        }
     }
 }

@@ -5,7 +5,10 @@
 
 use crate::sandbox::conventions::embind::{Function, Type};
 use std::collections::BTreeMap;
-use wasmi::{Caller, Config, Engine, Extern, ExternType, Linker, Module, Store, StoreLimits, StoreLimitsBuilder, Val};
+use wasmi::{
+    Caller, CompilationMode, Config, Engine, Extern, ExternType, Linker, Module, Nullable, Ref, Store, StoreLimits,
+    StoreLimitsBuilder, Val,
+};
 
 pub(super) const FUNCTION: &str = "_embind_register_function";
 pub(super) const METHOD: &str = "_embind_register_class_function";
@@ -13,6 +16,8 @@ pub(super) const METHOD: &str = "_embind_register_class_function";
 /// Steps of the interpreter; constructors of large programs take a hundredth.
 const FUEL: u64 = 200_000_000;
 const MEMORY_BYTES_MAX: usize = 1 << 30;
+const ELEMENTS_MAX: usize = 1 << 22;
+const NESTED_MAX: u32 = 100;
 /// More functions are not listened to.
 const FUNCTIONS_MAX: usize = 10_000;
 /// Longer names are cut, in bytes.
@@ -31,6 +36,7 @@ type Call = (String, Vec<u32>);
 #[derive(Default)]
 struct Heard {
     limits: StoreLimits,
+    nested: u32,
     calls: Vec<Call>,
     texts: BTreeMap<u32, String>,
     lists: BTreeMap<(u32, u32), Vec<u32>>,
@@ -44,10 +50,10 @@ pub(super) fn functions(wasm: &[u8]) -> Vec<Function> {
 
 fn heard(wasm: &[u8]) -> Result<Heard, wasmi::Error> {
     let mut config = Config::default();
-    config.consume_fuel(true);
+    config.consume_fuel(true).compilation_mode(CompilationMode::LazyTranslation);
     let engine = Engine::new(&config);
     let module = Module::new(&engine, wasm)?;
-    let limits = StoreLimitsBuilder::new().memory_size(MEMORY_BYTES_MAX).build();
+    let limits = StoreLimitsBuilder::new().memory_size(MEMORY_BYTES_MAX).table_elements(ELEMENTS_MAX).build();
     let mut store = Store::new(&engine, Heard { limits, ..Heard::default() });
     store.limiter(|heard| &mut heard.limits);
     store.set_fuel(FUEL)?;
@@ -58,6 +64,9 @@ fn heard(wasm: &[u8]) -> Result<Heard, wasmi::Error> {
         let zeros: Vec<Val> = ty.results().iter().map(|&ty| Val::default_for_ty(ty)).collect();
         linker.func_new(import.module(), import.name(), ty.clone(), move |mut caller, params, results| {
             results.clone_from_slice(&zeros);
+            if name.starts_with("invoke_") {
+                return invoke(&mut caller, params, results);
+            }
             if let Some(kind) = name.strip_prefix("_embind_register_") {
                 listen(&mut caller, kind, params);
             }
@@ -73,6 +82,22 @@ fn heard(wasm: &[u8]) -> Result<Heard, wasmi::Error> {
         }
     }
     Ok(store.into_data())
+}
+
+/// Calls an element of the table, in the place of JavaScript that would catch what it throws.
+fn invoke(caller: &mut Caller<'_, Heard>, params: &[Val], results: &mut [Val]) -> Result<(), wasmi::Error> {
+    let table = caller.get_export("__indirect_function_table").and_then(Extern::into_table);
+    let index = params.first().and_then(Val::i32).unwrap_or(0).cast_unsigned();
+    let element = table.and_then(|table| table.get(&*caller, index.into()));
+    let Some(Ref::Func(Nullable::Val(function))) = element else { return Ok(()) };
+    // Each of these has frames of ours on the stack.
+    if caller.data().nested >= NESTED_MAX {
+        return Err(wasmi::Error::new("too many calls inside of each other"));
+    }
+    caller.data_mut().nested += 1;
+    let called = function.call(&mut *caller, params.get(1..).unwrap_or_default(), results);
+    caller.data_mut().nested -= 1;
+    called
 }
 
 /// Notes a call, and what its arguments point to.
