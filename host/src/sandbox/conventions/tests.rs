@@ -125,6 +125,11 @@ fn more_ways_are_tried_than_are_listed() {
     let dull = r#"(func (export "getInfo") (param i32 i32 i32) (result i32) (i32.const 0))"#;
     let found = ways(&format!("{malloc} {dull}"));
     assert!(found.iter().any(|call| call.ends_with("getInfo(p, len, o)")), "{found:?}");
+    // What makes something of its input is given room for that.
+    let codec = r#"(func (export "BZ_decompress") (param i32 i32 i32 i32 i32) (result i32) (i32.const 0))"#;
+    let found = ways(&format!("{malloc} {codec}"));
+    let ends = "; q = malloc(65536); n = malloc(8); write64(n, 65536); BZ_decompress(q, 65536, p, len, 0)";
+    assert!(found.iter().any(|call| call.ends_with(ends)), "{found:?}");
 }
 
 #[test]
