@@ -191,8 +191,9 @@ impl Summary {
     /// What made it, how it can be called, and who provides what it imports.
     fn describe_kind(&mut self, source: &Source, interface: &Interface, glue: &str) {
         self.kind = Some(Kind::of(interface)).filter(|kind| *kind != Kind::Plain).map(|kind| kind.to_string());
-        // Of what is refused no line would do.
-        if Kind::of(interface).refusal().is_none() {
+        // Of what is refused no line would do, and programs of Go's are called as a whole.
+        let kind = Kind::of(interface);
+        if kind.refusal().is_none() && kind != Kind::Go {
             self.calls = conventions::checked(interface, &source.module, glue, PROPOSED_MAX, false);
         }
         self.personalities = personalities(interface)
@@ -283,8 +284,8 @@ fn in_a_line(error: &anyhow::Error) -> String {
 
 /// Exports that can be named as entries.
 fn other_entries(source: &Source, interface: &Interface, chosen: Option<&Entry>) -> Vec<String> {
-    if source.component.is_some() {
-        // They are listed with their types, and why some can't be called.
+    if source.component.is_some() || Kind::of(interface) == Kind::Go {
+        // Components' are listed with their types, and why some can't be called; programs are called as a whole.
         return Vec::new();
     }
     let addresses = interface.addresses();
@@ -313,7 +314,10 @@ fn before(entry: &Entry, interface: &Interface, settings: &Settings, done: Prepa
         before.push(format!("growth of the heap by {} KiB", settings.grow_heap_bytes.div_ceil(1024)));
     }
     if done.warm_up {
-        before.push("a run with the empty input".to_owned());
+        before.push(match entry.way().goes_on() {
+            true => "the program, until it looks at its input".to_owned(),
+            false => "a run with the empty input".to_owned(),
+        });
     }
     before
 }

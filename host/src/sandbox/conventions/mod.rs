@@ -11,13 +11,14 @@
 //! library; `tree_sitter` and `itk_wasm` know the runtime of many. `library` is a module as they see it, `glue` reads
 //! JavaScript, `minified` what that says of names that were made short, `imported_bodies` what functions without names
 //! do, `stack` finds the one that makes room on the stack, `exceptions` is what throws and catches in the place of
-//! JavaScript, and `side` loads what programs load.
+//! JavaScript, `go` starts programs in its place, and `side` loads what programs load.
 
 mod assemblyscript;
 mod bindgen;
 mod embind;
 mod exceptions;
 pub(crate) mod glue;
+pub(crate) mod go;
 mod heap;
 mod imported_bodies;
 mod itk_wasm;
@@ -174,7 +175,7 @@ pub(crate) fn recipe(typed: &str, interface: &Interface, glue: &str) -> Result<S
 
 /// The module as its loader would have it: with the names that the glue knows, if its own were made short, as
 /// Emscripten makes them; with a memory, a table and numbers of its own where Emscripten's modules import them; and
-/// with what throws and catches in the place of JavaScript.
+/// with what throws and catches in the place of JavaScript, or starts the program.
 /// `None` if nothing of that is to be done.
 ///
 /// # Errors
@@ -185,6 +186,7 @@ pub fn completed(wasm: &[u8], glue: &str) -> Result<Option<Vec<u8>>> {
     let renamed = match Kind::of(&interface) {
         Kind::Minified => Some(with_long_names(wasm, &interface, glue)?),
         Kind::Emscripten => None,
+        Kind::Go => return go::started(wasm, &interface),
         // What is loaded by itself is a program; other parts are for one.
         Kind::Side if interface.function("malloc").is_some() => {
             return linked(Part { name: "the module", wasm }, &[], &[]).map(Some);
