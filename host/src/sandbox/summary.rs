@@ -93,23 +93,16 @@ impl Summary {
         };
         let interface = interface(&source)?;
         let mut summary = Self::of_interface(module, &source, &interface, settings.stub_imports)?;
-        match fuzzbox_instrument::instrument(
-            &source.module,
-            &Variant::Metered.options(&History::default(), settings.checks),
-        ) {
-            Ok(rewritten) => {
-                let functions: BTreeSet<u32> = rewritten.edges.edges.iter().map(|edge| edge.function).collect();
-                summary.edges = Some(rewritten.edges.edges.len() as u64);
-                summary.functions = Some(functions.len() as u64);
-                summary.restore = Some(restore_plan(&rewritten.state, HANDLED));
-                summary.finds_low_stores = rewritten.finds_low_stores;
-            }
-            Err(error) => summary.obstacles.push(obstacle(&source.module, error)?),
+        let refused = refuse_kind(&source, settings).err();
+        // What is refused is often large, and nobody asks how it would be rewritten.
+        match refused {
+            None => summary.describe_code(&source, settings)?,
+            Some(_) => _ = Validator::new_with_features(WasmFeatures::all()).validate_all(&source.module)?,
         }
         if source.component.is_none() {
             summary.describe_kind(&source, &interface, glue);
         }
-        summary.obstacles.extend(refuse_kind(&source, settings).err().as_ref().map(in_a_line));
+        summary.obstacles.extend(refused.as_ref().map(in_a_line));
         let limits = check_limits(&interface, settings).err();
         let imports = missing(&interface, source.lowered(), settings.stub_imports).err();
         let entry = choose(&source, &interface, settings);
@@ -179,11 +172,28 @@ impl Summary {
         })
     }
 
+    /// What is seen when it is rewritten.
+    fn describe_code(&mut self, source: &Source, settings: &Settings) -> Result<()> {
+        let options = Variant::Metered.options(&History::default(), settings.checks);
+        match fuzzbox_instrument::instrument(&source.module, &options) {
+            Ok(rewritten) => {
+                let functions: BTreeSet<u32> = rewritten.edges.edges.iter().map(|edge| edge.function).collect();
+                self.edges = Some(rewritten.edges.edges.len() as u64);
+                self.functions = Some(functions.len() as u64);
+                self.restore = Some(restore_plan(&rewritten.state, HANDLED));
+                self.finds_low_stores = rewritten.finds_low_stores;
+            }
+            Err(error) => self.obstacles.push(obstacle(&source.module, error)?),
+        }
+        Ok(())
+    }
+
     /// What made it, how it can be called, and who provides what it imports.
     fn describe_kind(&mut self, source: &Source, interface: &Interface, glue: &str) {
         self.kind = Some(Kind::of(interface)).filter(|kind| *kind != Kind::Plain).map(|kind| kind.to_string());
-        // Of what is refused no line would do.
-        if Kind::of(interface).refusal().is_none() {
+        // Of what is refused no line would do, and programs of Go's are called as a whole.
+        let kind = Kind::of(interface);
+        if kind.refusal().is_none() && kind != Kind::Go {
             self.calls = conventions::checked(interface, &source.module, glue, PROPOSED_MAX, false);
         }
         self.personalities = personalities(interface)
@@ -274,8 +284,8 @@ fn in_a_line(error: &anyhow::Error) -> String {
 
 /// Exports that can be named as entries.
 fn other_entries(source: &Source, interface: &Interface, chosen: Option<&Entry>) -> Vec<String> {
-    if source.component.is_some() {
-        // They are listed with their types, and why some can't be called.
+    if source.component.is_some() || Kind::of(interface) == Kind::Go {
+        // Components' are listed with their types, and why some can't be called; programs are called as a whole.
         return Vec::new();
     }
     let addresses = interface.addresses();
@@ -304,7 +314,10 @@ fn before(entry: &Entry, interface: &Interface, settings: &Settings, done: Prepa
         before.push(format!("growth of the heap by {} KiB", settings.grow_heap_bytes.div_ceil(1024)));
     }
     if done.warm_up {
-        before.push("a run with the empty input".to_owned());
+        before.push(match entry.way().goes_on() {
+            true => "the program, until it looks at its input".to_owned(),
+            false => "a run with the empty input".to_owned(),
+        });
     }
     before
 }

@@ -3,6 +3,7 @@
 mod examples_rebuild;
 #[path = "../rewriter/execution/mod.rs"]
 mod execution;
+mod go_for_javascript;
 mod heaps;
 mod javascript_exceptions;
 mod outside_guests;

@@ -19,7 +19,7 @@ pub(crate) enum Kind {
     Minified,
     /// Emscripten's: to be loaded by another module.
     Side,
-    /// Go for browsers: its runtime calls JavaScript for everything.
+    /// Go for JavaScript: a program whose runtime calls that for everything.
     Go,
     /// Rust that calls Node.
     Napi,
@@ -69,10 +69,6 @@ impl Kind {
     /// Why modules of this kind can't be fuzzed here, and what to do.
     pub(crate) fn refusal(self) -> Option<&'static str> {
         match self {
-            Self::Go => Some(
-                "it is Go for browsers (js/wasm), whose runtime calls JavaScript objects for everything (`gojs`)\n\
-                 help: build it for WASI: GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared, with //go:wasmexport",
-            ),
             Self::Napi => Some(
                 "it is an addon for Node (napi-rs): its functions take and make JavaScript values by `napi_*`, and \
                  without an engine of JavaScript there are none\n\
@@ -105,7 +101,7 @@ impl fmt::Display for Kind {
             Self::Emscripten => "Emscripten",
             Self::Minified => "Emscripten, with short names",
             Self::Side => "Emscripten, a side module",
-            Self::Go => "Go for browsers",
+            Self::Go => "Go (js/wasm)",
             Self::Napi => "napi-rs",
             Self::Cabi => "the inside of a component",
             Self::Plain => "plain",

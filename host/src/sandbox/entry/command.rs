@@ -1,5 +1,6 @@
 //! Commands, and other functions without parameters: the input is standard input, or a file.
 
+use crate::sandbox::conventions::go;
 use crate::sandbox::entry::Entry;
 use crate::sandbox::entry::call::{Binding, Call, Raw, Returned};
 use crate::sandbox::entry::file_args::FileArgs;
@@ -14,7 +15,7 @@ pub(super) const COMMAND: &str = "_start";
 
 /// An export without parameters that no other way has taken.
 pub(super) fn entry(export: &Export<'_>) -> Result<Option<Entry>> {
-    Ok(Some(Entry::new(Command::new(export.name, export.settings))))
+    Ok(Some(Entry::new(Command::new(export))))
 }
 
 /// A WASI command, or another function without parameters: the input is its standard input, or a file that it is told
@@ -24,11 +25,15 @@ struct Command {
     export: String,
     /// Absolute paths of the files that hold the input; none if it is standard input.
     files: Vec<String>,
+    /// Another runtime starts it than WASI's.
+    is_go: bool,
 }
 
 impl Command {
-    fn new(name: &str, settings: &Settings) -> Self {
-        Self { export: name.to_owned(), files: FileArgs::of(&settings.args).paths }
+    fn new(export: &Export<'_>) -> Self {
+        let mut imports = export.interface.imports.iter();
+        let is_go = imports.any(|import| import.name == go::NEXT_EVENT && go::MODULES.contains(&&*import.module));
+        Self { export: export.name.to_owned(), files: FileArgs::of(&export.settings.args).paths, is_go }
     }
 }
 
@@ -38,7 +43,11 @@ impl Way for Command {
     }
 
     fn what(&self) -> String {
-        let what = if self.is_program() { "a WASI command" } else { "a function" };
+        let what = match self.is_program() {
+            true if self.is_go => "a program of Go's",
+            true => "a WASI command",
+            false => "a function",
+        };
         match &self.files[..] {
             [] => format!("(), {what} that reads stdin"),
             files => format!("(), {what} that reads the file {}", files.join(" and ")),
@@ -58,6 +67,10 @@ impl Way for Command {
 
     fn is_program(&self) -> bool {
         self.export == COMMAND
+    }
+
+    fn goes_on(&self) -> bool {
+        self.is_go
     }
 
     fn check(&self, settings: &Settings) -> Result<()> {

@@ -72,6 +72,11 @@ impl Entry {
         self.way.is_program()
     }
 
+    /// Whether a call may ask for a snapshot, and what follows it goes on from there.
+    pub(crate) fn can_be_gone_on_with(&self) -> bool {
+        !self.way.is_program() || self.way.goes_on()
+    }
+
     /// Whether the input is a choice stream.
     pub(crate) fn takes_choices(&self) -> bool {
         self.form == Form::Choices

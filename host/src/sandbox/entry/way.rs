@@ -45,6 +45,11 @@ pub(crate) trait Way: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Whether a call goes on where the one before it asked for a snapshot, though it runs a whole program.
+    fn goes_on(&self) -> bool {
+        false
+    }
+
     /// Refuses settings that mean nothing for it.
     fn check(&self, _: &Settings) -> Result<()> {
         Ok(())

@@ -196,7 +196,7 @@ fn grow_heap(target: &Target, store: &mut Store<Host>, instance: &Instance, plan
 /// snapshot. Tells whether that was done; `None` if it was done in vain, since the guest failed or did not ask.
 fn warm_up(target: &Target, store: &mut Store<Host>, call: &mut dyn Call, plan: &Plan) -> Result<Option<bool>> {
     let ordered = target.candidate.settings.warm_up;
-    let may_ask = !target.candidate.entry.is_program() && can_ask_for_snapshot(&target.candidate.interface);
+    let may_ask = target.candidate.entry.can_be_gone_on_with() && can_ask_for_snapshot(&target.candidate.interface);
     if !(ordered || may_ask && plan.warm_up) {
         return Ok(Some(false));
     }

@@ -157,7 +157,7 @@ impl Preparation {
         Self {
             heap: settings.grow_heap_bytes > 0 && !entry.is_program() && entry.way().has_heap(interface),
             closed_page: HANDLED && entry.takes_bytes(),
-            warm_up: settings.warm_up || !entry.is_program() && can_ask_for_snapshot(interface),
+            warm_up: settings.warm_up || entry.can_be_gone_on_with() && can_ask_for_snapshot(interface),
         }
     }
 }

@@ -9,7 +9,7 @@
 //! output.rs    the end of what is written to the standard streams
 //! guest.rs     the guest's memory with checked accesses        abi.rs   numbers and layouts
 //! descriptors.rs  the descriptor table         clock.rs virtual time         random.rs randomness
-//! p2/         preview 2, for components
+//! p2/         preview 2, for components      node.rs js_heap.rs  Node's `fs`, and JavaScript's values, for Go
 //! fs.rs dir.rs path_lookup.rs tree.rs    an in-memory file system: inodes, names, resolution, changes
 //! ```
 //!
@@ -31,7 +31,9 @@ mod fd_calls;
 mod fs;
 mod guest;
 mod ino;
+pub(super) mod js_heap;
 mod link;
+pub(super) mod node;
 pub(super) mod objects;
 mod output;
 pub(super) mod p2;
@@ -52,6 +54,7 @@ use clock::Clock;
 use descriptors::{Fd, Fds};
 use fs::Fs;
 use fuzzbox_instrument::HandleType;
+use js_heap::Heap;
 use objects::Objects;
 use output::Tail;
 use random::Random;
@@ -119,6 +122,7 @@ pub struct Wasi {
     work_max: u64,
     small: Small,
     fs: Fs,
+    has_files: bool,
     base: Base,
     /// Whose gap is none of the guest's memory, if that has one.
     region: Option<Arc<Region>>,
@@ -134,6 +138,8 @@ struct Small {
     handles: p2::Handles,
     /// JavaScript's.
     objects: Objects,
+    /// JavaScript's, for Go.
+    js_heap: Heap,
     output_dropped: u64,
     /// What was written last, of that; standard output, then standard error.
     tails: [Tail; 2],
@@ -146,6 +152,7 @@ impl Small {
         self.random = other.random.clone();
         self.handles.restore(&other.handles);
         self.objects.restore(&other.objects);
+        self.js_heap.restore(&other.js_heap);
         self.output_dropped = other.output_dropped;
         self.tails.iter_mut().zip(&other.tails).for_each(|(tail, other)| tail.restore(other));
     }
@@ -208,7 +215,9 @@ impl Wasi {
         fs.snapshot();
         let fds = Fds::new(Fs::ROOT, config.open_files_max);
         let (random, handles, objects) = (Random::new(), p2::Handles::default(), Objects::default());
-        let small = Small { fds, clock, random, handles, objects, output_dropped: 0, tails: Default::default() };
+        let js_heap = Heap::default();
+        let small =
+            Small { fds, clock, random, handles, objects, js_heap, output_dropped: 0, tails: Default::default() };
         Self {
             args: Strings::new(config.args),
             env: Strings::new(config.env.iter().map(|(name, value)| variable(name, value))),
@@ -223,6 +232,7 @@ impl Wasi {
             base: Base { small: small.clone(), stdout_len: 0, stderr_len: 0 },
             small,
             fs,
+            has_files: !config.files.is_empty(),
             region: None,
         }
     }
@@ -265,6 +275,7 @@ impl Wasi {
     /// are not part of the state.
     pub fn snapshot(&mut self) {
         self.small.objects.keep();
+        self.small.js_heap.keep();
         self.base = Base { small: self.small.clone(), stdout_len: self.stdout.len(), stderr_len: self.stderr.len() };
         self.fs.snapshot();
         // What was done until now is no execution's.

@@ -30,6 +30,8 @@ pub(crate) struct FileStatus {
     pub(crate) links: u32,
     /// In bytes.
     pub(crate) size: u64,
+    /// When it was read, written and changed last, in nanoseconds since 1970.
+    pub(crate) times: [u64; 3],
 }
 
 impl FileStatus {
@@ -41,17 +43,18 @@ impl FileStatus {
             // A pipe, so that nothing is written line by line.
             Filetype::Unknown => 0o010_666,
         };
-        Self { mode, inode: stat.ino + 1, links: stat.nlink.max(1) as u32, size: stat.size }
+        let times = [stat.atim, stat.mtim, stat.ctim];
+        Self { mode, inode: stat.ino + 1, links: stat.nlink.max(1) as u32, size: stat.size, times }
     }
 }
 
 /// An error's number.
-fn number<T>(result: Result<T>) -> std::result::Result<T, i32> {
+pub(super) fn number<T>(result: Result<T>) -> std::result::Result<T, i32> {
     result.map_err(|errno| errno as i32)
 }
 
 /// A path below the root.
-fn relative(path: &[u8]) -> &[u8] {
+pub(super) fn relative(path: &[u8]) -> &[u8] {
     let start = path.iter().position(|&byte| byte != b'/').unwrap_or(path.len());
     if path[start..].is_empty() { b"." } else { &path[start..] }
 }

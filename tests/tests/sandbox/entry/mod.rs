@@ -1,6 +1,7 @@
 //! Every way in which a target can be given its input, and what comes before the first one.
 
 mod found;
+mod go;
 mod personalities;
 mod prepared;
 mod recipes;

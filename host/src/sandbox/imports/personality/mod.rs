@@ -1,15 +1,16 @@
-//! Hosts that modules expect beside WASI: what JavaScript gives them that wasm-bindgen or Emscripten made.
+//! Hosts that modules expect beside WASI: what JavaScript gives them that wasm-bindgen, Emscripten or Go made.
 //!
 //! A personality defines functions by their names, with whatever type the module imports them as. State is WASI's, or
 //! is kept with it, so it is restored with all else. What a library throws is how it returns an error; what JavaScript
 //! would throw ends the execution as rejected, which is no failure either. So does a function that is known to be
 //! JavaScript's but not what it does; [`Personality::unknown`] says which these are.
 //!
-//! `bindgen` and `emscripten` have the functions, `system_calls` those about files, `guest` is what they see of the
-//! module.
+//! `bindgen`, `emscripten` and `go` have the functions, `system_calls` those about files, `guest` is what they see of
+//! the module.
 
 mod bindgen;
 mod emscripten;
+mod go;
 mod guest;
 mod system_calls;
 
@@ -55,6 +56,8 @@ pub(crate) enum Personality {
     WasmBindgen,
     /// JavaScript that Emscripten made.
     Emscripten,
+    /// JavaScript that comes with Go.
+    Go,
 }
 
 /// What a personality does for an import.
@@ -88,18 +91,18 @@ impl fmt::Display for Personality {
         f.write_str(match self {
             Self::WasmBindgen => "wasm-bindgen",
             Self::Emscripten => "Emscripten",
+            Self::Go => "Go (js/wasm)",
         })
     }
 }
 
 /// Who provides an import of this name and type.
 pub(crate) fn of(module: &str, name: &str, ty: &FuncType) -> Option<Provided> {
-    bindgen::of(module, name).map(|function| Provided { personality: Personality::WasmBindgen, function }).or_else(
-        || {
-            let function = emscripten::of(module, name, ty)?;
-            Some(Provided { personality: Personality::Emscripten, function })
-        },
-    )
+    let by = |personality| move |function| Provided { personality, function };
+    let bindgen = bindgen::of(module, name).map(by(Personality::WasmBindgen));
+    let emscripten = || emscripten::of(module, name, ty).map(by(Personality::Emscripten));
+    let go = || go::of(module, name, ty).map(by(Personality::Go));
+    bindgen.or_else(emscripten).or_else(go)
 }
 
 /// Defines an import; `leaving` notes what is live when it ends an execution.

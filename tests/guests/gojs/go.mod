@@ -1,0 +1,3 @@
+module gojs
+
+go 1.21
