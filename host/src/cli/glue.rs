@@ -25,7 +25,10 @@ pub(super) fn beside(path: &Path) -> String {
         entries.filter_map(Result::ok).map(|entry| entry.path()).filter(|path| is_script(path)).collect();
     let stem = stem(path);
     files.sort();
-    files.sort_by_key(|file| !stem.starts_with(&self::stem(file)));
+    files.sort_by_key(|file| {
+        let own = self::stem(file);
+        (!stem.starts_with(&own), std::cmp::Reverse(own.len()))
+    });
     let (mut glue, mut left) = (String::new(), BYTES_MAX);
     for file in files.iter().take(FILES_MAX) {
         let is_file = std::fs::metadata(file).is_ok_and(|metadata| metadata.is_file());

@@ -53,7 +53,7 @@ mod write;
 
 pub use exit::{Exit, Fault, Verdict};
 
-use crate::sandbox::THREAD_STACK_BYTES;
+use crate::sandbox::{FreedMemory, THREAD_STACK_BYTES};
 use anyhow::Context;
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
@@ -140,11 +140,16 @@ fn end(verdict: Verdict) -> ExitCode {
 /// execute guests.
 fn on_large_stack(job: fn() -> Verdict) -> Verdict {
     let thread = std::thread::Builder::new().stack_size(THREAD_STACK_BYTES);
-    let running = thread.spawn(job).context("failed to start a thread")?;
-    running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    let running = thread.spawn(move || {
+        let verdict = job();
+        FreedMemory::Kept.from_now_on();
+        verdict
+    });
+    running.context("failed to start a thread")?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 fn start(arguments: Vec<OsString>) -> Verdict {
+    FreedMemory::KeptForLong.from_now_on();
     // A file may not become larger than a limit says (`ulimit -f`): whoever writes it is told so, instead of being
     // killed.
     signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default())?;

@@ -395,6 +395,7 @@ impl Campaign {
             self.totals.sampled_fuel += report.sample.growths.fuel;
             self.totals.sampled_hangs += report.sample.hangs;
             self.progress.sampled(&report.sample.growths);
+            self.warming.met(report.grew);
             self.count(report.tally);
             report.picks.into_iter().for_each(|index| self.corpus.picked(index));
             for testcase in report.testcases {

@@ -273,7 +273,7 @@ impl Executor {
     }
 
     /// By how many bytes the last execution grew memories, in an instance that is restored.
-    pub(super) fn grown_bytes(&self) -> u64 {
+    pub(crate) fn grown_bytes(&self) -> u64 {
         if self.target.restores { self.instance.grown_bytes() as u64 } else { 0 }
     }
 

@@ -116,6 +116,7 @@ pub use interrupt::stop::Execution;
 pub use interrupt::watchdog::{Watchdog, fuel_per_second};
 pub use limits::THREAD_STACK_BYTES;
 pub use load::Unsuited;
+pub use machine::heap::FreedMemory;
 pub use plain::Plain;
 pub use source::{assemble, core_module, recipe_subject};
 pub use summary::Summary;

@@ -93,23 +93,16 @@ impl Summary {
         };
         let interface = interface(&source)?;
         let mut summary = Self::of_interface(module, &source, &interface, settings.stub_imports)?;
-        match fuzzbox_instrument::instrument(
-            &source.module,
-            &Variant::Metered.options(&History::default(), settings.checks),
-        ) {
-            Ok(rewritten) => {
-                let functions: BTreeSet<u32> = rewritten.edges.edges.iter().map(|edge| edge.function).collect();
-                summary.edges = Some(rewritten.edges.edges.len() as u64);
-                summary.functions = Some(functions.len() as u64);
-                summary.restore = Some(restore_plan(&rewritten.state, HANDLED));
-                summary.finds_low_stores = rewritten.finds_low_stores;
-            }
-            Err(error) => summary.obstacles.push(obstacle(&source.module, error)?),
+        let refused = refuse_kind(&source, settings).err();
+        // What is refused is often large, and nobody asks how it would be rewritten.
+        match refused {
+            None => summary.describe_code(&source, settings)?,
+            Some(_) => _ = Validator::new_with_features(WasmFeatures::all()).validate_all(&source.module)?,
         }
         if source.component.is_none() {
             summary.describe_kind(&source, &interface, glue);
         }
-        summary.obstacles.extend(refuse_kind(&source, settings).err().as_ref().map(in_a_line));
+        summary.obstacles.extend(refused.as_ref().map(in_a_line));
         let limits = check_limits(&interface, settings).err();
         let imports = missing(&interface, source.lowered(), settings.stub_imports).err();
         let entry = choose(&source, &interface, settings);
@@ -177,6 +170,22 @@ impl Summary {
             has_dwarf: fuzzbox_instrument::custom_sections(&source.module).any(|(name, _)| name == ".debug_line"),
             ..Self::empty(module)
         })
+    }
+
+    /// What is seen when it is rewritten.
+    fn describe_code(&mut self, source: &Source, settings: &Settings) -> Result<()> {
+        let options = Variant::Metered.options(&History::default(), settings.checks);
+        match fuzzbox_instrument::instrument(&source.module, &options) {
+            Ok(rewritten) => {
+                let functions: BTreeSet<u32> = rewritten.edges.edges.iter().map(|edge| edge.function).collect();
+                self.edges = Some(rewritten.edges.edges.len() as u64);
+                self.functions = Some(functions.len() as u64);
+                self.restore = Some(restore_plan(&rewritten.state, HANDLED));
+                self.finds_low_stores = rewritten.finds_low_stores;
+            }
+            Err(error) => self.obstacles.push(obstacle(&source.module, error)?),
+        }
+        Ok(())
     }
 
     /// What made it, how it can be called, and who provides what it imports.

@@ -2,14 +2,15 @@
 //!
 //! Of the inputs that are known, the one that grows the memory most is executed first, and as often as it still does;
 //! then the one that grows it most in what is left by that, and so on, until growth is rare enough to cost nothing.
-//! Inputs of which one ends otherwise in a warm instance than in a cold one say that the guest keeps more from one
-//! call to the next than memory, and nothing is warmed. It depends on the inputs and their order alone.
+//! An input after which samples end otherwise than in a cold instance is left out; a few of these say that the guest
+//! keeps more from one call to the next than memory. It depends on the inputs and their order alone.
 
 use crate::outcome::{Outcome, Verdict};
 use crate::sandbox::code::history::Growths;
 use crate::sandbox::executor::Executor;
 use crate::sandbox::targets::Target;
 use anyhow::Result;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Inputs that are executed to find out how they grow the memory, at most.
@@ -18,6 +19,8 @@ const SAMPLES: usize = 256;
 const SAMPLES_FUEL_MAX: u64 = 2_000_000_000;
 /// As many executions come before the first input at most.
 const INPUTS_MAX: usize = 12;
+/// So many inputs after which samples end otherwise may be tried in vain.
+const UNSUITED_MAX: usize = 4;
 /// Of the executions that grew the memory one in so many may still do so.
 const LEFT_PART: u64 = 4;
 
@@ -54,7 +57,8 @@ impl Growth {
 pub(crate) type Execute<'a> = dyn FnMut(&Arc<Target>, &[Arc<[u8]>]) -> Result<Option<Vec<Growth>>> + 'a;
 
 impl Target {
-    /// This target, which has fuel, warmed by some of these inputs; `None` if executions don't grow the memory so often
+    /// This target, which has fuel, warmed by some of these inputs: all that are known to grow the memory, and of the
+    /// others some that are spread evenly; `None` if executions don't grow the memory so often
     /// that it pays, or if that can't be helped so.
     ///
     /// # Errors
@@ -62,6 +66,7 @@ impl Target {
     /// As for [`Executor::run`].
     pub(crate) fn warmed_by(
         self: &Arc<Self>,
+        growing: &[Arc<[u8]>],
         inputs: &[Arc<[u8]>],
         execute: &mut Execute<'_>,
     ) -> Result<Option<Arc<Self>>> {
@@ -69,7 +74,7 @@ impl Target {
             return Ok(None);
         }
         let every = inputs.len().div_ceil(SAMPLES);
-        let mut samples: Vec<_> = inputs.iter().step_by(every).cloned().collect();
+        let mut samples: Vec<_> = growing.iter().chain(inputs.iter().step_by(every)).cloned().collect();
         let Some(cold) = execute(self, &samples)? else { return Ok(None) };
         samples.truncate(affordable(&cold));
         let cold = &cold[..samples.len()];
@@ -77,21 +82,23 @@ impl Target {
             return Ok(None);
         }
         let (mut first, mut growths, mut warm): (Vec<Arc<[u8]>>, Vec<Growth>, _) = (Vec::new(), cold.to_vec(), None);
-        while first.len() < INPUTS_MAX && !Growth::all(&growths).are_rare() {
+        let mut unsuited = BTreeSet::new();
+        while first.len() < INPUTS_MAX && unsuited.len() < UNSUITED_MAX && !Growth::all(&growths).are_rare() {
             let passed =
                 |growth: &Growth| growth.returned && growth.outcome.verdict() == Verdict::Passed && growth.grown > 0;
-            let largest = (0..growths.len()).filter(|&index| passed(&growths[index])).max_by_key(|&index| {
-                // Of equals the first.
-                (growths[index].grown, std::cmp::Reverse(index))
-            });
+            let suited = (0..growths.len()).filter(|index| passed(&growths[*index]) && !unsuited.contains(index));
+            // Of equals the first.
+            let largest = suited.max_by_key(|&index| (growths[index].grown, std::cmp::Reverse(index)));
             let Some(largest) = largest else { break };
             first.push(samples[largest].clone());
             let target = Arc::new(self.warm(first.as_slice().into()));
             let Some(now) = execute(&target, &samples)? else { return Ok(None) };
-            if !now.iter().map(|growth| &growth.outcome).eq(cold.iter().map(|growth| &growth.outcome)) {
-                break;
+            if now.iter().map(|growth| &growth.outcome).eq(cold.iter().map(|growth| &growth.outcome)) {
+                (growths, warm) = (now, Some(target));
+            } else {
+                first.pop();
+                unsuited.insert(largest);
             }
-            (growths, warm) = (now, Some(target));
         }
         let helps = Growth::all(&growths).grown * LEFT_PART <= Growth::all(cold).grown;
         Ok(warm.filter(|_| helps))

@@ -30,7 +30,8 @@ impl Trace {
             .get(place.start as usize..(place.start + used) as usize)
             .unwrap_or_default()
             .chunks_exact(SLOT_BYTES as usize);
-        let mut trace = Trace::default();
+        // Most records are one slot.
+        let mut trace = Trace { records: Vec::with_capacity((used / SLOT_BYTES) as usize), ..Trace::default() };
         while let Some(record) = read_record(&mut slots) {
             trace.records.push(Record { site: original(record.site), ..record });
         }

@@ -86,6 +86,36 @@ fn what_only_a_warm_guest_does_is_no_finding_and_what_only_a_cold_one_does_is() 
     assert_eq!(found, search(&quick, 2, true).found, "beginning in quick code");
 }
 
+/// Takes pages by the last byte, without a branch: no testcase shows that.
+const BRANCHLESS: &str = r#"(module
+    (memory (export "memory") 2)
+    (global $pages (mut i32) (i32.const 0))
+    (func (export "LLVMFuzzerTestOneInput") (param $data i32) (param $size i32) (result i32) (local $more i32)
+        (if (i32.eqz (local.get $size)) (then (return (i32.const 0))))
+        (local.set $more (i32.sub
+            (i32.and (i32.load8_u (i32.add (local.get $data) (i32.sub (local.get $size) (i32.const 1)))) (i32.const 7))
+            (global.get $pages)))
+        (local.set $more
+            (i32.and (local.get $more) (i32.xor (i32.shr_s (local.get $more) (i32.const 31)) (i32.const -1))))
+        (drop (memory.grow (local.get $more)))
+        (global.set $pages (i32.add (global.get $pages) (local.get $more)))
+        (i32.const 0)))"#;
+
+#[test]
+fn mutants_that_grow_the_memory_are_begun_with_even_if_no_testcase_does() {
+    let target = Arc::new(Target::load(BRANCHLESS.as_bytes(), Settings::default()).unwrap());
+    let workers = Workers::new(1, Arc::default()).unwrap();
+    let mut campaign = Campaign::new(target.clone(), 3, Mutator::new(Dictionary::default()));
+    let signature = |outcome: &Outcome| format!("{outcome:?}");
+    campaign.start(&workers, &[b"a0".to_vec()], EXECS, &signature).unwrap();
+    while campaign.totals().execs < 40_000 {
+        campaign.step(&workers, EXECS, &signature).unwrap().expect("nobody aborts");
+    }
+    let corpus = campaign.corpus().testcases();
+    assert!(corpus.iter().all(|testcase| testcase.bytes.last().is_none_or(|last| last & 7 == 0)), "{corpus:?}");
+    assert!(campaign.warm_up_inputs().len() > 0);
+}
+
 #[test]
 fn nothing_is_warmed_if_that_is_not_wanted_or_would_not_help() {
     let target = Arc::new(Target::load(&module(), Settings::default()).unwrap());

@@ -155,7 +155,7 @@ fn warmed(target: Arc<Target>, inputs: &[Vec<u8>]) -> Result<Arc<Target>> {
     let inputs: Vec<_> = inputs.iter().map(|input| Arc::from(&**input)).collect();
     let mut execute =
         |target: &Arc<Target>, inputs: &[_]| Growth::of_each(&mut Executor::new(target)?, inputs).map(Some);
-    let warm = target.warmed_by(&inputs, &mut execute)?;
+    let warm = target.warmed_by(&[], &inputs, &mut execute)?;
     Ok(warm.unwrap_or(target))
 }
 

@@ -9,7 +9,8 @@
 //! first call shows is found as far as testcases show it, and findings and results say nothing of all this.
 //!
 //! A campaign looks for first inputs when it has executed its seeds, and again when its mutants grow the memory all the
-//! same and it has four times as many testcases.
+//! same and it has four times as many testcases, or has executed four times as much. Mutants that were seen to grow it
+//! are then looked at as well.
 
 use super::comparing::Tracing;
 use super::{Campaign, Variants};
@@ -27,8 +28,14 @@ use std::sync::Arc;
 
 /// How often a cold guest disproves a failure until it is taken to be one that only warm ones show.
 const DISPROVED_MAX: u32 = 16;
-/// Before a campaign looks for first inputs again it has so many times as many testcases.
+/// Before a campaign looks for first inputs again it has so many times as many testcases or executions.
 const LOOK_AGAIN: usize = 4;
+/// The first look counts as if it had been after so many executions.
+const LOOK_EXECS: u64 = 1 << 12;
+/// So many mutants that grew the memory are looked at: those that did so most.
+const GREW_MAX: usize = 64;
+/// What grows it more than so many bytes is rare, and would be kept by all instances.
+const GREW_BYTES_MAX: u64 = 16 << 20;
 
 /// What a campaign knows of warm guests.
 #[derive(Debug, Default)]
@@ -37,12 +44,28 @@ pub(super) struct Warming {
     never: bool,
     /// How many testcases there were when first inputs were last looked for.
     looked_at: usize,
+    /// How many executions there were by then.
+    looked_at_execs: u64,
+    /// Mutants that grew the memory, and by how many bytes, from the most to the least, of equals the first.
+    grew: Vec<(u64, Arc<[u8]>)>,
     /// First inputs were chosen, and nobody was told.
     is_news: bool,
     /// What failed in a warm guest in this round.
     suspected: Vec<NewFailure>,
     /// How often failures were disproved.
     disproved: BTreeMap<Outcome, u32>,
+}
+
+impl Warming {
+    /// Takes a mutant that grew the memory.
+    pub(super) fn met(&mut self, grew: Option<(u64, Vec<u8>)>) {
+        let Some((bytes, input)) = grew.filter(|(bytes, _)| *bytes <= GREW_BYTES_MAX) else { return };
+        let place = self.grew.partition_point(|(other, _)| *other >= bytes);
+        if place < GREW_MAX {
+            self.grew.truncate(GREW_MAX - 1);
+            self.grew.insert(place, (bytes, input.into()));
+        }
+    }
 }
 
 impl Campaign {
@@ -66,7 +89,9 @@ impl Campaign {
     /// Whether first inputs are looked for before the next round.
     pub(super) fn is_warming_due(&self) -> bool {
         let (count, looked_at) = (self.corpus.testcases().len(), self.warming.looked_at);
-        let is_due = looked_at == 0 || self.progress.grows() && count >= LOOK_AGAIN * looked_at;
+        let execs_due = LOOK_AGAIN as u64 * self.warming.looked_at_execs.max(LOOK_EXECS);
+        let is_later = count >= LOOK_AGAIN * looked_at || self.totals.execs >= execs_due;
+        let is_due = looked_at == 0 || self.progress.grows() && is_later;
         is_due && !self.warming.never && !self.strategies.mutants.is_alone()
     }
 
@@ -78,8 +103,10 @@ impl Campaign {
             return Ok(true);
         }
         self.warming.looked_at = self.corpus.testcases().len();
+        self.warming.looked_at_execs = self.totals.execs;
         let testcases: Vec<_> = self.corpus.testcases().iter().map(|testcase| testcase.bytes.clone()).collect();
-        let warm = self.target().warmed_by(&testcases, &mut |target, inputs| {
+        let grew: Vec<_> = self.warming.grew.iter().map(|(_, input)| input.clone()).collect();
+        let warm = self.target().warmed_by(&grew, &testcases, &mut |target, inputs| {
             workers.run_one(target, |executor| Growth::of_each(executor, inputs))
         })?;
         match warm.filter(|_| !workers.aborted()) {

@@ -87,6 +87,8 @@ pub(in crate::engine) struct Report {
     pub(in crate::engine) suspects: Vec<Suspect>,
     /// Executions of which it is known what they take, that fuel, and how many of them may hang.
     pub(in crate::engine) sample: Sample,
+    /// Of these the last that passed and grew a memory, and by how many bytes.
+    pub(in crate::engine) grew: Option<(u64, Vec<u8>)>,
     pub(in crate::engine) at_len_max: u64,
     /// What the task showed that was not known, and its scores that were better.
     pub(in crate::engine) added: Added,

@@ -131,15 +131,21 @@ const SHARED: &str = "
         (local.set $destructor (i32.load (i32.sub (local.get $at) (i32.const 16))))
         (if (local.get $destructor)
             (then (drop (call_indirect (param i32) (result i32) (local.get $at) (local.get $destructor)))))
-        (call $free (i32.sub (local.get $at) (i32.const 24))))
+        (call $free (i32.sub (local.get $at) (i32.const 24))))";
+
+/// The address that a handler sees of what was thrown.
+const SEEN: &str = "
     (func $seen (param $at i32) (result i32)
         (if (call $__cxa_is_pointer_type (i32.load (i32.sub (local.get $at) (i32.const 20))))
             (then (return (i32.load (local.get $at)))))
         (select (i32.load (i32.sub (local.get $at) (i32.const 8))) (local.get $at)
             (i32.load (i32.sub (local.get $at) (i32.const 8)))))";
+/// The same by a function that later versions of the library have for it.
+const SEEN_BY_MODULE: &str = "
+    (func $seen (param i32) (result i32) (call $__cxa_get_exception_ptr (local.get 0)))";
 
 /// What is called of the module: by which of its exports, and its type.
-const CALLED: [(&str, &[&str], &str); 8] = [
+const CALLED: [(&str, &[&str], &str); 9] = [
     ("malloc", &["malloc", "_malloc"], "(param i32) (result i32)"),
     ("free", &["free", "_free"], "(param i32)"),
     ("setThrew", &["setThrew", "_setThrew"], "(param i32 i32)"),
@@ -148,6 +154,7 @@ const CALLED: [(&str, &[&str], &str); 8] = [
     ("setTempRet0", &["_emscripten_tempret_set", "setTempRet0"], "(param i32)"),
     ("__cxa_can_catch", &["__cxa_can_catch"], "(param i32 i32 i32) (result i32)"),
     ("__cxa_is_pointer_type", &["__cxa_is_pointer_type"], "(param i32) (result i32)"),
+    ("__cxa_get_exception_ptr", &["__cxa_get_exception_ptr"], "(param i32) (result i32)"),
 ];
 
 /// The module with all that catches and throws in the place of JavaScript; `None` if it leaves nothing of that to
@@ -171,7 +178,18 @@ fn runtime(interface: &Interface) -> Option<String> {
         return None;
     }
     let mut absent = String::new();
+    let has = |name: &str| interface.function(name).is_some();
+    let seen = if has("__cxa_get_exception_ptr") { SEEN_BY_MODULE } else { SEEN };
     for (own, names, ty) in CALLED {
+        // One of these two is enough.
+        let other = match own {
+            "__cxa_is_pointer_type" => "__cxa_get_exception_ptr",
+            "__cxa_get_exception_ptr" => "__cxa_is_pointer_type",
+            _ => "",
+        };
+        if !has(own) && has(other) {
+            continue;
+        }
         match names.iter().find(|name| interface.function(name).is_some()) {
             Some(name) => _ = writeln!(text, "(import \"env\" \"{name}\" (func ${own} {ty}))"),
             // Without C++ nobody calls them.
@@ -185,6 +203,7 @@ fn runtime(interface: &Interface) -> Option<String> {
         }
     }
     text.push_str(SHARED);
+    text.push_str(seen);
     text.push_str(&absent);
     for import in wanted() {
         let Some(ty) = interface.function_type(import.ty) else { continue };
@@ -310,6 +329,8 @@ mod tests {
         assert_eq!(imports, ["unknown"]);
         assert_eq!(after.exports.len(), interface.exports.len(), "nothing else is exported");
         assert_eq!(super::linked(&linked, &after).unwrap(), None);
+        let later = wat::parse_str(MODULE.replace("__cxa_is_pointer_type", "__cxa_get_exception_ptr")).unwrap();
+        assert!(super::linked(&later, &Interface::of(&later).unwrap()).unwrap().is_some());
         let without = wat::parse_str(MODULE.replace("setThrew", "setThew")).unwrap();
         assert_eq!(super::linked(&without, &Interface::of(&without).unwrap()).unwrap(), None);
     }

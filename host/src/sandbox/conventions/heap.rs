@@ -11,7 +11,7 @@
 
 use crate::sandbox::conventions::kind::Kind;
 use crate::sandbox::conventions::library::Library;
-use crate::sandbox::conventions::{Proposal, allocates, rank, takes, written};
+use crate::sandbox::conventions::{Proposal, allocates, embind, rank, takes, written};
 use wasmparser::{FuncType, ValType};
 
 pub(super) const NAME: &str = "heap";
@@ -28,7 +28,7 @@ pub(super) fn proposals(library: &Library<'_>) -> Vec<Proposal> {
     let mut proposals = Vec::new();
     for (name, ty) in library.functions() {
         let interest = rank::interest(name);
-        if name == heap.alloc || interest <= -50 {
+        if name == heap.alloc || interest <= -50 || embind::is_of_a_class(name) {
             continue;
         }
         let told = library.glue.signature(name).filter(|types| types.iter().any(is_text));

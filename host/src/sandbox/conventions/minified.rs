@@ -135,7 +135,7 @@ fn imports(short: &BTreeSet<&str>, glue: &str) -> Option<BTreeMap<String, String
             let (key, behind) = word(rest)?;
             let behind = behind.trim_start().strip_prefix(':')?;
             let (value, behind) = word(behind)?;
-            if let Some(name) = value.strip_prefix('_') {
+            if let Some(name) = in_c(value) {
                 found.insert(key.to_owned(), name.to_owned());
             }
             let behind = behind.trim_start();
@@ -147,6 +147,12 @@ fn imports(short: &BTreeSet<&str>, glue: &str) -> Option<BTreeMap<String, String
         let all = short.iter().filter(|name| found.contains_key(**name)).count();
         (all > 0 && 2 * all >= short.len()).then_some(found)
     })
+}
+
+/// The name in C of a function of JavaScript; some have no other.
+fn in_c(name: &str) -> Option<&str> {
+    let is_same = name.starts_with("invoke_") || ["getTempRet0", "setTempRet0"].contains(&name);
+    name.strip_prefix('_').or(is_same.then_some(name))
 }
 
 /// The word at the start, in quotes or not, and what is behind.
@@ -165,19 +171,19 @@ mod tests {
 
     #[test]
     fn names_are_read_from_the_forms_that_emscripten_writes() {
-        let module = r#"(module (import "a" "a" (func)) (import "a" "b" (func)) (memory (export "c") 1)
+        let module = r#"(module (import "a" "a" (func)) (import "a" "b" (func)) (import "a" "i" (func)) (memory (export "c") 1)
             (func (export "d")) (func (export "e")) (func (export "f")) (table (export "g") 1 funcref)
             (func (export "malloc")))"#;
         let interface = Interface::of(&wat::parse_str(module).unwrap()).unwrap();
-        let older = r#"var asmLibraryArg={"a":___cxa_throw,"b":_abort};
+        let older = r#"var asmLibraryArg={"a":___cxa_throw,"b":_abort,"i":invoke_v};
             var ___wasm_call_ctors=Module["___wasm_call_ctors"]=function(){return(___wasm_call_ctors=Module["asm"]["d"]).apply()};
             var _argon2_hash=Module["_argon2_hash"]=function(){return(_argon2_hash=Module["asm"]["e"]).apply()};
             _malloc = Module["asm"]["f"]; x = y.z; _unrelated = q.d"#;
-        let shorter = "q={a:___cxa_throw,b:_abort,z:x};ctors=L.x;___wasm_call_ctors=L.d,n=(xe=n._argon2_hash=L.e)(1),_free=n.q;t=_x=L.f();";
+        let shorter = "q={a:___cxa_throw,b:_abort,i:invoke_v,z:x};ctors=L.x;___wasm_call_ctors=L.d,n=(xe=n._argon2_hash=L.e)(1),_free=n.q;t=_x=L.f();";
         for (glue, f) in [(older, None), (shorter, None)] {
             let found = names(&interface, glue);
             let imports: Vec<_> = found.imports.iter().map(|(short, name)| (&**short, &**name)).collect();
-            assert_eq!(imports, [("a", "__cxa_throw"), ("b", "abort")]);
+            assert_eq!(imports, [("a", "__cxa_throw"), ("b", "abort"), ("i", "invoke_v")]);
             let export = |short: &str| found.exports.get(short).map(String::as_str);
             assert_eq!(
                 [export("c"), export("d"), export("e")],

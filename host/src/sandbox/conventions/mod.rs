@@ -5,7 +5,8 @@
 //! it (*glue*), its calls tell more: which numbers are a string, which an array, which an object.
 //!
 //! `kind` says what made a module, `rank` which name sounds like a parser. There is a file for each convention:
-//! `bindgen` (wasm-bindgen), `assemblyscript`, `heap` (C and all that exports an allocator, TinyGo and cabi among
+//! `bindgen` (wasm-bindgen), `embind` and `webidl` (classes
+//! of C++), `assemblyscript`, `heap` (C and all that exports an allocator, TinyGo and cabi among
 //! them), `program` (`main`, where nothing starts it), `objects` (what has to be made first). None of these knows a
 //! library; `tree_sitter` and `itk_wasm` know the runtime of many. `library` is a module as they see it, `glue` reads
 //! JavaScript, `minified` what that says of names that were made short, `imported_bodies` what functions without names
@@ -14,6 +15,7 @@
 
 mod assemblyscript;
 mod bindgen;
+mod embind;
 mod exceptions;
 pub(crate) mod glue;
 pub(crate) mod go;
@@ -31,6 +33,7 @@ mod stack;
 #[cfg(test)]
 mod tests;
 mod tree_sitter;
+mod webidl;
 
 use crate::sandbox::conventions::kind::Kind;
 use crate::sandbox::conventions::library::Library;
@@ -86,8 +89,10 @@ pub struct Tried {
 /// A convention: its name, and what it proposes.
 type Convention = (&'static str, fn(&Library<'_>) -> Vec<Proposal>);
 
-const ALL: [Convention; 7] = [
+const ALL: [Convention; 9] = [
     (bindgen::NAME, bindgen::proposals),
+    (embind::NAME, embind::proposals),
+    (webidl::NAME, webidl::proposals),
     (assemblyscript::NAME, assemblyscript::proposals),
     (tree_sitter::NAME, tree_sitter::proposals),
     (itk_wasm::NAME, itk_wasm::proposals),
@@ -139,6 +144,10 @@ pub(crate) fn recipe(typed: &str, interface: &Interface, glue: &str) -> Result<S
         Some((convention, export)) if ALL.iter().any(|(name, _)| *name == convention) => (Some(convention), export),
         _ => (None, typed),
     };
+    // What embind gives has its parameters in its name.
+    let typed_export = |name: &'_ str| name.strip_prefix(export).is_some_and(|rest| rest.starts_with('('));
+    let full = || interface.functions().map(|(name, _)| name).find(|name| typed_export(name));
+    let export = if interface.function(export).is_some() { export } else { full().unwrap_or(export) };
     let is_export = interface.function(export).is_some();
     let is_name = !export.is_empty() && export.chars().all(|c| c.is_alphanumeric() || "_$.-#".contains(c));
     if convention.is_none() && !is_export && !is_name {
@@ -186,7 +195,9 @@ pub fn completed(wasm: &[u8], glue: &str) -> Result<Option<Vec<u8>>> {
     };
     let provided = provide(renamed.as_deref().unwrap_or(wasm), &Provisions::default())?.or(renamed);
     let so_far = provided.as_deref().unwrap_or(wasm);
-    Ok(exceptions::linked(so_far, &Interface::of(so_far)?)?.or(provided))
+    let given = embind::linked(so_far, &Interface::of(so_far)?)?.or(provided);
+    let so_far = given.as_deref().unwrap_or(wasm);
+    Ok(exceptions::linked(so_far, &Interface::of(so_far)?)?.or(given))
 }
 
 /// A module with others: those that are loaded with it (`dylink.0`), and those that call it or that it calls.

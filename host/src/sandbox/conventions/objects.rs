@@ -6,6 +6,7 @@
 //! o = malloc(16); open(n, o); h = read32(o); exec(h, p, 0, 0)
 //! a = malloc(8); write32(a, p); write32(a + 4, len); h = create(a, a + 4, 1, 0)
 //! h = open(p, len, 0); while next(h) ...
+//! q = malloc(65536); decompress(q, 65536, p, len)
 //! ```
 //!
 //! Which numbers a function takes beside the input nobody knows: they are 0, or the address of a block of zeros, which
@@ -15,7 +16,7 @@
 use crate::sandbox::conventions::heap::Heap;
 use crate::sandbox::conventions::kind::Kind;
 use crate::sandbox::conventions::library::Library;
-use crate::sandbox::conventions::{Proposal, rank, written};
+use crate::sandbox::conventions::{Proposal, embind, rank, written};
 use std::collections::BTreeSet;
 use wasmparser::{FuncType, ValType};
 
@@ -37,6 +38,19 @@ const ENDS: [&str; 7] = ["free", "close", "delete", "destroy", "finish", "end", 
 /// What goes on with an object.
 const FOLLOWS: [&str; 2] = ["next", "read"];
 
+/// What has room for what it makes of its input, and how it may be given both: where that is, and how much or where it
+/// says how much.
+const TURNS: [&str; 7] = ["decompress", "uncompress", "inflate", "decode", "unpack", "expand", "convert"];
+const ROOM: &str = "q = {}; n = {}; write64(n, 65536); ";
+const BOTH: [&[&str]; 6] = [
+    &["q", "65536", "p", "len"],
+    &["q", "n", "p", "len"],
+    &["p", "len", "q", "65536"],
+    &["p", "len", "q", "n"],
+    &["p", "q", "len", "65536"],
+    &["q", "p", "len"],
+];
+
 /// A block of zeros.
 const ZEROS: &str = "write64(o, 0); write64(o + 8, 0)";
 
@@ -51,7 +65,7 @@ pub(super) fn proposals(library: &Library<'_>) -> Vec<Proposal> {
     };
     let mut consumers: Vec<_> = library
         .functions()
-        .filter(|(name, ty)| *name != heap.alloc && fits(ty))
+        .filter(|(name, ty)| *name != heap.alloc && fits(ty) && !embind::is_of_a_class(name))
         .map(|(name, ty)| (name, ty, rank::interest(name)))
         .filter(|(name, _, interest)| *interest > DULL && !has_word(name, &ENDS))
         .collect();
@@ -73,6 +87,7 @@ pub(super) fn proposals(library: &Library<'_>) -> Vec<Proposal> {
                 ways.push((call(name, &arguments, library, &heap), -(way as i32)));
             }
         }
+        ways.extend(turning(name, ty, &heap).into_iter().map(|recipe| (recipe, 0)));
         proposals.extend(ways.into_iter().map(|(recipe, worth)| Proposal {
             export: name.to_owned(),
             call: format!("{}; {recipe}", text(&heap)),
@@ -147,6 +162,24 @@ fn taking(ty: &FuncType, first: &[&'static str]) -> Vec<Vec<&'static str>> {
     let mut seen = BTreeSet::new();
     ways.retain(|way| seen.insert(way.clone()));
     ways
+}
+
+/// Calls that give room for what is made of the input.
+fn turning(name: &str, ty: &FuncType, heap: &Heap<'_>) -> Vec<String> {
+    if !words_of(name).any(|word| TURNS.iter().any(|turns| word.starts_with(turns))) {
+        return Vec::new();
+    }
+    let room = ROOM.replacen("{}", &heap.block("65536"), 1).replacen("{}", &heap.block("8"), 1);
+    let params = ty.params();
+    let fitting = BOTH
+        .iter()
+        .filter(|both| both.len() <= params.len() && params[..both.len()].iter().all(|ty| *ty == ValType::I32));
+    let given = fitting.map(|both| {
+        let zeros = std::iter::repeat_n("0", params.len() - both.len());
+        let arguments: Vec<_> = both.iter().copied().chain(zeros).collect();
+        format!("{room}{}({})", written(name), arguments.join(", "))
+    });
+    given.collect()
 }
 
 /// The call, and what follows if it makes an object.

@@ -6,14 +6,16 @@
 //! | unused | data of the target | data of others | 64 KiB... | grows
 //! ```
 //!
-//! What a module asks for by `GOT.mem` is an address that another one exports, or a border of these.
+//! What a module asks for by `GOT.mem` is an address that one of them exports, or a border of these; what it asks for by
+//! `GOT.func` is the place in the table of a function that one of them exports, which is put behind those of all.
 
 use crate::sandbox::source::interface::Interface;
+use crate::sandbox::source::words::Shortened;
 use anyhow::{Context, Result, bail, ensure};
 use fuzzbox_instrument::{NamedModule, Provisions, link_modules, provide, rename};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use wasmparser::{Dylink0Subsection, ExternalKind, KnownCustom, Operator, Parser, Payload, TypeRef};
+use wasmparser::{Dylink0Subsection, ExternalKind, FuncType, KnownCustom, Operator, Parser, Payload, TypeRef, ValType};
 
 /// Below the first module's data: nobody stores there who means it.
 const DATA_START: u32 = 1024;
@@ -73,6 +75,8 @@ pub(super) fn loaded(parts: &[Part<'_>]) -> Result<Vec<u8>> {
         ("__dso_handle", DATA_START),
     ]);
     let addresses = addresses(parts, &places)?;
+    let functions = functions(parts, element)?;
+    element += functions.len() as u32;
     let mut own = Vec::new();
     for (number, part) in parts.iter().enumerate() {
         let interface = Interface::of(part.wasm)?;
@@ -81,10 +85,7 @@ pub(super) fn loaded(parts: &[Part<'_>]) -> Result<Vec<u8>> {
             let value = match (&*import.module, &*import.name) {
                 (_, "__memory_base") => places[number].0,
                 (_, "__table_base") => places[number].1,
-                ("GOT.func", name) => bail!(
-                    "`{}` asks for the place of the function `{name}` in the table (GOT.func), which is not known here",
-                    part.name
-                ),
+                ("GOT.func", name) => functions[name].0,
                 (_, name) => *borders.get(name).or_else(|| addresses.get(name)).with_context(|| {
                     format!(
                         "`{}` asks for the address of `{name}` (GOT.mem), which no module given by --link exports",
@@ -105,7 +106,7 @@ pub(super) fn loaded(parts: &[Part<'_>]) -> Result<Vec<u8>> {
         let named = |name: &str| INITIALISERS.contains(&name).then(|| format!("{number} {name}"));
         own.push(rename(&provided, |_, _| None, named)?);
     }
-    let loader = wat::parse_str(loader(parts)?)?;
+    let loader = wat::parse_str(loader(parts, &functions)?)?;
     let mut modules: Vec<_> =
         parts.iter().zip(&own).map(|(part, wasm)| NamedModule { name: part.name, wasm, is_hidden: false }).collect();
     modules.push(NamedModule { name: "the loader", wasm: &loader, is_hidden: false });
@@ -175,9 +176,41 @@ fn addresses<'a>(parts: &[Part<'a>], places: &[(u32, u32)]) -> Result<BTreeMap<&
     Ok(found)
 }
 
-/// A module that calls what loaders call.
-fn loader(parts: &[Part<'_>]) -> Result<String> {
+/// Functions whose place in the table is asked for, and their types; the first place is `first`.
+fn functions(parts: &[Part<'_>], first: u32) -> Result<BTreeMap<String, (u32, FuncType)>> {
+    let interfaces = parts.iter().map(|part| Interface::of(part.wasm)).collect::<Result<Vec<_>>>()?;
+    let mut found = BTreeMap::new();
+    for (part, own) in parts.iter().zip(&interfaces) {
+        for import in own.imports.iter().filter(|import| import.module == "GOT.func") {
+            let exported = interfaces.iter().find_map(|interface| interface.function(&import.name));
+            let ty = exported.with_context(|| {
+                format!(
+                    "`{}` asks for the place in the table of the function `{}` (GOT.func), which no module given by \
+                     --link exports",
+                    part.name,
+                    Shortened(&import.name)
+                )
+            })?;
+            let next = first + found.len() as u32;
+            found.entry(import.name.clone()).or_insert_with(|| (next, ty.clone()));
+        }
+    }
+    Ok(found)
+}
+
+/// A module that does what loaders do: puts functions into the table, and calls what is called first.
+fn loader(parts: &[Part<'_>], functions: &BTreeMap<String, (u32, FuncType)>) -> Result<String> {
     let (mut imports, mut calls) = (String::new(), String::new());
+    if !functions.is_empty() {
+        imports.push_str("(import \"env\" \"__indirect_function_table\" (table 0 funcref))");
+    }
+    for (number, (name, (place, ty))) in functions.iter().enumerate() {
+        let name: String = name.bytes().map(|byte| format!("\\{byte:02x}")).collect();
+        let (params, results) = (words(ty.params())?, words(ty.results())?);
+        _ = writeln!(imports, "(import \"env\" \"{name}\" (func $g{number} (param {params}) (result {results})))");
+        _ = writeln!(calls, "(elem (i32.const {place}) $g{number})");
+    }
+    let elements = std::mem::take(&mut calls);
     for (number, part) in parts.iter().enumerate() {
         let interface = Interface::of(part.wasm)?;
         for name in INITIALISERS.iter().filter(|name| interface.function(name).is_some()) {
@@ -185,7 +218,18 @@ fn loader(parts: &[Part<'_>]) -> Result<String> {
             _ = writeln!(calls, "(call $f{number}{name})");
         }
     }
-    Ok(format!("(module {imports} (func (export \"_initialize\") {calls}))"))
+    Ok(format!("(module {imports} (func (export \"_initialize\") {calls}) {elements})"))
+}
+
+fn words(types: &[ValType]) -> Result<String> {
+    let word = |ty: &ValType| match ty {
+        ValType::I32 => Ok("i32"),
+        ValType::I64 => Ok("i64"),
+        ValType::F32 => Ok("f32"),
+        ValType::F64 => Ok("f64"),
+        other => bail!("a function of `GOT.func` takes or returns {other}, which C has not"),
+    };
+    Ok(types.iter().map(word).collect::<Result<Vec<_>>>()?.join(" "))
 }
 
 #[cfg(test)]
@@ -197,6 +241,34 @@ mod tests {
         // Section 0: its name; 1, memory: 32 bytes, aligned to 16, one element.
         wasm.splice(8..8, *b"\0\x0f\x08dylink.0\x01\x04\x20\x04\x01\0");
         wasm
+    }
+
+    #[test]
+    fn functions_whose_place_is_asked_for_are_in_the_table() {
+        let target = side(
+            r#"(module (import "env" "memory" (memory 1)) (import "env" "__memory_base" (global i32))
+            (import "env" "__indirect_function_table" (table 0 funcref)) (import "env" "__table_base" (global i32))
+            (import "GOT.func" "seven" (global $seven (mut i32))) (import "GOT.func" "own" (global $own (mut i32)))
+            (func $f (export "own") (result i32) (i32.const 5))
+            (func (export "malloc") (param i32) (result i32) (i32.const 64))
+            (func (export "both") (result i32)
+                (i32.add (call_indirect (result i32) (global.get $seven)) (call_indirect (result i32) (global.get $own))))
+            (elem (global.get 1) $f))"#,
+        );
+        let other = side(
+            r#"(module (import "env" "memory" (memory 1)) (import "env" "__memory_base" (global i32))
+            (func (export "seven") (result i32) (i32.const 7)))"#,
+        );
+        let parts = [Part { name: "a", wasm: &target }, Part { name: "b", wasm: &other }];
+        let linked = loaded(&parts).unwrap();
+        let engine = wasmtime::Engine::default();
+        let module = wasmtime::Module::new(&engine, &linked).unwrap();
+        let mut store = wasmtime::Store::new(&engine, ());
+        let instance = wasmtime::Instance::new(&mut store, &module, &[]).unwrap();
+        let both = instance.get_typed_func::<(), i32>(&mut store, "both").unwrap();
+        assert_eq!(both.call(&mut store, ()).unwrap(), 12);
+        let alone = loaded(&parts[..1]).unwrap_err().to_string();
+        assert!(alone.ends_with("function `seven` (GOT.func), which no module given by --link exports"), "{alone}");
     }
 
     #[test]

@@ -125,6 +125,11 @@ fn more_ways_are_tried_than_are_listed() {
     let dull = r#"(func (export "getInfo") (param i32 i32 i32) (result i32) (i32.const 0))"#;
     let found = ways(&format!("{malloc} {dull}"));
     assert!(found.iter().any(|call| call.ends_with("getInfo(p, len, o)")), "{found:?}");
+    // What makes something of its input is given room for that.
+    let codec = r#"(func (export "BZ_decompress") (param i32 i32 i32 i32 i32) (result i32) (i32.const 0))"#;
+    let found = ways(&format!("{malloc} {codec}"));
+    let ends = "; q = malloc(65536); n = malloc(8); write64(n, 65536); BZ_decompress(q, 65536, p, len, 0)";
+    assert!(found.iter().any(|call| call.ends_with(ends)), "{found:?}");
 }
 
 #[test]
@@ -275,4 +280,30 @@ fn kinds_are_told_by_what_is_imported_and_exported() {
     assert_eq!(kind(r#"(module (import "env" "abort" (func (param i32 i32 i32 i32))))"#), Kind::AssemblyScript);
     assert_eq!(kind(r#"(module (import "env" "abort" (func)))"#), Kind::Plain);
     assert_eq!(kind(r#"(module (func (export "cabi_realloc")))"#), Kind::Cabi);
+}
+
+#[test]
+fn classes_of_the_webidl_binder_are_made_and_their_methods_given_bytes() {
+    let names = [
+        ("Decoder_Decoder_0", 0),
+        ("Decoder_DecodeBufferToMesh_2", 3),
+        ("Decoder_GetMesh_1", 2),
+        ("DecoderBuffer_DecoderBuffer_0", 0),
+        ("DecoderBuffer_Init_2", 3),
+        ("Mesh_Mesh_0", 0),
+        ("Mesh___destroy___0", 1),
+    ];
+    let functions = names.map(|(name, params)| {
+        let params = "i32 ".repeat(params);
+        format!("(func (export \"emscripten_bind_{name}\") (param {params}) (result i32) (i32.const 0))")
+    });
+    let malloc = r#"(func (export "malloc") (param i32) (result i32) (i32.const 0))"#;
+    let lines = proposed(&format!("(module {MEMORY} {malloc} {})", functions.concat()), "");
+    assert_eq!(
+        lines[0],
+        "webidl: p = malloc(len); write(p, input); o = emscripten_bind_Decoder_Decoder_0(); b = \
+         emscripten_bind_DecoderBuffer_DecoderBuffer_0(); emscripten_bind_DecoderBuffer_Init_2(b, p, len); m = \
+         emscripten_bind_Mesh_Mesh_0(); emscripten_bind_Decoder_DecodeBufferToMesh_2(o, b, m)"
+    );
+    assert!(!lines.iter().any(|line| line.contains("destroy")), "{lines:?}");
 }

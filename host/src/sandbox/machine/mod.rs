@@ -1,4 +1,5 @@
-//! What there is of the machine beneath a guest: registers of an interrupted thread, and the native stack.
+//! What there is of the machine beneath a guest: registers of an interrupted thread, the native stack, and the heap.
 
+pub(super) mod heap;
 pub(super) mod registers;
 pub(super) mod stack;

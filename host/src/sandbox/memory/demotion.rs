@@ -5,6 +5,7 @@ use super::lines;
 use super::mapping::PAGE_BYTES;
 use super::marks::Marks;
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
 /// Every so many restores, hot pages are compared with the image. A check costs about as much again as the restore, so
 /// 1.6 % in all. A prime, because inputs may repeat in cycles.
@@ -21,6 +22,13 @@ const MISTAKE_CHECKS: u32 = 64;
 
 /// The most doublings: 2 million executions.
 const PATIENCE_MAX: u8 = 14;
+
+/// Hot pages that are clean may take one part in so many of the time, of a guest whose executions take long: to make
+/// them read-only, and writable again, are system calls, for which all threads wait.
+const IDLE_PART: u128 = 32;
+
+/// What such a page takes in an execution, in nanoseconds.
+const IDLE_NANOS: u128 = 50;
 
 /// Neighbouring hot pages, restored at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +53,10 @@ pub(super) struct Upkeep {
     known: Marks,
     restores: u32,
     checks: u32,
+    /// When the last check was, if time counts. It says what is worth a system call, and nothing else depends on that.
+    checked_at: Option<Instant>,
+    /// So many hot pages may be clean for long.
+    idle_max: usize,
     /// By page: checks in a row in which it was clean.
     clean: Vec<u16>,
     /// By page: how often the number of clean checks that it takes to be demoted was doubled.
@@ -64,11 +76,23 @@ impl Upkeep {
             known: Marks::new(pages),
             restores: 0,
             checks: 0,
+            checked_at: None,
+            idle_max: 0,
             clean: vec![0; pages],
             patience: vec![0; pages],
             demoted: vec![0; pages],
             written,
         }
+    }
+
+    /// The same where time counts: clean pages may stay hot as long as nobody can tell.
+    pub(super) fn timed(self) -> Self {
+        Self { checked_at: Some(Instant::now()), ..self }
+    }
+
+    /// So many hot pages may be clean for long without being demoted.
+    pub(super) fn idle_max(&self) -> usize {
+        self.idle_max
     }
 
     /// What is to be restored, in ascending order.
@@ -116,8 +140,15 @@ impl Upkeep {
         if check {
             self.restores = 0;
             self.checks += 1;
+            self.look_at_clock();
         }
         check
+    }
+
+    fn look_at_clock(&mut self) {
+        let Some(before) = &mut self.checked_at else { return };
+        let now = Instant::now();
+        self.idle_max = affordable(now.duration_since(std::mem::replace(before, now)) / CHECK_EVERY);
     }
 
     /// Notes what a check found. Returns whether the page has been clean for long enough.
@@ -131,6 +162,11 @@ impl Upkeep {
         self.demoted[page] = self.checks;
         self.known.remove(page..page + 1);
     }
+}
+
+/// How many clean pages may be hot where an execution takes so long.
+fn affordable(execution: Duration) -> usize {
+    usize::try_from(execution.as_nanos() / (IDLE_PART * IDLE_NANOS)).unwrap_or(usize::MAX)
 }
 
 /// How many bytes of a run may be written, as lines.
@@ -211,6 +247,13 @@ mod tests {
             upkeep.refresh(&hot, &image);
             assert_eq!(patience(&mut upkeep, 0), (CHECK_EVERY * CLEAN_CHECKS) << doublings);
         }
+    }
+
+    #[test]
+    fn only_where_executions_take_long_clean_pages_stay_hot() {
+        assert_eq!(affordable(Duration::from_micros(1)), 0);
+        assert_eq!(affordable(Duration::from_micros(500)), 312);
+        assert_eq!(Upkeep::new(16, None).idle_max(), 0, "and only where time counts");
     }
 
     #[test]

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 /// So many pages between two that were touched are opened and zeroed with them. A page costs 0.2 us, because mprotect
 /// has made the processor forget where it is, and what is behind the gap 1 us as a run by itself.
-const GAP_PAGES: usize = 4;
+const GAP_PAGES: usize = 16;
 
 /// So much of what an execution touched is zeroed by writing; the rest is given back to the kernel. That costs ten
 /// times as much, but keeps a rare huge growth from staying resident.
@@ -22,7 +22,7 @@ const RESIDENT_BYTES_MAX: usize = 16 << 20;
 
 /// After so many faults each makes four times as many pages hot: an allocator that is asked for another size each time
 /// begins another page each time, and there are thousands. Zeroing sixteen pages takes less than one fault.
-const FAULTS_ALONE: usize = 64;
+const FAULTS_ALONE: usize = 16;
 /// The most that one fault makes hot.
 const CHUNK_PAGES_MAX: usize = 16;
 

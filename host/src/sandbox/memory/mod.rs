@@ -85,6 +85,8 @@ pub(crate) struct Region {
     /// What an execution grew stays open after it.
     keeps_open: AtomicBool,
     pool: &'static Pool,
+    /// What is worth a system call is measured by the time that executions take.
+    timed: bool,
     tracking: OnceLock<Tracking>,
 }
 
@@ -99,7 +101,8 @@ struct Tracking {
 
 impl Region {
     pub(crate) fn new(minimum: usize, maximum: Option<usize>, reserved: usize, guard: usize) -> io::Result<Self> {
-        Self::with_budget(minimum, maximum, reserved, guard, Budget::of_process())
+        let region = Self::with_budget(minimum, maximum, reserved, guard, Budget::of_process())?;
+        Ok(Self { timed: true, ..region })
     }
 
     fn with_budget(
@@ -121,6 +124,7 @@ impl Region {
             forbidden: AtomicUsize::new(NOWHERE),
             keeps_open: AtomicBool::new(false),
             pool,
+            timed: false,
             tracking: OnceLock::new(),
         })
     }
@@ -326,16 +330,17 @@ impl Region {
         let grown = Grown::new(round_up(image.len()), end, self.keeps_open.load(Relaxed), self.pool);
         let below = page_in(0..image.len());
         let pages = Pages::new(&self.mapping, 0, image, below, scratch.map(page_of), written, self.pool)?;
+        let timed = |pages: Pages| if self.timed { pages.timed() } else { pages };
         let annex = match (annex, self.annex.get()) {
             (Some(image), Some(range)) => {
                 assert_eq!(image.len(), range.len());
                 let forbidden = page_in(range.clone());
-                Some(Pages::new(&self.mapping, range.start, image, forbidden, None, None, self.pool)?)
+                Some(timed(Pages::new(&self.mapping, range.start, image, forbidden, None, None, self.pool)?))
             }
             (None, None) => None,
             _ => panic!("there is an image of the annex if there is one"),
         };
-        self.tracking.set(Tracking { pages, grown, annex }).expect("a region is tracked once");
+        self.tracking.set(Tracking { pages: timed(pages), grown, annex }).expect("a region is tracked once");
         Ok(())
     }
 

@@ -12,6 +12,10 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+/// As many pages come back together at most, from an aligned block: a fault costs as much as so many do in twenty
+/// executions.
+const BLOCK_PAGES: usize = 8;
+
 /// A range of pages of a memory as they were when the snapshot was taken, numbered from the first of them.
 #[derive(Debug)]
 pub(super) struct Pages {
@@ -20,6 +24,8 @@ pub(super) struct Pages {
     image: Arc<Image>,
     /// The pages that are writable.
     hot: Marks,
+    /// Pages that were demoted together with the one before: who comes back brings such neighbours along.
+    demoted_with_previous: Marks,
     /// `hot` is not what `upkeep` knows.
     changed: AtomicBool,
     /// All pages are writable: the budget of mappings is spent.
@@ -57,6 +63,7 @@ impl Pages {
             start,
             image,
             hot: Marks::new(count),
+            demoted_with_previous: Marks::new(count),
             scratch,
             changed: AtomicBool::new(false),
             all: AtomicBool::new(false),
@@ -75,6 +82,11 @@ impl Pages {
             pages.protect(mapping, page..page + 1, Access::None)?;
         }
         Ok(pages)
+    }
+
+    /// The same where time counts: see [`Upkeep::timed`].
+    pub(super) fn timed(self) -> Self {
+        Self { upkeep: UnsafeCell::new(self.upkeep.into_inner().timed()), ..self }
     }
 
     fn protect(&self, mapping: &Mapping, pages: Range<usize>, access: Access) -> io::Result<()> {
@@ -130,9 +142,9 @@ impl Pages {
         if page >= self.scratch || self.all.load(Relaxed) || self.hot.contains(page) {
             return false;
         }
-        let pages = page..page + 1;
-        // A page between others splits their mapping in three; one beside a hot page moves a boundary; one between two
-        // hot pages joins them.
+        let pages = self.demoted_with(page);
+        // What is between others splits their mapping in three; what is beside a hot page moves a boundary; what is
+        // between two hot pages joins them.
         let affordable = self.budget.take(2 * (1 - self.hot.around(&pages)));
         if !affordable || self.protect(mapping, pages.clone(), Access::Write).is_err() {
             return self.make_all_hot(mapping).is_ok();
@@ -140,6 +152,17 @@ impl Pages {
         self.hot.insert(pages);
         self.changed.store(true, Relaxed);
         true
+    }
+
+    /// A page that is not hot, with those of its block that were demoted in one piece with it and are not hot again. So
+    /// none of them is a page that somebody [closed](Pages::close): these are never demoted.
+    fn demoted_with(&self, page: usize) -> Range<usize> {
+        let block = page / BLOCK_PAGES * BLOCK_PAGES;
+        let joins = |page: usize| self.demoted_with_previous.contains(page);
+        let is_cold = |page: usize| !self.hot.contains(page) && !self.is_forbidden(page);
+        let start = (block + 1..=page).rev().take_while(|&page| joins(page) && is_cold(page - 1)).last();
+        let end = (page + 1..(block + BLOCK_PAGES).min(self.scratch)).take_while(|&page| joins(page) && is_cold(page));
+        start.map_or(page, |start| start - 1)..end.last().map_or(page + 1, |last| last + 1)
     }
 
     /// One mapping for all of it, the forbidden page aside: this gives mappings back, so it works when nothing else
@@ -266,34 +289,29 @@ impl Pages {
         clean
     }
 
-    /// Restores hot pages one by one, and demotes those that were clean for long enough.
+    /// Restores hot pages one by one, and demotes those that were clean for long enough, unless they are too few.
     ///
     /// # Safety
     ///
     /// As for [`Pages::restore`].
     unsafe fn restore_and_check(&self, mapping: &Mapping, upkeep: &mut Upkeep) {
-        let mut idle = 0..0;
-        for run in self.hot.runs(0..self.hot.pages()) {
-            for page in run {
-                // SAFETY: hot pages are writable; the rest by the contract.
-                let clean = unsafe { self.restore_page(mapping, page) };
-                if upkeep.checked(page, clean) {
-                    if idle.end != page {
-                        self.demote(mapping, upkeep, idle);
-                        idle = page..page;
-                    }
-                    idle.end = page + 1;
-                }
+        let mut idle: Vec<Range<usize>> = Vec::new();
+        for page in self.hot.runs(0..self.hot.pages()).flatten() {
+            // SAFETY: hot pages are writable; the rest by the contract.
+            let clean = unsafe { self.restore_page(mapping, page) };
+            match idle.last_mut() {
+                _ if !upkeep.checked(page, clean) => {}
+                Some(last) if last.end == page => last.end += 1,
+                _ => idle.push(page..page + 1),
             }
         }
-        self.demote(mapping, upkeep, idle);
+        if idle.iter().map(Range::len).sum::<usize>() > upkeep.idle_max() {
+            idle.into_iter().for_each(|pages| self.demote(mapping, upkeep, pages));
+        }
     }
 
     /// Makes neighbouring hot pages read-only, unless there are no mappings left to do so.
     fn demote(&self, mapping: &Mapping, upkeep: &mut Upkeep, pages: Range<usize>) {
-        if pages.is_empty() {
-            return;
-        }
         let mappings = 2 * (self.hot.around(&pages) - 1);
         if !self.budget.take(mappings) {
             return;
@@ -304,6 +322,8 @@ impl Pages {
             return;
         }
         self.hot.remove(pages.clone());
+        self.demoted_with_previous.remove(pages.start..pages.start + 1);
+        self.demoted_with_previous.insert(pages.start + 1..pages.end);
         self.changed.store(true, Relaxed);
         pages.for_each(|page| upkeep.demoted(page));
     }

@@ -257,8 +257,30 @@ fn what_is_not_written_for_long_is_demoted_and_what_is_stays() {
     assert_eq!(hot(&region), [(6, 1), (20, 1)]);
     assert_eq!(contents(&region), image.bytes());
     assert_eq!(pool.load(Relaxed), 996);
+    store(&region, 5 * page(), 9);
+    assert_eq!(hot(&region), [(5, 2), (20, 1)]);
     store(&region, 40 * page(), 9);
-    assert_eq!(hot(&region), [(6, 1), (20, 1), (40, 1)]);
+    assert_eq!(hot(&region), [(5, 2), (20, 1), (40, 2)], "page 41 was demoted together with page 40");
+    restore(&region);
+    assert_eq!(contents(&region), image.bytes());
+}
+
+#[test]
+fn what_was_demoted_together_comes_back_a_block_at_a_time() {
+    let (region, image) = tracked(64 * page(), pool(1_000));
+    for number in 3..30 {
+        store(&region, number * page(), 9);
+    }
+    for _ in 0..1_000 {
+        restore(&region);
+    }
+    assert_eq!(hot(&region), []);
+    store(&region, 12 * page(), 9);
+    assert_eq!(hot(&region), [(8, 8)]);
+    store(&region, 4 * page(), 9);
+    assert_eq!(hot(&region), [(3, 13)], "what is before page 3 was never hot");
+    store(&region, 30 * page(), 9);
+    assert_eq!(hot(&region), [(3, 13), (30, 1)]);
     restore(&region);
     assert_eq!(contents(&region), image.bytes());
 }

@@ -146,6 +146,13 @@ fn harnesses_in_zig_and_go_find_the_bug() -> Result<()> {
 }
 
 #[test]
+#[ignore = "fetches a toolchain of 90 MB from PyPI the first time, and compiles a C++ library"]
+fn a_harness_in_cxx_that_catches_what_is_thrown_finds_the_bug() -> Result<()> {
+    found(&follow(Shell::with(toolchain("zig")?)?, "C++ with exceptions", "cxx_exceptions")?);
+    Ok(())
+}
+
+#[test]
 #[ignore = "fetches a toolchain of 10 MB from npm the first time"]
 fn a_harness_in_assemblyscript_finds_the_bug() -> Result<()> {
     found(&follow(Shell::with(toolchain("assemblyscript")?)?, "AssemblyScript", "assemblyscript")?);

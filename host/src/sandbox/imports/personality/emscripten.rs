@@ -41,7 +41,7 @@ pub(super) fn of(module: &str, name: &str, ty: &FuncType) -> Option<Option<Funct
     let prefixes: [(&str, Function); 6] = [
         ("invoke_", invoke),
         ("__syscall_", no_call),
-        ("_embind_register_", nothing),
+        ("_embind_", nothing),
         ("_emval_", nothing),
         ("emscripten_console_", nothing),
         ("emscripten_asm_const", never),
