@@ -87,7 +87,6 @@ func main() {
 			time.Sleep(time.Duration(10-i) * 3 * time.Millisecond)
 			mu.Lock()
 			m[fmt.Sprint("k", i%3)] += i
-			fmt.Println("slept", i)
 			mu.Unlock()
 		}(i)
 	}

@@ -10,7 +10,8 @@
 //! ```
 //!
 //! Functions of the program's are called when it waits, in the order in which that was asked for; then timers, in that
-//! of their times. Before the first execution the program comes as far as it can without its input. When nothing is left it is told, as by Node, and ends itself: all of it sleeps.
+//! of their times. Before the first execution the program comes as far as it can without its input. When nothing is
+//! left it is told, as by Node, and ends itself: all of it sleeps.
 
 mod files;
 mod frame;

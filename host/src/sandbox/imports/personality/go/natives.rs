@@ -45,7 +45,7 @@ pub(super) fn is_array(js: &mut Js<'_, '_, '_>, _: &Value, args: Args<'_>) -> Ca
 
 /// `list.push(...)`: the new length.
 pub(super) fn push(js: &mut Js<'_, '_, '_>, this: &Value, args: Args<'_>) -> Called {
-    let taken = js.heap().take(args.len() * size_of::<Value>());
+    let taken = js.heap().take(size_of_val(args));
     js.had(taken)?;
     let len = match js.heap().object_mut(this).map(|object| &mut object.body) {
         Some(Body::List(list)) => {
