@@ -6,8 +6,8 @@
 //! | unused | data of the target | data of others | 64 KiB... | grows
 //! ```
 //!
-//! What a module asks for by `GOT.mem` is an address that one of them exports, or a border of these; what it asks for by
-//! `GOT.func` is the place in the table of a function that one of them exports, which is put behind those of all.
+//! What a module asks for by `GOT.mem` is an address that one of them exports, or a border of these; what it asks for
+//! by `GOT.func` is the place in the table of a function that one of them exports, which is put behind those of all.
 
 use crate::sandbox::source::interface::Interface;
 use crate::sandbox::source::words::Shortened;
