@@ -91,8 +91,8 @@ fn methods<'i>(library: &Library<'i>) -> Vec<Method<'i>> {
     let of = |export: &'i str| {
         let (rest, arguments) = export.strip_prefix(PREFIX)?.rsplit_once('_')?;
         let arguments = arguments.parse().ok()?;
-        let ends = rest.match_indices('_').map(|(at, _)| at);
-        let at = ends.filter(|&at| classes.contains_key(&rest[..at])).last()?;
+        let mut ends = rest.match_indices('_').map(|(at, _)| at);
+        let at = ends.rfind(|&at| classes.contains_key(&rest[..at]))?;
         let (class, name) = (&rest[..at], &rest[at + 1..]);
         (class != name && !name.starts_with("__")).then_some(Method { export, class, name, arguments })
     };
