@@ -181,8 +181,8 @@ pub(super) fn proposals(library: &Library<'_>) -> Vec<Proposal> {
     proposals
 }
 
-/// For a method without parameters: fills the memory of which another method of the object gives a view, when it is asked
-/// for so many bytes.
+/// For a method without parameters: fills the memory of which another method of the object gives a view, when it is
+/// asked for so many bytes.
 fn filled(told: &Told<'_>, all: &[Told<'_>]) -> Option<String> {
     if told.class.is_none() || !told.params.is_empty() || rank::interest(told.name) <= 0 {
         return None;
