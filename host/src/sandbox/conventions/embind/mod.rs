@@ -10,6 +10,8 @@
 //! `read` runs the constructors, in an interpreter, and listens. Of each function an export is made that is linked to
 //! the module, so all else sees it as any export; its name says what it takes:
 //!
+//! What a function throws is JavaScript's, which is told.
+//!
 //! ```text
 //! decode(string, bool)          a text is an address and a length
 //! new Decoder(int)              returns the object
@@ -328,6 +330,10 @@ mod tests {
         let object = called("new C()", &[]);
         assert_eq!(called("C#read(string)", &[object, 1024, 3]), 77 + 31);
         assert_eq!((called("C#getBuffer(int)", &[object, 4]), called(VIEW, &[])), (0, 2200));
+        assert!(
+            interface.imports.iter().any(|import| import.name == "emscripten_throw_number"),
+            "what is thrown is told"
+        );
     }
 
     #[test]

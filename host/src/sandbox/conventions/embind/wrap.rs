@@ -48,7 +48,8 @@ pub(super) fn module(functions: &[Function], malloc: &str, takes_view: bool) -> 
         "(module
     (import \"env\" \"__indirect_function_table\" (table 0 funcref))
     (import \"env\" \"memory\" (memory 0))
-    (import \"env\" \"{malloc}\" (func $malloc (param i32) (result i32)))"
+    (import \"env\" \"{malloc}\" (func $malloc (param i32) (result i32)))
+    (import \"env\" \"emscripten_throw_number\" (func $throw (param f64)))"
     );
     if takes_view {
         text.push_str("\n    (import \"env\" \"view\" (func $view (result i32)))");
@@ -97,12 +98,12 @@ fn word(letter: char) -> Option<&'static str> {
     })
 }
 
-/// Calls the invoker; `None` if its signature doesn't fit.
+/// Calls the invoker, and tells JavaScript of what that throws; `None` if its signature doesn't fit.
 fn wrapped(function: &Function) -> Option<String> {
     let mut letters = function.signature.chars();
-    let result = match letters.next()? {
-        'v' => String::new(),
-        letter => format!("(result {})", word(letter)?),
+    let (result, zero) = match letters.next()? {
+        'v' => (String::new(), String::new()),
+        letter => (format!("(result {})", word(letter)?), format!("({}.const 0)", word(letter)?)),
     };
     let types = letters.map(word).collect::<Option<Vec<_>>>()?;
     if types.len() != 1 + usize::from(function.is_method) + function.params.len() || types[0] != "i32" {
@@ -129,7 +130,12 @@ fn wrapped(function: &Function) -> Option<String> {
     }
     Some(format!(
         "(param {}) {result}
-        (call_indirect (param {}) {result} {given} (i32.const {}))",
+        (block $thrown
+            (try_table (catch_all $thrown)
+                (call_indirect (param {}) {result} {given} (i32.const {}))
+                (return)))
+        (call $throw (f64.const 0))
+        {zero}",
         own.join(" "),
         types.join(" "),
         function.invoker.cast_signed()

@@ -59,7 +59,7 @@ pub(super) fn of(module: &str, name: &str, ty: &FuncType) -> Option<Option<Funct
 /// `ESPIPE`.
 const NO_SEEK: i32 = 70;
 
-const FUNCTIONS: [(&str, Function); 43] = [
+const FUNCTIONS: [(&str, Function); 45] = [
     ("_abort_js", abort),
     ("__abort_js", abort),
     ("__assert_fail", assert_fail),
@@ -103,6 +103,8 @@ const FUNCTIONS: [(&str, Function); 43] = [
     ("strptime", nothing),
     ("__call_sighandler", nothing),
     ("__cxa_throw", throw),
+    ("emscripten_throw_number", throw),
+    ("emscripten_throw_string", throw),
 ];
 
 fn nothing(_: &mut Guest<'_, '_>) -> Result<Reply> {
@@ -166,9 +168,10 @@ fn unwind(guest: &mut Guest<'_, '_>) -> Result<Reply> {
     Err(guest.thrown("longjmp by JavaScript: build with wasm's own, -sSUPPORT_LONGJMP=wasm"))
 }
 
-/// A C++ exception in a program that catches none: the caller in JavaScript is told, as by an error that is returned.
+/// What the caller in JavaScript is told, as by an error that is returned, such as a C++ exception in a program that
+/// catches none.
 fn throw(guest: &mut Guest<'_, '_>) -> Result<Reply> {
-    Err(guest.told("a C++ exception"))
+    Err(guest.told("an exception"))
 }
 
 /// Calls an element of the table. What the guest throws in there is not caught.
