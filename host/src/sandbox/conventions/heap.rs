@@ -21,7 +21,7 @@ const PARAMETERS_MAX: usize = 4;
 
 pub(super) fn proposals(library: &Library<'_>) -> Vec<Proposal> {
     // Objects of these have an allocator that is for other things.
-    if matches!(Kind::of(library.interface), Kind::WasmBindgen | Kind::AssemblyScript) {
+    if matches!(Kind::of(library.interface), Kind::WasmBindgen | Kind::AssemblyScript | Kind::Go) {
         return Vec::new();
     }
     let Some(heap) = Heap::of(library) else { return Vec::new() };

@@ -55,7 +55,7 @@ const BOTH: [&[&str]; 6] = [
 const ZEROS: &str = "write64(o, 0); write64(o + 8, 0)";
 
 pub(super) fn proposals(library: &Library<'_>) -> Vec<Proposal> {
-    if matches!(Kind::of(library.interface), Kind::WasmBindgen | Kind::AssemblyScript) {
+    if matches!(Kind::of(library.interface), Kind::WasmBindgen | Kind::AssemblyScript | Kind::Go) {
         return Vec::new();
     }
     let heap = match Heap::of(library) {

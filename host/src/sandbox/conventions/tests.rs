@@ -283,6 +283,14 @@ fn kinds_are_told_by_what_is_imported_and_exported() {
 }
 
 #[test]
+fn programs_of_go_are_no_libraries() {
+    let program = r#"(import "gojs" "runtime.wasmExit" (func (param i32))) (memory (export "mem") 1)
+        (func (export "run") (param i32 i32)) (func (export "resume")) (func (export "getsp") (result i32) (i32.const 0))"#;
+    let (wasm, interface) = interface(&format!("(module {program})"));
+    assert_eq!(checked(&interface, &wasm, "", usize::MAX, true), []);
+}
+
+#[test]
 fn classes_of_the_webidl_binder_are_made_and_their_methods_given_bytes() {
     let names = [
         ("Decoder_Decoder_0", 0),
