@@ -11,11 +11,12 @@
 //! The header before each thrown object is that of Emscripten: count, type, destructor, caught, rethrown, and the
 //! address that a handler sees.
 
+use crate::sandbox::conventions::wasm_text::words;
 use crate::sandbox::source::interface::Interface;
 use anyhow::Result;
 use fuzzbox_instrument::{NamedModule, link_modules};
 use std::fmt::Write as _;
-use wasmparser::{FuncType, ValType};
+use wasmparser::FuncType;
 
 /// The functions of C++ that JavaScript has, in wasm text, by name; of what they call what the module has to export.
 const FUNCTIONS: [(&str, &str); 16] = [
@@ -227,25 +228,14 @@ fn runtime(interface: &Interface) -> Option<String> {
     Some(text)
 }
 
-fn words(types: &[ValType]) -> Option<String> {
-    let word = |ty: &ValType| match ty {
-        ValType::I32 => Some("i32"),
-        ValType::I64 => Some("i64"),
-        ValType::F32 => Some("f32"),
-        ValType::F64 => Some("f64"),
-        _ => None,
-    };
-    Some(types.iter().map(word).collect::<Option<Vec<_>>>()?.join(" "))
-}
-
 /// Calls an element of the table, and catches what it throws: then zero is returned, and the module asks for the rest.
 fn invoke(ty: &FuncType) -> Option<String> {
-    let (params, results) = (words(ty.params())?, words(ty.results())?);
-    let inner = words(ty.params().get(1..)?)?;
+    let (params, results) = (words(ty.params()).ok()?, words(ty.results()).ok()?);
+    let inner = words(ty.params().get(1..)?).ok()?;
     let stack = ty.params().len();
     let arguments: String = (1..stack).map(|index| format!("(local.get {index})")).collect();
     let zeros: String =
-        ty.results().iter().map(|ty| words(&[*ty]).map(|ty| format!("({ty}.const 0)"))).collect::<Option<_>>()?;
+        ty.results().iter().map(|ty| words(&[*ty]).ok().map(|ty| format!("({ty}.const 0)"))).collect::<Option<_>>()?;
     Some(format!(
         "(param {params}) (result {results}) (local i32)
         (local.set {stack} (call $save))

@@ -11,7 +11,8 @@
 //! library; `tree_sitter` and `itk_wasm` know the runtime of many. `library` is a module as they see it, `glue` reads
 //! JavaScript, `minified` what that says of names that were made short, `imported_bodies` what functions without names
 //! do, `stack` finds the one that makes room on the stack, `exceptions` is what throws and catches in the place of
-//! JavaScript, `go` starts programs in its place, and `side` loads what programs load.
+//! JavaScript, `go` starts programs in its place, `side` loads
+//! what programs load, and `wasm_text` is for modules that are written here.
 
 mod assemblyscript;
 mod bindgen;
@@ -33,6 +34,7 @@ mod stack;
 #[cfg(test)]
 mod tests;
 mod tree_sitter;
+mod wasm_text;
 mod webidl;
 
 use crate::sandbox::conventions::kind::Kind;

@@ -9,13 +9,14 @@
 //! What a module asks for by `GOT.mem` is an address that one of them exports, or a border of these; what it asks for
 //! by `GOT.func` is the place in the table of a function that one of them exports, which is put behind those of all.
 
+use crate::sandbox::conventions::wasm_text::{escaped, words};
 use crate::sandbox::source::interface::Interface;
 use crate::sandbox::source::words::Shortened;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use fuzzbox_instrument::{NamedModule, Provisions, link_modules, provide, rename};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use wasmparser::{Dylink0Subsection, ExternalKind, FuncType, KnownCustom, Operator, Parser, Payload, TypeRef, ValType};
+use wasmparser::{Dylink0Subsection, ExternalKind, FuncType, KnownCustom, Operator, Parser, Payload, TypeRef};
 
 /// Below the first module's data: nobody stores there who means it.
 const DATA_START: u32 = 1024;
@@ -205,8 +206,10 @@ fn loader(parts: &[Part<'_>], functions: &BTreeMap<String, (u32, FuncType)>) -> 
         imports.push_str("(import \"env\" \"__indirect_function_table\" (table 0 funcref))");
     }
     for (number, (name, (place, ty))) in functions.iter().enumerate() {
-        let name: String = name.bytes().map(|byte| format!("\\{byte:02x}")).collect();
-        let (params, results) = (words(ty.params())?, words(ty.results())?);
+        let words = |types| {
+            words(types).map_err(|other| anyhow!("a function of `GOT.func` takes or returns {other}, which C has not"))
+        };
+        let (name, params, results) = (escaped(name), words(ty.params())?, words(ty.results())?);
         _ = writeln!(imports, "(import \"env\" \"{name}\" (func $g{number} (param {params}) (result {results})))");
         _ = writeln!(calls, "(elem (i32.const {place}) $g{number})");
     }
@@ -219,17 +222,6 @@ fn loader(parts: &[Part<'_>], functions: &BTreeMap<String, (u32, FuncType)>) -> 
         }
     }
     Ok(format!("(module {imports} (func (export \"_initialize\") {calls}) {elements})"))
-}
-
-fn words(types: &[ValType]) -> Result<String> {
-    let word = |ty: &ValType| match ty {
-        ValType::I32 => Ok("i32"),
-        ValType::I64 => Ok("i64"),
-        ValType::F32 => Ok("f32"),
-        ValType::F64 => Ok("f64"),
-        other => bail!("a function of `GOT.func` takes or returns {other}, which C has not"),
-    };
-    Ok(types.iter().map(word).collect::<Result<Vec<_>>>()?.join(" "))
 }
 
 #[cfg(test)]

@@ -8,9 +8,7 @@
 //! ```
 //!
 //! `read` runs the constructors, in an interpreter, and listens. Of each function an export is made that is linked to
-//! the module, so all else sees it as any export; its name says what it takes:
-//!
-//! What a function throws is JavaScript's, which is told.
+//! the module, so all else sees it as any export. What it throws JavaScript is told; its name says what it takes:
 //!
 //! ```text
 //! decode(string, bool)          a text is an address and a length
@@ -119,7 +117,7 @@ impl<'a> Told<'a> {
     }
 
     /// What is written for its parameters, if all are known: text is the input, numbers are 0.
-    fn arguments(&self, constructors: &[Told<'_>], made: &mut String) -> Option<Vec<String>> {
+    fn arguments(&self, all: &[Told<'_>], made: &mut String) -> Option<Vec<String>> {
         let mut arguments = Vec::new();
         let class = self.class.map(|class| format!("{class}&"));
         for param in class.as_deref().iter().chain(&self.params) {
@@ -131,7 +129,7 @@ impl<'a> Told<'a> {
                 param => match param.strip_suffix('&') {
                     Some(class) => {
                         let object = format!("o{}", arguments.len());
-                        made.push_str(&format!("{object} = {}; ", construction(class, constructors)?));
+                        made.push_str(&format!("{object} = {}; ", construction(class, all)?));
                         arguments.push(object);
                     }
                     None => arguments.push("0".to_owned()),
@@ -143,8 +141,8 @@ impl<'a> Told<'a> {
 }
 
 /// How an object is made without another one, and without the input.
-fn construction(class: &str, constructors: &[Told<'_>]) -> Option<String> {
-    let of = constructors.iter().filter(|told| told.name.strip_prefix("new ") == Some(class));
+fn construction(class: &str, all: &[Told<'_>]) -> Option<String> {
+    let of = all.iter().filter(|told| told.name.strip_prefix("new ") == Some(class));
     let plain = of.filter(|told| !told.params.iter().any(|param| [TEXT, WIDE].contains(param) || param.ends_with('&')));
     let least = plain.min_by_key(|told| told.params.len())?;
     let zeros = least.params.iter().filter(|param| !param.starts_with('[')).map(|_| "0");
@@ -153,12 +151,10 @@ fn construction(class: &str, constructors: &[Told<'_>]) -> Option<String> {
 
 pub(super) fn proposals(library: &Library<'_>) -> Vec<Proposal> {
     let all: Vec<Told<'_>> = library.functions().filter_map(|(name, _)| Told::of(name)).collect();
-    let constructors: Vec<Told<'_>> =
-        all.iter().filter(|told| told.name.starts_with("new ")).map(Told::again).collect();
     let mut proposals = Vec::new();
     for told in &all {
         let mut call = String::new();
-        let Some(arguments) = told.arguments(&constructors, &mut call) else { continue };
+        let Some(arguments) = told.arguments(&all, &mut call) else { continue };
         let texts = told.params.iter().filter(|param| [TEXT, WIDE].contains(param)).count();
         let interest = rank::interest(told.name);
         let filled = if texts == 0 { filled(told, &all) } else { None };
@@ -202,12 +198,6 @@ fn filled(told: &Told<'_>, all: &[Told<'_>]) -> Option<String> {
         .sort_by_key(|view| ["decoded", "output", "result"].iter().any(|word| view.name.to_lowercase().contains(word)));
     let view = views.first()?;
     Some(format!("`{}`(o0, len); p = `{VIEW}`(); if p == 0 reject; copy(p, input, len); ", view.export))
-}
-
-impl<'a> Told<'a> {
-    fn again(&self) -> Self {
-        Self { export: self.export, name: self.name, class: self.class, params: self.params.clone() }
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The exports that are made of what C++ gives JavaScript, as wasm text.
 
 use crate::sandbox::conventions::embind::{Function, TEXT, Type, VIEW, WIDE};
+use crate::sandbox::conventions::wasm_text::escaped;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -81,10 +82,6 @@ fn exported(function: &Function) -> String {
     };
     let params: Vec<_> = function.params.iter().map(shown).collect();
     format!("{}({})", function.name, params.join(", "))
-}
-
-fn escaped(name: &str) -> String {
-    name.bytes().map(|byte| format!("\\{byte:02x}")).collect()
 }
 
 /// A letter of a signature as a type.
