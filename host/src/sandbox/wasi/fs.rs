@@ -13,6 +13,7 @@
 use super::abi::{Errno, Filestat, Filetype, Result};
 use super::dir::Dir;
 use super::ino::Ino;
+use crate::sandbox::machine::heap::give_back_freed;
 use std::cell::Cell;
 use std::sync::Arc;
 
@@ -98,6 +99,9 @@ impl Fs {
     const NAME_BYTES: usize = 64;
     /// Spare buffers larger than this are given back, and so is what a restored file has left.
     const SPARE_BYTES_MAX: usize = 64 << 10;
+    /// Where an execution wrote more than this, what its files took is given back to the kernel: they grew by doubling,
+    /// and of all sizes that they had some would be kept.
+    const FREED_BYTES_MAX: usize = 8 << 20;
     /// Spare buffers kept.
     const SPARE_MAX: usize = 32;
 
@@ -165,6 +169,9 @@ impl Fs {
             self.is_dirty[ino.0 as usize] = false;
         }
         self.free.clone_from(&self.base_free);
+        if self.used > self.base_used + Self::FREED_BYTES_MAX {
+            give_back_freed();
+        }
         self.used = self.base_used;
     }
 
