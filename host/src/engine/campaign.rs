@@ -398,11 +398,16 @@ impl Campaign {
             self.warming.met(report.grew);
             self.count(report.tally);
             report.picks.into_iter().for_each(|index| self.corpus.picked(index));
+            let mut used = report.used.into_iter();
             for testcase in report.testcases {
+                let used = used.next();
                 self.progress.shown(&testcase.unseen, self.corpus.seen(), self.totals.execs);
                 if let Some(new) = self.corpus.admit(testcase) {
                     if !new.new_edges.is_empty() {
                         self.totals.execs_at_new_edge = self.totals.execs;
+                    }
+                    if let Some(used) = used {
+                        self.mutator.brought(&used, !new.new_edges.is_empty());
                     }
                     admitted.push(new);
                 }

@@ -1,6 +1,7 @@
 //! Changes of runs of bytes: deleting, inserting, copying, tokens, and parts of other testcases.
 
 use super::Context;
+use super::favour::List;
 use std::ops::Range;
 
 pub(super) fn delete(context: &mut Context<'_>) -> bool {
@@ -98,51 +99,58 @@ pub(super) fn swap(context: &mut Context<'_>) -> bool {
 }
 
 pub(super) fn insert_token(context: &mut Context<'_>) -> bool {
-    let dictionary = context.dictionary;
-    insert_one_of(context, dictionary.tokens())
+    insert_one_of(context, List::Tokens)
 }
 
 pub(super) fn overwrite_with_token(context: &mut Context<'_>) -> bool {
-    let dictionary = context.dictionary;
-    overwrite_with_one_of(context, dictionary.tokens())
+    overwrite_with_one_of(context, List::Tokens)
 }
 
 /// Puts what the code compares with in the place of something: fields have their place, so this is tried more often
 /// than inserting it.
 pub(super) fn overwrite_with_field(context: &mut Context<'_>) -> bool {
-    let dictionary = context.dictionary;
-    overwrite_with_one_of(context, dictionary.fields())
+    overwrite_with_one_of(context, List::Fields)
 }
 
 pub(super) fn insert_field(context: &mut Context<'_>) -> bool {
-    let dictionary = context.dictionary;
-    insert_one_of(context, dictionary.fields())
+    insert_one_of(context, List::Fields)
 }
 
 /// Puts what testcases were compared with in the place of something.
 pub(super) fn overwrite_with_compared(context: &mut Context<'_>) -> bool {
-    let corpus = context.corpus;
-    overwrite_with_one_of(context, corpus.tokens())
+    overwrite_with_one_of(context, List::Compared)
 }
 
 pub(super) fn insert_compared(context: &mut Context<'_>) -> bool {
-    let corpus = context.corpus;
-    insert_one_of(context, corpus.tokens())
+    insert_one_of(context, List::Compared)
 }
 
-fn insert_one_of(context: &mut Context<'_>, tokens: &[Vec<u8>]) -> bool {
+/// A token of a list: one that brought something as often as any.
+pub(super) fn token<'a>(context: &mut Context<'a>, list: List) -> Option<&'a [u8]> {
+    let (corpus, dictionary) = (context.corpus, context.dictionary);
+    let tokens = match list {
+        List::Tokens => dictionary.tokens(),
+        List::Fields => dictionary.fields(),
+        List::Compared => corpus.tokens(),
+    };
     if tokens.is_empty() {
-        return false;
+        return None;
     }
-    let token = context.rng.pick(tokens);
+    let favoured = context.favours.token(list, context.rng).filter(|&number| number < tokens.len());
+    let number = favoured.unwrap_or_else(|| context.rng.below(tokens.len()));
+    if let Some(used) = &mut context.used {
+        used.tokens.push((list, number));
+    }
+    Some(&tokens[number])
+}
+
+fn insert_one_of(context: &mut Context<'_>, list: List) -> bool {
+    let Some(token) = token(context, list) else { return false };
     insert_anywhere(context, token)
 }
 
-fn overwrite_with_one_of(context: &mut Context<'_>, tokens: &[Vec<u8>]) -> bool {
-    if tokens.is_empty() {
-        return false;
-    }
-    let token = context.rng.pick(tokens);
+fn overwrite_with_one_of(context: &mut Context<'_>, list: List) -> bool {
+    let Some(token) = token(context, list) else { return false };
     if token.len() > context.input.len() {
         return false;
     }
@@ -210,12 +218,26 @@ fn range_of(context: &mut Context<'_>, total: usize, len: usize) -> Range<usize>
 }
 
 fn insert_anywhere(context: &mut Context<'_>, block: &[u8]) -> bool {
+    let at = context.rng.below(context.input.len() + 1);
+    insert_at(context, at, block)
+}
+
+/// Inserts bytes, if there is room.
+pub(super) fn insert_at(context: &mut Context<'_>, at: usize, block: &[u8]) -> bool {
     if block.len() > room(context) {
         return false;
     }
-    let at = context.rng.below(context.input.len() + 1);
     open_gap(context.input, at, block.len());
     context.input[at..at + block.len()].copy_from_slice(block);
+    true
+}
+
+/// Puts bytes in the place of others, if there is room.
+pub(super) fn replace(context: &mut Context<'_>, range: Range<usize>, block: &[u8]) -> bool {
+    if context.input.len() - range.len() + block.len() > context.len_max {
+        return false;
+    }
+    context.input.splice(range, block.iter().copied());
     true
 }
 
@@ -228,20 +250,20 @@ fn open_gap(input: &mut Vec<u8>, at: usize, len: usize) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::favour::Favours;
     use super::super::{CHANGES, Dictionary};
     use super::*;
     use crate::engine::{Corpus, Rng};
 
     #[test]
     fn a_duplicate_is_a_block_of_the_input_wherever_it_is_put() {
-        let (corpus, dictionary) = (Corpus::new(0), Dictionary::default());
+        let (corpus, dictionary, favours) = (&Corpus::new(0), &Dictionary::default(), &Favours::default());
         let mut inside = 0;
         for seed in 0..2_000 {
             let before: Vec<u8> = (0..1 + seed as u8 % 40).collect();
             let mut after = before.clone();
             let rng = &mut Rng::of_task(seed, 0, 0);
-            let context =
-                &mut Context { input: &mut after, rng, corpus: &corpus, dictionary: &dictionary, len_max: 64 };
+            let context = &mut Context { input: &mut after, rng, corpus, dictionary, len_max: 64, favours, used: None };
             assert!(duplicate(context));
             let len = after.len() - before.len();
             let is_block = |block: &[u8]| before.windows(len).any(|window| window == block);
@@ -257,12 +279,12 @@ mod tests {
 
     #[test]
     fn changes_need_what_they_say() {
-        let (corpus, dictionary) = (Corpus::new(0), Dictionary::default());
+        let (corpus, dictionary, favours) = (&Corpus::new(0), &Dictionary::default(), &Favours::default());
         for (_, needed, _, change) in CHANGES {
             for len in 0..*needed {
                 let (mut input, rng) = (vec![b'0'; len], &mut Rng::of_task(1, 0, 0));
                 let context =
-                    &mut Context { input: &mut input, rng, corpus: &corpus, dictionary: &dictionary, len_max: 9 };
+                    &mut Context { input: &mut input, rng, corpus, dictionary, len_max: 9, favours, used: None };
                 assert!(!change(context) && input == vec![b'0'; len], "with {len} bytes");
             }
         }

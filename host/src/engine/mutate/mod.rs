@@ -4,15 +4,20 @@ mod blocks;
 mod bytes;
 pub(super) mod choices;
 pub(super) mod custom;
+pub(super) mod favour;
+mod lexemes;
+mod records;
 
 use super::corpus::Corpus;
 use super::dictionary::Dictionary;
 use super::rng::Rng;
 use crate::grammar::Grammar;
 use crate::stream::{Node, encode_into};
+use favour::{Favours, Used};
 use std::sync::Arc;
 
-/// The mutations of AFL's havoc stage: a random number of random small changes, one after the other.
+/// The mutations of AFL's havoc stage: a random number of random small changes, one after the other. Half of them are
+/// chosen by what they weigh, half among those that testcases were made with lately.
 #[derive(Clone, Debug)]
 pub struct Mutator {
     dictionary: Dictionary,
@@ -20,7 +25,9 @@ pub struct Mutator {
     /// By the bytes that there are, [`BYTES_MAX`] standing for more, then by whether testcases were compared with
     /// something: the changes that can be made, each as often as it weighs. To choose among all, and again if that
     /// can't be made, has the same odds and takes longer.
-    changes: [[Box<[Change]>; 2]; BYTES_MAX + 1],
+    changes: [[Box<[usize]>; 2]; BYTES_MAX + 1],
+    /// What brought testcases.
+    favours: Favours,
 }
 
 /// How many changes a mutant has.
@@ -59,6 +66,9 @@ struct Context<'a> {
     corpus: &'a Corpus,
     dictionary: &'a Dictionary,
     len_max: usize,
+    favours: &'a Favours,
+    /// Where it is said what is used, if somebody asks.
+    used: Option<&'a mut Used>,
 }
 
 /// Where changes take bytes from that need not be there.
@@ -71,6 +81,8 @@ enum Source {
     Compared,
 }
 
+/// What made a testcase with new edges is remembered so many times.
+const NEW_EDGES_COUNT: usize = 8;
 /// More bytes no change needs.
 const BYTES_MAX: usize = 2;
 
@@ -98,6 +110,18 @@ const CHANGES: &[(u32, usize, Source, Change)] = &[
     (2, 1, Source::Anything, blocks::overwrite_from_other),
     (1, 1, Source::Anything, blocks::cross_over),
     (1, 2, Source::Anything, blocks::truncate),
+    (3, 1, Source::Anything, lexemes::replace_lexeme),
+    (2, 1, Source::Anything, lexemes::replace_with_token),
+    (2, 1, Source::Anything, lexemes::delete_lexemes),
+    (3, 1, Source::Anything, lexemes::insert_lexemes),
+    (1, 1, Source::Anything, lexemes::repeat_lexemes),
+    (2, 1, Source::Anything, lexemes::replace_group),
+    (1, 1, Source::Anything, lexemes::nest_group),
+    (1, 1, Source::Anything, lexemes::flatten_group),
+    (2, 1, Source::Anything, lexemes::change_line),
+    (3, 2, Source::Anything, records::resize),
+    (3, 2, Source::Anything, records::change_record),
+    (2, 2, Source::Anything, records::name_record),
 ];
 
 impl Mutator {
@@ -111,11 +135,14 @@ impl Mutator {
                     Source::Fields => !dictionary.fields().is_empty(),
                     Source::Compared => compared == 1,
                 };
-                let possible = CHANGES.iter().filter(|(_, needed, source, _)| *needed <= bytes && is_there(*source));
-                possible.flat_map(|&(weight, _, _, change)| std::iter::repeat_n(change, weight as usize)).collect()
+                let possible = CHANGES
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, (_, needed, source, _))| *needed <= bytes && is_there(*source));
+                possible.flat_map(|(number, &(weight, ..))| std::iter::repeat_n(number, weight as usize)).collect()
             })
         });
-        Self { dictionary, grammar: None, changes }
+        Self { dictionary, grammar: None, changes, favours: Favours::default() }
     }
 
     /// The same, with texts of a grammar where inputs are bytes.
@@ -123,6 +150,11 @@ impl Mutator {
     pub fn with_grammar(mut self, grammar: Option<Arc<Grammar>>) -> Self {
         self.grammar = grammar;
         self
+    }
+
+    /// A testcase was kept that was made so, and reaches edges that nobody reached, or none.
+    pub(super) fn brought(&mut self, used: &Used, new_edges: bool) {
+        self.favours.add(used, if new_edges { NEW_EDGES_COUNT } else { 1 });
     }
 
     /// What texts are of.
@@ -133,11 +165,19 @@ impl Mutator {
     /// Changes `input` in place, to at most `len_max` bytes. The result is a function of `input`, `corpus` and `rng`;
     /// it may be equal to `input`.
     pub fn mutate(&self, input: &mut Vec<u8>, len_max: usize, corpus: &Corpus, rng: &mut Rng) {
-        self.mutate_in(Steps::Usual, input, len_max, corpus, rng);
+        self.mutate_in(Steps::Usual, input, len_max, corpus, rng, None);
     }
 
-    /// As [`Mutator::mutate`], in so many steps.
-    pub(super) fn mutate_in(&self, steps: Steps, input: &mut Vec<u8>, len_max: usize, corpus: &Corpus, rng: &mut Rng) {
+    /// As [`Mutator::mutate`], in so many steps; says what they used if it is asked.
+    pub(super) fn mutate_in(
+        &self,
+        steps: Steps,
+        input: &mut Vec<u8>,
+        len_max: usize,
+        corpus: &Corpus,
+        rng: &mut Rng,
+        used: Option<&mut Used>,
+    ) {
         // Half of all mutants have one change, a quarter has 2, then 4, 8 and 16: small steps reach the next check,
         // large ones leave local optima, but rarely get as far as their parent.
         let changes = match steps {
@@ -145,12 +185,17 @@ impl Mutator {
             Steps::Mean(_) => (1..STEPS_MAX).find(|_| steps.end(rng)).unwrap_or(STEPS_MAX),
         };
         let compared = usize::from(!corpus.tokens().is_empty());
-        let mut context = Context { input, rng, corpus, dictionary: &self.dictionary, len_max };
+        let favours = &self.favours;
+        let mut context = Context { input, rng, corpus, dictionary: &self.dictionary, len_max, favours, used };
         for _ in 0..changes {
             // What is too long for some change can be made shorter; a few tries find one that applies.
             for _ in 0..8 {
-                let change = context.rng.pick(&self.changes[context.input.len().min(BYTES_MAX)][compared]);
-                if change(&mut context) {
+                let usual = &self.changes[context.input.len().min(BYTES_MAX)][compared];
+                let number = self.favours.change(context.rng).unwrap_or_else(|| *context.rng.pick(usual));
+                if CHANGES[number].3(&mut context) {
+                    if let Some(used) = &mut context.used {
+                        used.changes.push(number);
+                    }
                     break;
                 }
             }

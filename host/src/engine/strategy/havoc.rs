@@ -2,6 +2,7 @@
 
 use super::nearby::Nearby;
 use super::{Cost, Strategy, View, shown};
+use crate::engine::mutate::favour::Used;
 use crate::engine::mutate::{Steps, custom};
 use crate::engine::rng::Rng;
 use crate::engine::scheduler::{EXECUTION_FUEL, Scheduler};
@@ -97,6 +98,7 @@ impl Strategy for Havoc {
                     worker.execute_and_note(view.variants, view.known, report, number)?;
                 }
                 report.suspect_is(|| origin(view, parent, &before[number], worker));
+                report.made_with(|| used(view, parent, &before[number]));
             }
             left -= before.len();
             // What some of them showed is found out for all of them together.
@@ -104,6 +106,7 @@ impl Strategy for Havoc {
                 give(view, parent, &mut before[number].clone(), worker)?;
                 worker.execute_noted(view.variants, key, view.known, report)?;
                 report.suspect_is(|| origin(view, parent, &before[number], worker));
+                report.made_with(|| used(view, parent, &before[number]));
             }
         }
         Ok(())
@@ -126,6 +129,16 @@ fn origin(view: &View<'_>, parent: usize, rng: &Rng, worker: &Worker) -> Origin 
         return Origin::Given(worker.input.clone());
     }
     Origin::Mutant(parent, rng.clone())
+}
+
+/// What a mutant was made with.
+fn used(view: &View<'_>, parent: usize, rng: &Rng) -> Used {
+    let mut used = Used::default();
+    if view.steps.is_none() && view.variants.custom.is_none() {
+        let parent = &view.corpus.testcases()[parent];
+        mutate(view, Steps::Usual, (&parent.bytes, tree(parent)), &mut Vec::new(), &mut rng.clone(), Some(&mut used));
+    }
+    used
 }
 
 /// The numbers of the tasks that so many executions are shared out to, and how many each has.
@@ -171,7 +184,7 @@ pub(super) fn give_mutant(
     rng: &mut Rng,
     worker: &mut Worker,
 ) {
-    mutate(view, steps, parent, &mut worker.input, rng);
+    mutate(view, steps, parent, &mut worker.input, rng, None);
     if view.variants.metered.takes_choices() {
         worker.rule = rule(rng);
     }
@@ -184,14 +197,21 @@ pub(in crate::engine) fn again(view: &View<'_>, origin: &Origin) -> Vec<u8> {
         Origin::Mutant(parent, rng) => {
             let mut input = Vec::new();
             let parent = &view.corpus.testcases()[*parent];
-            mutate(view, Steps::Usual, (&parent.bytes, tree(parent)), &mut input, &mut rng.clone());
+            mutate(view, Steps::Usual, (&parent.bytes, tree(parent)), &mut input, &mut rng.clone(), None);
             input
         }
     }
 }
 
 /// Puts a mutant into `input`.
-fn mutate(view: &View<'_>, steps: Steps, (bytes, sample): (&[u8], Option<&Node>), input: &mut Vec<u8>, rng: &mut Rng) {
+fn mutate(
+    view: &View<'_>,
+    steps: Steps,
+    (bytes, sample): (&[u8], Option<&Node>),
+    input: &mut Vec<u8>,
+    rng: &mut Rng,
+    used: Option<&mut Used>,
+) {
     input.clear();
     // With a grammar some texts are made afresh; all that there are while nothing is known that it derives.
     if view.mutator.grammar().is_some()
@@ -208,7 +228,7 @@ fn mutate(view: &View<'_>, steps: Steps, (bytes, sample): (&[u8], Option<&Node>)
         }
         _ => {
             input.extend_from_slice(bytes);
-            view.mutator.mutate_in(steps, input, view.len_max, view.corpus, rng);
+            view.mutator.mutate_in(steps, input, view.len_max, view.corpus, rng, used);
             input.resize(input.len().max(view.len_min), 0);
         }
     }

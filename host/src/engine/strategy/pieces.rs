@@ -132,7 +132,14 @@ fn give(view: &View<'_>, testcase: Option<&Testcase>, kept: usize, rng: &mut Rng
     let tail = if rng.one_in(CHANGED) {
         // The stream's own way on, changed: any bytes are choices.
         let mut rest = encode(rest);
-        view.mutator.mutate_in(Steps::Usual, &mut rest, len_max.saturating_sub(worker.input.len()), view.corpus, rng);
+        view.mutator.mutate_in(
+            Steps::Usual,
+            &mut rest,
+            len_max.saturating_sub(worker.input.len()),
+            view.corpus,
+            rng,
+            None,
+        );
         worker.input.append(&mut rest);
         if rng.one_in(2) { Tail::Zero } else { random_tail_after(choices.len(), rng) }
     } else {

@@ -56,8 +56,10 @@ pub(super) fn execute<'a>(
     Ok((outcome, observation))
 }
 
-/// The features of an execution as numbers, ascending: eight for each edge or event, one for each bucket.
+/// The edges and events of an execution, ascending. How often each was passed does not count: with every bucket a
+/// feature of its own, the rarest of a case would nearly always say how often it went round some loop.
 pub(super) fn features(profile: &Profile) -> Box<[u32]> {
-    let number = |&(edge, bucket): &(u32, u8)| edge * u8::BITS + bucket.trailing_zeros();
-    profile.0.iter().map(number).collect()
+    let mut edges: Vec<u32> = profile.0.iter().map(|&(edge, _)| edge).collect();
+    edges.dedup();
+    edges.into()
 }

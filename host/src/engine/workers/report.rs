@@ -1,6 +1,7 @@
 //! What a task is told before it begins, and what it reports.
 
 use crate::coverage::{Added, Profile, Seen};
+use crate::engine::mutate::favour::Used;
 use crate::engine::results::ExecutionResult;
 use crate::engine::scores::Targets;
 use crate::engine::suspects::{self, Hangs, Origin, Suspect};
@@ -69,6 +70,8 @@ pub(in crate::engine) struct KnownFailures {
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Report {
     pub(in crate::engine) testcases: Vec<NewTestcase>,
+    /// What they were made with, if that is known.
+    pub(in crate::engine) used: Vec<Used>,
     pub(in crate::engine) failures: Vec<NewFailure>,
     /// Where the quick variant showed failures that are known, but not there.
     keys: BTreeSet<NonZeroU64>,
@@ -251,6 +254,14 @@ impl Report {
     pub(in crate::engine) fn suspect_is(&mut self, origin: impl FnOnce() -> Origin) {
         if let Some(suspect) = self.suspects.last_mut() {
             suspect.origin.get_or_insert_with(origin);
+        }
+    }
+
+    /// Says what the last testcase was made with, if it is new.
+    pub(in crate::engine) fn made_with(&mut self, used: impl FnOnce() -> Used) {
+        if self.testcases.len() > self.used.len() {
+            self.used.resize_with(self.testcases.len() - 1, Used::default);
+            self.used.push(used());
         }
     }
 

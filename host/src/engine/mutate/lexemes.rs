@@ -1,0 +1,333 @@
+//! Changes of texts along their lexemes, lines and brackets: what a grammar would say, guessed from the bytes.
+//!
+//! A lexeme is a run of letters, digits, `_` and bytes above 127, a run of white space, or one other byte; a group is
+//! what stands between brackets or quotes. Nothing here knows a language. What it does to a text keeps most of them
+//! parsable (as with the token level of Salls et al., "Token-Level Fuzzing", USENIX Security 2021, without lexing the
+//! corpus before).
+
+use super::Context;
+use super::blocks::{insert_at, replace, token};
+use super::favour::List;
+use crate::engine::rng::Rng;
+use std::ops::Range;
+
+/// Lexemes longer than this are cut, and so is what is looked for, in bytes.
+const LOOK_MAX: usize = 256;
+/// A group is at most so long, in bytes.
+const GROUP_MAX: usize = 4096;
+/// Lexemes that are taken at once, at most.
+const RUN_MAX: usize = 4;
+/// How often a place is tried.
+const TRIES: usize = 4;
+
+/// What kind of lexeme a byte belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Word,
+    Space,
+    Other,
+    /// No text has it.
+    Binary,
+}
+
+fn kind(byte: u8) -> Kind {
+    match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | 0x80.. => Kind::Word,
+        b' ' | b'\t' | b'\r' | b'\n' => Kind::Space,
+        b'!'..=b'~' => Kind::Other,
+        _ => Kind::Binary,
+    }
+}
+
+/// The lexeme around a byte.
+fn lexeme_at(text: &[u8], at: usize) -> Option<(Kind, Range<usize>)> {
+    let own = kind(text[at]);
+    let range = match own {
+        Kind::Binary => return None,
+        Kind::Other => at..at + 1,
+        Kind::Word | Kind::Space => {
+            let before = text[..at].iter().rev().take(LOOK_MAX).take_while(|&&byte| kind(byte) == own).count();
+            let after = text[at..].iter().take(LOOK_MAX).take_while(|&&byte| kind(byte) == own).count();
+            at - before..at + after
+        }
+    };
+    Some((own, range))
+}
+
+/// A lexeme of a text, at random by the bytes that it has.
+fn any_lexeme(text: &[u8], rng: &mut Rng) -> Option<(Kind, Range<usize>)> {
+    if text.is_empty() { None } else { lexeme_at(text, rng.below(text.len())) }
+}
+
+/// Up to [`RUN_MAX`] lexemes in a row.
+fn run_of_lexemes(text: &[u8], rng: &mut Rng) -> Option<Range<usize>> {
+    let (_, first) = any_lexeme(text, rng)?;
+    let mut end = first.end;
+    for _ in 0..rng.below(RUN_MAX) {
+        let Some((_, next)) = (end < text.len()).then(|| lexeme_at(text, end)).flatten() else { break };
+        end = next.end;
+    }
+    Some(first.start..end)
+}
+
+/// The line around a byte, with its end.
+fn line_at(text: &[u8], at: usize) -> Range<usize> {
+    let before = text[..at].iter().rev().take(GROUP_MAX).take_while(|&&byte| byte != b'\n').count();
+    let after =
+        text[at..].iter().take(GROUP_MAX).position(|&byte| byte == b'\n').map_or(text.len() - at, |end| end + 1);
+    at - before..at + after.min(GROUP_MAX)
+}
+
+fn closer(opener: u8) -> Option<u8> {
+    Some(match opener {
+        b'(' => b')',
+        b'[' => b']',
+        b'{' => b'}',
+        b'<' => b'>',
+        b'"' | b'\'' | b'`' => opener,
+        _ => return None,
+    })
+}
+
+/// The group that the first opener from `at` on begins, with its brackets.
+fn group_from(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let start = at + text[at..].iter().take(LOOK_MAX).position(|&byte| closer(byte).is_some())?;
+    let (open, close) = (text[start], closer(text[start])?);
+    let mut depth = 0;
+    for (offset, &byte) in text[start..].iter().enumerate().take(GROUP_MAX) {
+        if byte == close && (offset > 0 || open != close) {
+            depth -= 1;
+            if depth == 0 || open == close {
+                return Some(start..start + offset + 1);
+            }
+        } else if byte == open {
+            depth += 1;
+        }
+    }
+    None
+}
+
+fn any_group(text: &[u8], rng: &mut Rng) -> Option<Range<usize>> {
+    if text.is_empty() { None } else { group_from(text, rng.below(text.len())) }
+}
+
+/// The bytes of another testcase, or of this input.
+fn other<'a>(context: &mut Context<'a>) -> &'a [u8] {
+    let corpus = context.corpus;
+    if corpus.testcases().is_empty() { &[] } else { &context.rng.pick(corpus.testcases()).bytes }
+}
+
+/// Puts a lexeme of another testcase, or of this one, in the place of one of the same kind.
+pub(super) fn replace_lexeme(context: &mut Context<'_>) -> bool {
+    let Some((kind, range)) = any_lexeme(context.input, context.rng) else { return false };
+    for _ in 0..TRIES {
+        let other = other(context);
+        let Some((found, from)) = any_lexeme(other, context.rng) else { continue };
+        if found == kind && other[from.clone()] != context.input[range.clone()] {
+            return replace(context, range, &other[from]);
+        }
+    }
+    false
+}
+
+/// Puts a token in the place of a word.
+pub(super) fn replace_with_token(context: &mut Context<'_>) -> bool {
+    let Some((_, range)) = any_lexeme(context.input, context.rng) else { return false };
+    let Some(token) = token(context, List::Tokens) else { return false };
+    replace(context, range, token)
+}
+
+pub(super) fn delete_lexemes(context: &mut Context<'_>) -> bool {
+    let Some(range) = run_of_lexemes(context.input, context.rng) else { return false };
+    if range.len() == context.input.len() {
+        return false;
+    }
+    context.input.drain(range);
+    true
+}
+
+/// Puts some lexemes of a testcase between two lexemes.
+pub(super) fn insert_lexemes(context: &mut Context<'_>) -> bool {
+    let other = other(context);
+    let Some(from) = run_of_lexemes(other, context.rng) else { return false };
+    let Some((_, at)) = any_lexeme(context.input, context.rng) else { return false };
+    insert_at(context, at.end, &other[from])
+}
+
+/// Says some lexemes twice.
+pub(super) fn repeat_lexemes(context: &mut Context<'_>) -> bool {
+    let Some(range) = run_of_lexemes(context.input, context.rng) else { return false };
+    let run = context.input[range.clone()].to_vec();
+    insert_at(context, range.end, &run)
+}
+
+/// Puts a group of a testcase in the place of one.
+pub(super) fn replace_group(context: &mut Context<'_>) -> bool {
+    let Some(range) = any_group(context.input, context.rng) else { return false };
+    for _ in 0..TRIES {
+        let other = other(context);
+        if let Some(from) = any_group(other, context.rng) {
+            return replace(context, range, &other[from]);
+        }
+    }
+    false
+}
+
+/// Puts a group into another one, or into itself, so that it is nested.
+pub(super) fn nest_group(context: &mut Context<'_>) -> bool {
+    let Some(outer) = any_group(context.input, context.rng) else { return false };
+    let at = outer.start + 1 + context.rng.below(outer.len() - 1);
+    let inner = match any_group(context.input, context.rng) {
+        Some(inner) if context.rng.one_in(2) => inner,
+        _ => outer,
+    };
+    let inner = context.input[inner].to_vec();
+    insert_at(context, at, &inner)
+}
+
+/// Puts what is in a group in the place of it, or takes it out.
+pub(super) fn flatten_group(context: &mut Context<'_>) -> bool {
+    let Some(range) = any_group(context.input, context.rng) else { return false };
+    match context.rng.below(3) {
+        0 if range.len() < context.input.len() => drop(context.input.drain(range)),
+        1 => drop(context.input.drain(range.start + 1..range.end - 1)),
+        _ => {
+            context.input.remove(range.end - 1);
+            context.input.remove(range.start);
+        }
+    }
+    true
+}
+
+/// Repeats, leaves out or takes over a line.
+pub(super) fn change_line(context: &mut Context<'_>) -> bool {
+    if context.input.is_empty() {
+        return false;
+    }
+    let at = context.rng.below(context.input.len());
+    let line = line_at(context.input, at);
+    match context.rng.below(3) {
+        0 if line.len() < context.input.len() => {
+            context.input.drain(line);
+            true
+        }
+        1 => {
+            let same = context.input[line.clone()].to_vec();
+            insert_at(context, line.end, &same)
+        }
+        _ => {
+            let other = other(context);
+            if other.is_empty() {
+                return false;
+            }
+            let from = line_at(other, context.rng.below(other.len()));
+            insert_at(context, line.end, &other[from])
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Change, Dictionary, favour::Favours};
+    use super::*;
+    use crate::coverage::Profile;
+    use crate::engine::Corpus;
+    use crate::engine::testcase::NewTestcase;
+
+    const ALL: [Change; 9] = [
+        replace_lexeme,
+        replace_with_token,
+        delete_lexemes,
+        insert_lexemes,
+        repeat_lexemes,
+        replace_group,
+        nest_group,
+        flatten_group,
+        change_line,
+    ];
+
+    /// What a change makes of a text, 1,000 times; of those times how often it could be made.
+    fn mutants(text: &[u8], change: Change) -> Vec<Vec<u8>> {
+        let mut corpus = Corpus::new(1);
+        let input = b"while (x1[20]) {\n  print(y)\n}\n".to_vec();
+        corpus.admit(NewTestcase { input, unseen: Profile(vec![(0, 1)]), ..NewTestcase::default() });
+        let (dictionary, favours) = (Dictionary::parse("\"return\"").unwrap(), Favours::default());
+        let mutant = |seed| {
+            let (mut input, rng) = (text.to_vec(), &mut Rng::of_task(seed, 0, 0));
+            let (corpus, dictionary, favours, used) = (&corpus, &dictionary, &favours, None);
+            let mut context = Context { input: &mut input, rng, corpus, dictionary, len_max: 100, favours, used };
+            let changed = change(&mut context);
+            assert!(input.len() <= 100 && (changed || input == text));
+            changed.then_some(input)
+        };
+        (0..1_000).filter_map(mutant).collect()
+    }
+
+    fn depth_after(text: &[u8]) -> Option<usize> {
+        text.iter().try_fold(0_usize, |depth, byte| match byte {
+            b'(' | b'[' | b'{' => Some(depth + 1),
+            b')' | b']' | b'}' => depth.checked_sub(1),
+            _ => Some(depth),
+        })
+    }
+
+    #[test]
+    fn lexemes_are_words_and_spaces_and_single_bytes() {
+        let text = b"ab_1 \n<=\xc3\xa4\0";
+        let lexemes: Vec<_> = (0..text.len()).map(|at| lexeme_at(text, at).map(|(_, range)| range)).collect();
+        let (word, space, umlaut) = (Some(0..4), Some(4..6), Some(8..10));
+        let expected = [&word, &word, &word, &word, &space, &space, &Some(6..7), &Some(7..8), &umlaut, &umlaut, &None];
+        assert!(lexemes.iter().eq(expected), "{lexemes:?}");
+    }
+
+    #[test]
+    fn groups_end_where_they_are_closed() {
+        let text = b"f(a, (b), \"c)\") + [d";
+        assert_eq!(group_from(text, 0), Some(1..14));
+        assert_eq!(group_from(text, 2), Some(5..8));
+        assert_eq!(group_from(text, 9), Some(10..14));
+        assert_eq!(group_from(text, 17), None);
+    }
+
+    #[test]
+    fn each_change_can_be_made_on_texts_and_none_on_other_bytes() {
+        for (number, change) in ALL.into_iter().enumerate() {
+            let is_of_bytes = number + 1 == ALL.len();
+            assert!(mutants(b"if (a) {\n  b = c(1)\n}\n", change).len() > 300, "{number}");
+            if !is_of_bytes {
+                assert_eq!(mutants(&[0, 1, 2, 3, 127], change).len(), 0, "{number}");
+            }
+            assert_eq!(mutants(b"", change).len(), 0, "{number}");
+        }
+    }
+
+    #[test]
+    fn what_is_done_to_groups_leaves_brackets_matched() {
+        for change in [replace_group, nest_group, flatten_group] {
+            for mutant in mutants(b"if (a) {\n  b = c(1, [d])\n}\n", change) {
+                assert_eq!(depth_after(&mutant), Some(0), "{}", mutant.escape_ascii());
+            }
+        }
+    }
+
+    #[test]
+    fn lexemes_stay_whole() {
+        let known = [
+            "alpha", "beta", "gamma", " ", "while", "(", "x1", "[", "20", "]", ")", "{", "\n  ", "print", "y", "\n",
+            "}", "return",
+        ];
+        for change in [replace_lexeme, replace_with_token, insert_lexemes, delete_lexemes] {
+            for mutant in mutants(b"alpha beta gamma", change) {
+                let mut at = 0;
+                while at < mutant.len() {
+                    let (_, range) = lexeme_at(&mutant, at).unwrap();
+                    at = range.end;
+                    let lexeme = std::str::from_utf8(&mutant[range]).unwrap();
+                    // Two that come to stand side by side are one.
+                    let parts = known.iter().filter(|known| lexeme.contains(**known)).count();
+                    assert!(parts > 0, "{lexeme:?} in {:?}", mutant.escape_ascii().to_string());
+                }
+            }
+        }
+    }
+}

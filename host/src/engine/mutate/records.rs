@@ -1,0 +1,218 @@
+//! Changes of records that have their length in front of them: it stays true.
+//!
+//! A length is guessed: a number of 2 or 4 bytes that is no larger than what follows it is rarely anything else, since
+//! most of its bytes are zero (what a field does to others is what FrameShift, of AFL++ 4.40, finds by executing).
+
+use super::Context;
+use super::blocks::{insert_at, replace, token};
+use super::favour::List;
+use crate::engine::rng::Rng;
+use std::ops::Range;
+
+/// How far a length is looked for, in bytes.
+const LOOK_MAX: usize = 128;
+/// So much later than where a record's bytes end the next one may begin: checksums, padding.
+const TRAILER_MAX: usize = 8;
+/// A record is rarely shorter, in bytes.
+const LEN_MIN: usize = 1;
+
+/// A number that seems to be the length of what follows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Field {
+    at: usize,
+    width: usize,
+    big_endian: bool,
+    len: usize,
+}
+
+impl Field {
+    fn read(bytes: &[u8], at: usize, width: usize, big_endian: bool) -> Option<Self> {
+        let field = bytes.get(at..at + width)?;
+        let mut number = [0; 4];
+        let len = if big_endian {
+            number[4 - width..].copy_from_slice(field);
+            u32::from_be_bytes(number) as usize
+        } else {
+            number[..width].copy_from_slice(field);
+            u32::from_le_bytes(number) as usize
+        };
+        let rest = bytes.len() - at - width;
+        (LEN_MIN..=rest).contains(&len).then_some(Self { at, width, big_endian, len })
+    }
+
+    /// The first one of a width and a byte order, by chance, from a random place on.
+    fn any(bytes: &[u8], rng: &mut Rng) -> Option<Self> {
+        if bytes.is_empty() {
+            return None;
+        }
+        // Those of more bytes are surer.
+        let width = if rng.one_in(3) { 2 } else { 4 };
+        let (start, big_endian) = (rng.below(bytes.len()), rng.one_in(2));
+        (start..bytes.len().min(start + LOOK_MAX)).find_map(|at| Self::read(bytes, at, width, big_endian))
+    }
+
+    /// What it says is its record's.
+    fn body(self) -> Range<usize> {
+        let start = self.at + self.width;
+        start..start + self.len
+    }
+
+    /// From here to the next such field, if there is one where this record ends.
+    fn record(self, bytes: &[u8]) -> Range<usize> {
+        let end = self.body().end;
+        let next = (end..=end + TRAILER_MAX).find(|&at| Self::read(bytes, at, self.width, self.big_endian).is_some());
+        self.at..next.unwrap_or((end + TRAILER_MAX).min(bytes.len()))
+    }
+
+    fn write(self, bytes: &mut [u8], len: usize) -> bool {
+        if self.width < 4 && len >> (8 * self.width) != 0 {
+            return false;
+        }
+        let number = len as u32;
+        let (little, big) = (number.to_le_bytes(), number.to_be_bytes());
+        let written = if self.big_endian { &big[4 - self.width..] } else { &little[..self.width] };
+        bytes[self.at..self.at + self.width].copy_from_slice(written);
+        true
+    }
+}
+
+/// Makes a record longer or shorter.
+pub(super) fn resize(context: &mut Context<'_>) -> bool {
+    let Some(field) = Field::any(context.input, context.rng) else { return false };
+    let body = field.body();
+    if context.rng.one_in(2) {
+        let most = if context.rng.one_in(2) { 4 } else { 64 };
+        let count = 1 + context.rng.below(field.len.min(most));
+        let start = body.start + context.rng.below(field.len - count + 1);
+        if !field.write(context.input, field.len - count) {
+            return false;
+        }
+        context.input.drain(start..start + count);
+        return true;
+    }
+    let most = if context.rng.one_in(2) { 4 } else { 32 };
+    let count = 1 + context.rng.below(most);
+    if context.input.len() + count > context.len_max || !field.write(context.input, field.len + count) {
+        return false;
+    }
+    let at = body.start + context.rng.below(field.len + 1);
+    let made: Vec<u8> = (0..count).map(|_| context.rng.byte()).collect();
+    insert_at(context, at, &made)
+}
+
+/// Repeats a record, leaves it out, or puts in one of another testcase.
+pub(super) fn change_record(context: &mut Context<'_>) -> bool {
+    let Some(field) = Field::any(context.input, context.rng) else { return false };
+    let record = field.record(context.input);
+    match context.rng.below(4) {
+        0 if record.len() < context.input.len() => {
+            context.input.drain(record);
+            true
+        }
+        1 => {
+            let same = context.input[record.clone()].to_vec();
+            insert_at(context, record.end, &same)
+        }
+        choice => {
+            let corpus = context.corpus;
+            let other = &context.rng.pick(corpus.testcases()).bytes;
+            let Some(from) = Field::any(other, context.rng).map(|field| field.record(other)) else { return false };
+            if choice == 2 {
+                replace(context, record, &other[from])
+            } else {
+                insert_at(context, record.start, &other[from])
+            }
+        }
+    }
+}
+
+/// Puts a token behind the length of a record that is as long as something else: names of chunks stand there.
+pub(super) fn name_record(context: &mut Context<'_>) -> bool {
+    let list = if context.rng.one_in(2) { List::Fields } else { List::Compared };
+    let Some(field) = Field::any(context.input, context.rng) else { return false };
+    let Some(name) = token(context, list) else { return false };
+    let body = field.body();
+    if name.len() > context.input.len() - body.start || name.len() > TRAILER_MAX {
+        return false;
+    }
+    let mut record = context.input[field.record(context.input)].to_vec();
+    let end = (field.width + name.len()).min(record.len());
+    record[field.width..end].copy_from_slice(&name[..end - field.width]);
+    // In its place, or before it.
+    let range = field.record(context.input);
+    if context.rng.one_in(2) { replace(context, range, &record) } else { insert_at(context, field.at, &record) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Dictionary, favour::Favours};
+    use super::*;
+    use crate::coverage::Profile;
+    use crate::engine::Corpus;
+    use crate::engine::testcase::NewTestcase;
+
+    /// A record as PNG has them: length, name, so many bytes, checksum.
+    fn record(len: u8) -> Vec<u8> {
+        [&[0, 0, 0, len][..], &[255; 4], &vec![254; len.into()], &[253; 4]].concat()
+    }
+
+    /// Whether it is such records, one after the other.
+    fn is_whole(mut bytes: &[u8]) -> bool {
+        while let Some((len, rest)) = bytes.split_first_chunk() {
+            let Some(rest) = rest.get(u32::from_be_bytes(*len) as usize + 8..) else { return false };
+            bytes = rest;
+        }
+        bytes.is_empty()
+    }
+
+    fn corpus() -> Corpus {
+        let mut corpus = Corpus::new(1);
+        let input = [5, 9, 17].map(record).concat();
+        corpus.admit(NewTestcase { input, unseen: Profile(vec![(0, 1)]), ..NewTestcase::default() });
+        corpus
+    }
+
+    #[test]
+    fn lengths_stay_true() {
+        let (corpus, dictionary, favours) = (corpus(), Dictionary::default(), Favours::default());
+        for change in [resize, change_record] {
+            let mut changed = 0;
+            for seed in 0..4_000 {
+                let before = [3, 20, 11, 6].map(record).concat();
+                let (mut input, rng) = (before.clone(), &mut Rng::of_task(seed, 0, 0));
+                let (corpus, dictionary, favours, used) = (&corpus, &dictionary, &favours, None);
+                let mut context = Context { input: &mut input, rng, corpus, dictionary, len_max: 200, favours, used };
+                changed += usize::from(change(&mut context) && input != before);
+                assert!(is_whole(&input) && input.len() <= 200, "{before:?} {input:?}");
+            }
+            assert!(changed > 500, "{changed}");
+        }
+    }
+
+    #[test]
+    fn a_record_gets_a_name_with_the_length_of_another() {
+        let (mut corpus, dictionary, favours) = (corpus(), Dictionary::default(), Favours::default());
+        corpus.add_tokens([(0, b"gAMA".to_vec())]);
+        let mut named = 0;
+        for seed in 0..4_000 {
+            let (mut input, rng) = ([3, 20, 11].map(record).concat(), &mut Rng::of_task(seed, 0, 0));
+            let (corpus, dictionary, favours, used) = (&corpus, &dictionary, &favours, None);
+            let mut context = Context { input: &mut input, rng, corpus, dictionary, len_max: 200, favours, used };
+            named += usize::from(name_record(&mut context) && input.windows(4).any(|name| name == b"gAMA"));
+            assert!(is_whole(&input));
+        }
+        assert!(named > 250, "{named}");
+    }
+
+    #[test]
+    fn texts_have_no_records() {
+        let (corpus, dictionary, favours) = (corpus(), Dictionary::default(), Favours::default());
+        let mut input = b"key = value, and no more than that".to_vec();
+        for seed in 0..100 {
+            let (rng, before) = (&mut Rng::of_task(seed, 0, 0), input.clone());
+            let (corpus, dictionary, favours, used) = (&corpus, &dictionary, &favours, None);
+            let mut context = Context { input: &mut input, rng, corpus, dictionary, len_max: 99, favours, used };
+            assert!(!resize(&mut context) && !change_record(&mut context) && input == before);
+        }
+    }
+}
