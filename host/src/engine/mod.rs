@@ -36,6 +36,7 @@ mod span_pool;
 mod strategy;
 mod suspects;
 mod testcase;
+mod used;
 mod workers;
 
 pub use aim::{Aim, Aimed};

@@ -1,7 +1,7 @@
 //! Changes of runs of bytes: deleting, inserting, copying, tokens, and parts of other testcases.
 
 use super::Context;
-use super::favour::List;
+use crate::engine::used::List;
 use std::ops::Range;
 
 pub(super) fn delete(context: &mut Context<'_>) -> bool {
@@ -220,6 +220,12 @@ fn range_of(context: &mut Context<'_>, total: usize, len: usize) -> Range<usize>
 fn insert_anywhere(context: &mut Context<'_>, block: &[u8]) -> bool {
     let at = context.rng.below(context.input.len() + 1);
     insert_at(context, at, block)
+}
+
+/// The bytes of a testcase; none if there is no testcase.
+pub(super) fn other<'a>(context: &mut Context<'a>) -> &'a [u8] {
+    let corpus = context.corpus;
+    if corpus.testcases().is_empty() { &[] } else { &context.rng.pick(corpus.testcases()).bytes }
 }
 
 /// Inserts bytes, if there is room.

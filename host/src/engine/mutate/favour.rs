@@ -1,11 +1,13 @@
 //! Changes and tokens that brought testcases are chosen more often.
 //!
-//! What the last testcases were made with is remembered, and half of all choices are among these. A change whose mutants
-//! are kept r times as often as the mean one's is then made 1 / (2 - r) times as often as it would be, for r below 2
-//! (the fixed point of p = w / 2 + p r / 2): what never succeeds is left half of its odds, and what no longer does is
-//! forgotten. It is a bandit without numbers to set, in the place of MOPT's particles (Lyu et al., USENIX Security 2019).
+//! What the last testcases were made with is remembered, and half of all choices are among these. A change whose
+//! mutants are kept r times as often as the mean one's is then made 1 / (2 - r) times as often as it would be, for r
+//! below 2 (the fixed point of p = w / 2 + p r / 2): what never succeeds is left half of its odds, and what no longer
+//! does is forgotten. It is a bandit without numbers to set, in the place of MOPT's particles (Lyu et al., USENIX
+//! Security 2019).
 
 use crate::engine::rng::Rng;
+use crate::engine::used::{List, Used};
 
 /// Changes that are remembered.
 const CHANGES_MAX: usize = 1024;
@@ -13,24 +15,6 @@ const CHANGES_MAX: usize = 1024;
 const TOKENS_MAX: usize = 256;
 /// Fewer say nothing.
 const LEAST: usize = 16;
-
-/// Where tokens are from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum List {
-    /// The user's dictionary, and strings of the module.
-    Tokens,
-    /// What the code compares with.
-    Fields,
-    /// What testcases were compared with.
-    Compared,
-}
-
-/// What a mutant was made with, by number.
-#[derive(Clone, Debug, Default)]
-pub(in crate::engine) struct Used {
-    pub(super) changes: Vec<usize>,
-    pub(super) tokens: Vec<(List, usize)>,
-}
 
 /// What brought testcases.
 #[derive(Clone, Debug, Default)]

@@ -6,9 +6,9 @@
 //! corpus before).
 
 use super::Context;
-use super::blocks::{insert_at, replace, token};
-use super::favour::List;
+use super::blocks::{insert_at, other, replace, token};
 use crate::engine::rng::Rng;
+use crate::engine::used::List;
 use std::ops::Range;
 
 /// Lexemes longer than this are cut, and so is what is looked for, in bytes.
@@ -109,12 +109,6 @@ fn group_from(text: &[u8], at: usize) -> Option<Range<usize>> {
 
 fn any_group(text: &[u8], rng: &mut Rng) -> Option<Range<usize>> {
     if text.is_empty() { None } else { group_from(text, rng.below(text.len())) }
-}
-
-/// The bytes of another testcase, or of this input.
-fn other<'a>(context: &mut Context<'a>) -> &'a [u8] {
-    let corpus = context.corpus;
-    if corpus.testcases().is_empty() { &[] } else { &context.rng.pick(corpus.testcases()).bytes }
 }
 
 /// Puts a lexeme of another testcase, or of this one, in the place of one of the same kind.

@@ -4,16 +4,17 @@ mod blocks;
 mod bytes;
 pub(super) mod choices;
 pub(super) mod custom;
-pub(super) mod favour;
+mod favour;
 mod lexemes;
 mod records;
 
 use super::corpus::Corpus;
 use super::dictionary::Dictionary;
 use super::rng::Rng;
+use super::used::Used;
 use crate::grammar::Grammar;
 use crate::stream::{Node, encode_into};
-use favour::{Favours, Used};
+use favour::Favours;
 use std::sync::Arc;
 
 /// The mutations of AFL's havoc stage: a random number of random small changes, one after the other. Half of them are

@@ -4,9 +4,9 @@
 //! most of its bytes are zero (what a field does to others is what FrameShift, of AFL++ 4.40, finds by executing).
 
 use super::Context;
-use super::blocks::{insert_at, replace, token};
-use super::favour::List;
+use super::blocks::{insert_at, other, replace, token};
 use crate::engine::rng::Rng;
+use crate::engine::used::List;
 use std::ops::Range;
 
 /// How far a length is looked for, in bytes.
@@ -128,8 +128,7 @@ pub(super) fn change_record(context: &mut Context<'_>) -> bool {
             insert_at(context, record.end, &same)
         }
         choice => {
-            let corpus = context.corpus;
-            let other = &context.rng.pick(corpus.testcases()).bytes;
+            let other = other(context);
             // One that is written in the same way: it begins where this one does, if both begin too late.
             let same = Field::any_of(other, (field.width, field.big_endian), context.rng);
             let Some(from) = same.map(|field| field.record(other)) else { return false };

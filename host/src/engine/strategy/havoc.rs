@@ -2,12 +2,12 @@
 
 use super::nearby::Nearby;
 use super::{Cost, Strategy, View, shown};
-use crate::engine::mutate::favour::Used;
 use crate::engine::mutate::{Steps, custom};
 use crate::engine::rng::Rng;
 use crate::engine::scheduler::{EXECUTION_FUEL, Scheduler};
 use crate::engine::suspects::Origin;
 use crate::engine::testcase::Testcase;
+use crate::engine::used::Used;
 use crate::engine::workers::report::Report;
 use crate::engine::workers::worker::Worker;
 use crate::stream::{Node, Rule, Tail};

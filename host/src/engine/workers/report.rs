@@ -1,11 +1,11 @@
 //! What a task is told before it begins, and what it reports.
 
 use crate::coverage::{Added, Profile, Seen};
-use crate::engine::mutate::favour::Used;
 use crate::engine::results::ExecutionResult;
 use crate::engine::scores::Targets;
 use crate::engine::suspects::{self, Hangs, Origin, Suspect};
 use crate::engine::testcase::{NewTestcase, Scores};
+use crate::engine::used::Used;
 use crate::outcome::{FailureKind, Outcome, Verdict};
 use crate::sandbox::{Executor, Growths, Target};
 use crate::stream::{Closing, Node, Rule, encode};
