@@ -15,7 +15,7 @@ const SHARE_MIN: u64 = 24;
 /// And one in so many at most.
 const SHARE_MAX: u64 = 6;
 /// And of what mutants take without a new edge, after so much of it.
-const SHARE_STUCK: u64 = 20;
+const SHARE_STUCK: u64 = 16;
 const STUCK_FUEL: u64 = 1 << 32;
 /// Fuel that may be spent beside, once: about a second.
 const FREE_FUEL: u64 = 3 << 29;

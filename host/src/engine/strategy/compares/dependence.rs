@@ -29,8 +29,12 @@ pub(super) fn dependence(probe: &mut Probe<'_, '_>, input: &[u8], goals: &[Obser
     let mut execs = 0;
     let mut changed = input.to_vec();
     while let Some(range) = blocks.pop() {
-        let mut depends = false;
-        for replace in [alike, unlike] {
+        let (mut depends, mut is_lost) = (false, false);
+        for (number, replace) in REPLACEMENTS.into_iter().enumerate() {
+            // The nearest ones are for a byte with which all else leads elsewhere, as one that has a limit near it.
+            if number >= REPLACEMENTS.len() - NEAREST && !(is_lost && range.len() == 1) {
+                break;
+            }
             if execs == EXECS_MAX {
                 return Ok(found.finish());
             }
@@ -39,7 +43,7 @@ pub(super) fn dependence(probe: &mut Probe<'_, '_>, input: &[u8], goals: &[Obser
             range.clone().for_each(|at| changed[at] = replace(changed[at], at));
             let shown = probe.show(&changed)?;
             let mut observed = probe.observe(&shown.trace, |site| found.sites.contains(&site));
-            let mut is_lost = found.misses(&observed);
+            is_lost = found.misses(&observed);
             if is_lost && let Some((_, shown)) = probe.repaired(&changed, &shown.trace)? {
                 observed = probe.observe(&shown.trace, |site| found.sites.contains(&site));
                 is_lost = found.misses(&observed);
@@ -69,6 +73,11 @@ pub(super) fn dependence(probe: &mut Probe<'_, '_>, input: &[u8], goals: &[Obser
     Ok(found.finish())
 }
 
+/// What bytes are replaced by: by what is like them first, and in the end by what is next to them.
+const REPLACEMENTS: [fn(u8, usize) -> u8; 4] = [alike, unlike, above, below];
+/// So many of these are next to it.
+const NEAREST: usize = 2;
+
 /// Another byte of the same class.
 fn alike(byte: u8, at: usize) -> u8 {
     match byte {
@@ -84,6 +93,14 @@ fn alike(byte: u8, at: usize) -> u8 {
 /// A byte of another class.
 fn unlike(byte: u8, _: usize) -> u8 {
     if byte.is_ascii_digit() { b'A' } else { b'7' }
+}
+
+fn above(byte: u8, _: usize) -> u8 {
+    byte.saturating_add(1)
+}
+
+fn below(byte: u8, _: usize) -> u8 {
+    byte.saturating_sub(1)
 }
 
 struct Effects<'g> {
