@@ -112,7 +112,8 @@ fn print_calls(summary: &Summary, target: &str) -> std::io::Result<()> {
         }
     }
     let is_tried = summary.calls.iter().all(|proposal| !proposal.guessed || proposal.tried.is_some());
-    if !is_tried || summary.calls.is_empty() && summary.entry.is_none() && summary.kind.is_some() {
+    let is_library = summary.entry.is_none() && summary.edges.is_some_and(|edges| edges > 0);
+    if !is_tried || summary.calls.is_empty() && is_library {
         say!("{:9} --try executes ways to call its functions, and tells which do most with an input", "");
     }
     Ok(())

@@ -30,8 +30,12 @@ pub(super) fn names(interface: &Interface, glue: &str) -> BTreeMap<String, Strin
             Some((&*import.name, letters(ty.params()) + ":" + &letters(ty.results())))
         })
         .collect();
+    if short.is_empty() {
+        return BTreeMap::new();
+    }
     // Several files may have been made with the module: the one whose functions are best known.
-    let found = objects(&short, glue).map(|(at, bodies)| recognised(&short, &bodies, (at, glue)));
+    let defined = Definitions::of(glue);
+    let found = objects(&short, glue).map(|(at, bodies)| recognised(&short, &bodies, (at, &defined)));
     found.max_by_key(BTreeMap::len).unwrap_or_default()
 }
 
@@ -39,7 +43,7 @@ pub(super) fn names(interface: &Interface, glue: &str) -> BTreeMap<String, Strin
 fn recognised(
     short: &BTreeMap<&str, String>,
     bodies: &BTreeMap<&str, &str>,
-    glue: (usize, &str),
+    glue: (usize, &Definitions<'_>),
 ) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut taken = BTreeSet::new();
@@ -71,8 +75,7 @@ fn objects<'g>(
     short: &BTreeMap<&str, String>,
     glue: &'g str,
 ) -> impl Iterator<Item = (usize, BTreeMap<&'g str, &'g str>)> {
-    let brackets = glue.match_indices('{').filter(|_| !short.is_empty());
-    brackets.filter_map(|(at, _)| {
+    glue.match_indices('{').filter_map(|(at, _)| {
         let object = object(&glue[at + 1..], short.len())?;
         short.keys().all(|name| object.contains_key(name)).then_some((at, object))
     })
@@ -124,7 +127,7 @@ fn value_end(text: &str) -> Option<usize> {
 }
 
 /// A function's text, that of the function if it is only a name; and of what it calls.
-fn with_called(body: &str, glue: (usize, &str)) -> String {
+fn with_called(body: &str, (near, defined): (usize, &Definitions<'_>)) -> String {
     let (mut text, mut seen) = (start(body).to_owned(), BTreeSet::new());
     let mut todo = vec![(start(body), 0)];
     while let Some((body, depth)) = todo.pop() {
@@ -133,7 +136,7 @@ fn with_called(body: &str, glue: (usize, &str)) -> String {
             if seen.len() >= CALLED_MAX || !seen.insert(name) {
                 continue;
             }
-            let Some(definition) = definition(name, glue) else { continue };
+            let Some(definition) = defined.nearest(name, near) else { continue };
             text.push_str(definition);
             if depth + 1 < DEPTH_MAX {
                 todo.push((definition, depth + 1));
@@ -166,35 +169,64 @@ fn called(body: &str) -> Vec<&str> {
     found
 }
 
-/// The text of a function or class by its name: `function x(...){...}`, `class x{...}`, `x=(...)=>...`, `x=function`.
-/// Of several it is the one that is nearest to a place.
-fn definition<'g>(name: &str, (near, glue): (usize, &'g str)) -> Option<&'g str> {
-    let mut found: Vec<(usize, &str)> = Vec::new();
-    for declared in [format!("function {name}("), format!("class {name}{{")] {
-        found.extend(glue.match_indices(&declared).filter_map(|(at, _)| {
-            let open = at + glue[at..].find('{')?;
-            let end = block_end(&glue[open + 1..])?;
-            Some((at, &glue[at..open + 1 + end]))
-        }));
+/// The JavaScript, and where in it functions and classes get their names: found once, since megabytes may lie beside a
+/// module, and each of its imports calls some.
+struct Definitions<'g> {
+    glue: &'g str,
+    /// By name: where the value or the declaration begins, and whether it is a value.
+    places: BTreeMap<&'g str, Vec<(usize, bool)>>,
+}
+
+impl<'g> Definitions<'g> {
+    fn of(glue: &'g str) -> Self {
+        let mut places: BTreeMap<&str, Vec<(usize, bool)>> = BTreeMap::new();
+        for (word, opener) in [("function ", '('), ("class ", '{')] {
+            for (at, _) in glue.match_indices(word) {
+                let rest = &glue[at + word.len()..];
+                let name = &rest[..rest.find(|c: char| !is_part(c)).unwrap_or(rest.len())];
+                if !name.is_empty() && rest[name.len()..].starts_with(opener) {
+                    places.entry(name).or_default().push((at, false));
+                }
+            }
+        }
+        for (at, _) in glue.match_indices('=') {
+            let before = &glue[..at];
+            let name = &before[before.rfind(|c: char| !is_part(c)).map_or(0, |end| end + 1)..];
+            let value = &glue[at + 1..];
+            let is_function = value.starts_with('(')
+                || value.starts_with("function")
+                || value.trim_start_matches(is_part).starts_with("=>");
+            if !name.is_empty() && !before[..at - name.len()].ends_with('.') && is_function {
+                places.entry(name).or_default().push((at + 1, true));
+            }
+        }
+        Self { glue, places }
     }
-    let assigned = format!("{name}=");
-    found.extend(glue.match_indices(&assigned).filter_map(|(at, _)| {
-        let is_name = !glue[..at].ends_with(|c: char| is_part(c) || c == '.');
-        let value = &glue[at + assigned.len()..];
-        let is_function = value.starts_with('(')
-            || value.starts_with("function")
-            || value.trim_start_matches(is_part).starts_with("=>");
-        let end = value_end(start(value))?;
-        (is_name && is_function).then_some((at, &value[..end]))
-    }));
-    found.into_iter().min_by_key(|(at, _)| at.abs_diff(near)).map(|(_, text)| start(text))
+
+    /// The text of a function or class by its name: `function x(...){...}`, `class x{...}`, `x=(...)=>...`,
+    /// `x=function`. Of several it is the one that is nearest to a place.
+    fn nearest(&self, name: &str, near: usize) -> Option<&'g str> {
+        let text = |&(at, is_value): &(usize, bool)| {
+            let text = &self.glue[at..];
+            let end = if is_value {
+                value_end(start(text))?
+            } else {
+                let open = text.find('{')? + 1;
+                open + block_end(&text[open..])?
+            };
+            Some((at, &text[..end]))
+        };
+        let found = self.places.get(name)?.iter().filter_map(text);
+        found.min_by_key(|(at, _)| at.abs_diff(near)).map(|(_, text)| start(text))
+    }
 }
 
 /// Whether a short function is called that refuses what is no descriptor, with error 8.
-fn gets_descriptor(body: &str, glue: (usize, &str)) -> bool {
+fn gets_descriptor(body: &str, (near, defined): (usize, &Definitions<'_>)) -> bool {
     const SHORT: usize = 120;
     let is_it = |text: &str| text.len() < SHORT && text.contains("(8)");
-    body.contains("getStreamFromFD") || called(body).into_iter().any(|name| definition(name, glue).is_some_and(is_it))
+    body.contains("getStreamFromFD")
+        || called(body).into_iter().any(|name| defined.nearest(name, near).is_some_and(is_it))
 }
 
 /// Where a block ends whose bracket was read.

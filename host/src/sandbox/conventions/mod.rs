@@ -43,7 +43,7 @@ use crate::sandbox::source::interface::Interface;
 use crate::sandbox::source::words::Shortened;
 use crate::sandbox::wasi;
 use crate::text::nearest;
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use fuzzbox_instrument::recipe::{Checker, is_word};
 use fuzzbox_instrument::{NamedModule, Provisions, link_modules, provide};
 use serde::Serialize;
@@ -228,7 +228,7 @@ pub fn linked(target: Part<'_>, sides: &[Part<'_>], with: &[Part<'_>]) -> Result
 
 /// Refuses a module that imports a function which is nobody's: not the target's, another module's, or a host's.
 fn check_shim(shim: Part<'_>, target: &str, given: &Interface, with: &[Part<'_>]) -> Result<()> {
-    let own = Interface::of(shim.wasm)?;
+    let own = Interface::of(shim.wasm).with_context(|| format!("failed to load `{}`", shim.name))?;
     for import in own.imports.iter().filter(|import| own.function_type(import.ty).is_some()) {
         let is_hosts = ["env", "fuzzbox_v1"].contains(&&*import.module) || import.module.starts_with("wasi");
         let is_others = || {
