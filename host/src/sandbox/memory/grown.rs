@@ -24,7 +24,7 @@ const RESIDENT_BYTES_MAX: usize = 16 << 20;
 /// begins another page each time, and there are thousands. Zeroing sixteen pages takes less than one fault.
 const FAULTS_ALONE: usize = 16;
 /// The most that one fault makes hot.
-const CHUNK_PAGES_MAX: usize = 64;
+const CHUNK_PAGES_MAX: usize = 16;
 
 /// Which pages above the snapshot were ever touched. These are writable as soon as the memory grows over them, and
 /// zeroed when it is cut back. The others stay inaccessible, which costs nothing, until the fault that touches them.

@@ -10,18 +10,11 @@ use std::cell::UnsafeCell;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{
-    AtomicBool, AtomicUsize,
-    Ordering::{Relaxed, SeqCst},
-};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// As many pages come back together at most, from an aligned block: a fault costs as much as so many do in twenty
 /// executions.
 const BLOCK_PAGES: usize = 8;
-
-/// Pages that one fault makes hot at most, where faults go through pages one after the other: each of these takes as
-/// many as those before it together, so what nobody touches is never more than what was. They cool down as others do.
-const AHEAD_PAGES_MAX: usize = 64;
 
 /// A range of pages of a memory as they were when the snapshot was taken, numbered from the first of them.
 #[derive(Debug)]
@@ -33,10 +26,6 @@ pub(super) struct Pages {
     hot: Marks,
     /// Pages that were demoted together with the one before: who comes back brings such neighbours along.
     demoted_with_previous: Marks,
-    /// The page behind the last ones that became hot, and how many did that one after the other.
-    ahead: (AtomicUsize, AtomicUsize),
-    /// The page that [`Pages::close`] is for, once it was called.
-    shut: AtomicUsize,
     /// `hot` is not what `upkeep` knows.
     changed: AtomicBool,
     /// All pages are writable: the budget of mappings is spent.
@@ -76,8 +65,6 @@ impl Pages {
             hot: Marks::new(count),
             demoted_with_previous: Marks::new(count),
             scratch,
-            ahead: (AtomicUsize::new(usize::MAX), AtomicUsize::new(0)),
-            shut: AtomicUsize::new(usize::MAX),
             changed: AtomicBool::new(false),
             all: AtomicBool::new(false),
             forbidden,
@@ -155,17 +142,12 @@ impl Pages {
         if page >= self.scratch || self.all.load(Relaxed) || self.hot.contains(page) {
             return false;
         }
-        let pages = self.with_next(self.demoted_with(page));
+        let pages = self.demoted_with(page);
         // What is between others splits their mapping in three; what is beside a hot page moves a boundary; what is
         // between two hot pages joins them.
         let affordable = self.budget.take(2 * (1 - self.hot.around(&pages)));
         if !affordable || self.protect(mapping, pages.clone(), Access::Write).is_err() {
             return self.make_all_hot(mapping).is_ok();
-        }
-        let shut = self.shut.load(SeqCst);
-        if shut != page && pages.contains(&shut) {
-            // It was closed for the first time just now, by another thread: that counts.
-            let _ = self.protect(mapping, shut..shut + 1, Access::None);
         }
         self.hot.insert(pages);
         self.changed.store(true, Relaxed);
@@ -181,19 +163,6 @@ impl Pages {
         let start = (block + 1..=page).rev().take_while(|&page| joins(page) && is_cold(page - 1)).last();
         let end = (page + 1..(block + BLOCK_PAGES).min(self.scratch)).take_while(|&page| joins(page) && is_cold(page));
         start.map_or(page, |start| start - 1)..end.last().map_or(page + 1, |last| last + 1)
-    }
-
-    /// Pages with those behind them that will be next, if the last ones were right before them.
-    fn with_next(&self, pages: Range<usize>) -> Range<usize> {
-        let (last, run) = (self.ahead.0.load(Relaxed), self.ahead.1.load(Relaxed));
-        let run = if last == pages.start { run.min(AHEAD_PAGES_MAX) } else { 0 };
-        let shut = self.shut.load(SeqCst);
-        let is_cold = |page: usize| !self.hot.contains(page) && !self.is_forbidden(page) && page != shut;
-        let most = (pages.start + run).min(self.scratch);
-        let end = (pages.end..most).take_while(|&page| is_cold(page)).last().map_or(pages.end, |last| last + 1);
-        self.ahead.0.store(end, Relaxed);
-        self.ahead.1.store(run + end - pages.start, Relaxed);
-        pages.start..end
     }
 
     /// One mapping for all of it, the forbidden page aside: this gives mappings back, so it works when nothing else
@@ -221,7 +190,6 @@ impl Pages {
     /// Makes a page inaccessible; on an error nothing changed. Any thread may call it: contents and hot marks stay as
     /// they are. The owner may open the page at any time, when it makes all pages hot.
     pub(super) fn close(&self, mapping: &Mapping, page: usize) -> io::Result<()> {
-        self.shut.store(page, SeqCst);
         self.protect(mapping, page..page + 1, Access::None)
     }
 
