@@ -33,9 +33,8 @@ fn who_looks_for_what_is_rare_opens_the_lock_first() {
     for reset in [false, true] {
         let execs = medians(reset, &["pqcorpus", "qcorpus", "corpus", "fuzz"]);
         println!("reset {reset}: {execs:?}");
-        // The model had 0.6 times as many for both; with a way back seeds differ by more.
-        let part = if reset { 9 } else { 6 };
-        assert!(execs["pqcorpus"] * 10 <= execs["qcorpus"] * part, "{execs:?}");
+        // By 30 seeds 0.21 and 0.31 times as many.
+        assert!(execs["pqcorpus"] * 10 <= execs["qcorpus"] * 6, "{execs:?}");
         assert!(execs["qcorpus"].max(execs["corpus"]) <= execs["fuzz"], "{execs:?}");
     }
 }
