@@ -176,11 +176,10 @@ pub(super) fn overwrite_from_other(context: &mut Context<'_>) -> bool {
 
 /// Keeps the input's beginning and goes on with the end of another testcase.
 pub(super) fn cross_over(context: &mut Context<'_>) -> bool {
-    let corpus = context.corpus;
-    if corpus.testcases().is_empty() || context.input.is_empty() {
+    if context.corpus.testcases().is_empty() || context.input.is_empty() {
         return false;
     }
-    let other = &context.rng.pick(corpus.testcases()).bytes;
+    let other = other(context);
     let keep = context.rng.below(context.input.len() + 1);
     let from = context.rng.below(other.len() + 1);
     context.input.truncate(keep);
@@ -190,8 +189,7 @@ pub(super) fn cross_over(context: &mut Context<'_>) -> bool {
 }
 
 fn block_of_other<'a>(context: &mut Context<'a>) -> Option<&'a [u8]> {
-    let corpus = context.corpus;
-    let other = (!corpus.testcases().is_empty()).then(|| &context.rng.pick(corpus.testcases()).bytes)?;
+    let other = other(context);
     if other.is_empty() {
         return None;
     }
@@ -236,6 +234,12 @@ pub(super) fn insert_at(context: &mut Context<'_>, at: usize, block: &[u8]) -> b
     open_gap(context.input, at, block.len());
     context.input[at..at + block.len()].copy_from_slice(block);
     true
+}
+
+/// Says bytes once more, right behind them, if there is room.
+pub(super) fn repeat(context: &mut Context<'_>, range: Range<usize>) -> bool {
+    let same = context.input[range.clone()].to_vec();
+    insert_at(context, range.end, &same)
 }
 
 /// Puts bytes in the place of others, if there is room.

@@ -6,7 +6,7 @@
 //! corpus before).
 
 use super::Context;
-use super::blocks::{insert_at, other, replace, token};
+use super::blocks::{insert_at, other, repeat, replace, token};
 use crate::engine::rng::Rng;
 use crate::engine::used::List;
 use std::ops::Range;
@@ -151,8 +151,7 @@ pub(super) fn insert_lexemes(context: &mut Context<'_>) -> bool {
 /// Says some lexemes twice.
 pub(super) fn repeat_lexemes(context: &mut Context<'_>) -> bool {
     let Some(range) = run_of_lexemes(context.input, context.rng) else { return false };
-    let run = context.input[range.clone()].to_vec();
-    insert_at(context, range.end, &run)
+    repeat(context, range)
 }
 
 /// Puts a group of a testcase in the place of one.
@@ -205,10 +204,7 @@ pub(super) fn change_line(context: &mut Context<'_>) -> bool {
             context.input.drain(line);
             true
         }
-        1 => {
-            let same = context.input[line.clone()].to_vec();
-            insert_at(context, line.end, &same)
-        }
+        1 => repeat(context, line),
         _ => {
             let other = other(context);
             if other.is_empty() {

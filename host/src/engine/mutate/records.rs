@@ -4,7 +4,7 @@
 //! most of its bytes are zero (what a field does to others is what FrameShift, of AFL++ 4.40, finds by executing).
 
 use super::Context;
-use super::blocks::{insert_at, other, replace, token};
+use super::blocks::{insert_at, other, repeat, replace, token};
 use crate::engine::rng::Rng;
 use crate::engine::used::List;
 use std::ops::Range;
@@ -123,10 +123,7 @@ pub(super) fn change_record(context: &mut Context<'_>) -> bool {
             context.input.drain(record);
             true
         }
-        1 => {
-            let same = context.input[record.clone()].to_vec();
-            insert_at(context, record.end, &same)
-        }
+        1 => repeat(context, record),
         choice => {
             let other = other(context);
             // One that is written in the same way: it begins where this one does, if both begin too late.
