@@ -1,9 +1,10 @@
 //! Which inputs instances execute before their first, so that those after them need not grow the memory.
 //!
-//! Of the inputs that are known, the one that grows the memory most is executed first, and as often as it still does;
-//! then the one that grows it most in what is left by that, and so on, until growth is rare enough to cost nothing.
-//! An input after which samples end otherwise than in a cold instance is left out; a few of these say that the guest
-//! keeps more from one call to the next than memory. It depends on the inputs and their order alone.
+//! Of the inputs that are known, the one that grows the memory most is executed first; then the two that grow it most in
+//! what is left by that, then four, and so on, the same ones again if they still do, until growth is rare enough to cost
+//! nothing. Inputs that it doesn't help to execute are left out, and one after which samples end otherwise than in a
+//! cold instance; a few of these say that the guest keeps more from one call to the next than memory. It depends on the
+//! inputs and their order alone.
 
 use crate::outcome::{Outcome, Verdict};
 use crate::sandbox::code::history::Growths;
@@ -21,6 +22,8 @@ const SAMPLES_FUEL_MAX: u64 = 2_000_000_000;
 const INPUTS_MAX: usize = 12;
 /// So many inputs after which samples end otherwise may be tried in vain.
 const UNSUITED_MAX: usize = 4;
+/// So many inputs that don't help may be.
+const VAIN_MAX: usize = 4;
 /// Of the executions that grew the memory one in so many may still do so.
 const LEFT_PART: u64 = 4;
 
@@ -82,21 +85,35 @@ impl Target {
             return Ok(None);
         }
         let (mut first, mut growths, mut warm): (Vec<Arc<[u8]>>, Vec<Growth>, _) = (Vec::new(), cold.to_vec(), None);
-        let mut unsuited = BTreeSet::new();
-        while first.len() < INPUTS_MAX && unsuited.len() < UNSUITED_MAX && !Growth::all(&growths).are_rare() {
+        let (mut unsuited, mut vain, mut together) = (BTreeSet::new(), BTreeSet::new(), 1);
+        let bytes = |growths: &[Growth]| growths.iter().map(|growth| growth.grown).sum::<u64>();
+        let is_open =
+            |unsuited: &BTreeSet<usize>, vain: &BTreeSet<usize>| unsuited.len() < UNSUITED_MAX && vain.len() < VAIN_MAX;
+        while first.len() < INPUTS_MAX && is_open(&unsuited, &vain) && !Growth::all(&growths).are_rare() {
             let passed =
                 |growth: &Growth| growth.returned && growth.outcome.verdict() == Verdict::Passed && growth.grown > 0;
-            let suited = (0..growths.len()).filter(|index| passed(&growths[*index]) && !unsuited.contains(index));
+            let is_left = |index: &usize| !unsuited.contains(index) && !vain.contains(index);
+            let mut suited: Vec<_> =
+                (0..growths.len()).filter(|index| passed(&growths[*index]) && is_left(index)).collect();
             // Of equals the first.
-            let largest = suited.max_by_key(|&index| (growths[index].grown, std::cmp::Reverse(index)));
-            let Some(largest) = largest else { break };
-            first.push(samples[largest].clone());
+            suited.sort_by_key(|&index| std::cmp::Reverse(growths[index].grown));
+            suited.truncate(together.min(INPUTS_MAX - first.len()));
+            let Some(&largest) = suited.first() else { break };
+            let before = first.len();
+            first.extend(suited.iter().map(|&index| samples[index].clone()));
             let target = Arc::new(self.warm(first.as_slice().into()));
             let Some(now) = execute(&target, &samples)? else { return Ok(None) };
-            if now.iter().map(|growth| &growth.outcome).eq(cold.iter().map(|growth| &growth.outcome)) {
-                (growths, warm) = (now, Some(target));
+            let ends_alike = now.iter().map(|growth| &growth.outcome).eq(cold.iter().map(|growth| &growth.outcome));
+            if ends_alike && bytes(&now) < bytes(&growths) {
+                (growths, warm, together) = (now, Some(target), 2 * together);
+                continue;
+            }
+            first.truncate(before);
+            if suited.len() > 1 {
+                together = 1;
+            } else if ends_alike {
+                vain.insert(largest);
             } else {
-                first.pop();
                 unsuited.insert(largest);
             }
         }
@@ -120,4 +137,58 @@ fn affordable(growths: &[Growth]) -> usize {
         fuel <= SAMPLES_FUEL_MAX
     };
     growths.iter().take_while(within).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Settings;
+
+    /// The first inputs that are chosen of 1 to 40 and 255, where the memory grows by what `grows` says of an input
+    /// and of those that were executed first; and how often all were executed to find that out.
+    fn chosen(grows: impl Fn(u8, &[u8]) -> u64) -> (Option<Vec<u8>>, usize) {
+        let module = r#"(module (memory (export "memory") 1)
+            (func (export "LLVMFuzzerTestOneInput") (param i32 i32) (result i32) (i32.const 0)))"#;
+        let target = Arc::new(Target::load(module.as_bytes(), Settings::default()).unwrap());
+        let inputs: Vec<Arc<[u8]>> = (1..=40).chain([255]).map(|input: u8| [input].into()).collect();
+        let mut trials = 0;
+        let mut execute = |target: &Arc<Target>, inputs: &[Arc<[u8]>]| {
+            trials += 1;
+            let first: Vec<u8> = target.warm_up_inputs().iter().map(|input| input[0]).collect();
+            let growth = |input: &Arc<[u8]>| {
+                let grown = grows(input[0], &first);
+                let counted = Growths { execs: 1, grown: u64::from(grown > 0), fuel: 1 };
+                Growth { outcome: Outcome::Ok, returned: true, grown, counted }
+            };
+            Ok(Some(inputs.iter().map(growth).collect()))
+        };
+        let warm = target.warmed_by(&[], &inputs, &mut execute).unwrap();
+        (warm.map(|warm| warm.warm_up_inputs().iter().map(|input| input[0]).collect()), trials)
+    }
+
+    #[test]
+    fn the_largest_are_executed_first_and_few_trials_tell() {
+        let largest =
+            |input: u8, first: &[u8]| u64::from(input.saturating_sub(first.iter().copied().max().unwrap_or(0)));
+        assert_eq!(chosen(|input, first| largest(input, first)), (Some(vec![255]), 2));
+        // Each size by itself.
+        let own = |input: u8, first: &[u8]| u64::from(input) * u64::from(!first.contains(&input));
+        let (chosen_own, trials) = chosen(|input, first| if input > 12 { 0 } else { own(input, first) });
+        assert_eq!((chosen_own, trials), (Some((1..=12).rev().collect()), 5));
+    }
+
+    #[test]
+    fn what_grows_the_memory_whatever_was_executed_before_is_left_out() {
+        let stubborn = |input: u8, first: &[u8]| match input {
+            255 => 1_000,
+            _ => u64::from(input.saturating_sub(first.iter().copied().max().unwrap_or(0))),
+        };
+        assert_eq!(chosen(stubborn), (Some(vec![255]), 3), "it helps the others");
+        let (first, trials) = chosen(|input, first| match input {
+            255 => 1_000,
+            _ => u64::from(input.saturating_sub(first.iter().copied().filter(|&first| first < 255).max().unwrap_or(0))),
+        });
+        assert_eq!((first, trials), (Some(vec![40]), 3));
+        assert_eq!(chosen(|input, _| u64::from(input)), (None, 1 + VAIN_MAX), "nothing helps");
+    }
 }

@@ -32,6 +32,8 @@ const DISPROVED_MAX: u32 = 16;
 const LOOK_AGAIN: usize = 4;
 /// The first look counts as if it had been after so many executions.
 const LOOK_EXECS: u64 = 1 << 12;
+/// So many inputs are executed by one worker to see how they grow the memory, others by another.
+const SAMPLES_TOGETHER: usize = 16;
 /// So many mutants that grew the memory are looked at: those that did so most.
 const GREW_MAX: usize = 64;
 /// What grows it more than so many bytes is rare, and would be kept by all instances.
@@ -107,7 +109,11 @@ impl Campaign {
         let testcases: Vec<_> = self.corpus.testcases().iter().map(|testcase| testcase.bytes.clone()).collect();
         let grew: Vec<_> = self.warming.grew.iter().map(|(_, input)| input.clone()).collect();
         let warm = self.target().warmed_by(&grew, &testcases, &mut |target, inputs| {
-            workers.run_one(target, |executor| Growth::of_each(executor, inputs))
+            let parts: Vec<_> = inputs.chunks(SAMPLES_TOGETHER).collect();
+            let growths = workers.run(&Variants::of(target.clone()), parts.len() as u64, |part, worker| {
+                Growth::of_each(&mut worker.quick, parts[usize::try_from(part)?])
+            })?;
+            Ok(growths.map(|growths| growths.concat()))
         })?;
         match warm.filter(|_| !workers.aborted()) {
             Some(warm) => self.go_on_with(warm, workers),

@@ -3,7 +3,7 @@
 //! As AFL has it: the scheduler picks a testcase, and its bytes are changed in a few places. In a stream that means
 //! something else from the changed place on.
 
-use super::havoc::{PICK_EXECS, rule, shares};
+use super::havoc::{rule, shares};
 use super::{Cost, Strategy, View, shown};
 use crate::engine::rng::Rng;
 use crate::engine::scheduler::Scheduler;
@@ -45,12 +45,14 @@ impl Strategy for Bytes {
 
     fn run(&self, task: &Mutants, view: &View<'_>, worker: &mut Worker, report: &mut Report) -> Result<()> {
         let mut rng = Rng::of_task(view.seed, view.round, TASKS + task.number);
-        let mut parent = 0;
-        for number in 0..usize::try_from(task.execs)? {
-            if number.is_multiple_of(PICK_EXECS) {
+        let (mut parent, mut left) = (0, 0);
+        for _ in 0..task.execs {
+            if left == 0 {
                 parent = task.scheduler.pick(&mut rng);
+                left = task.scheduler.mutants(&view.corpus.testcases()[parent]);
                 report.picks.push(parent);
             }
+            left -= 1;
             worker.input.clear();
             worker.input.extend_from_slice(&view.corpus.testcases()[parent].bytes);
             let steps = view.steps.unwrap_or_default();

@@ -4,7 +4,7 @@ use super::nearby::Nearby;
 use super::{Cost, Strategy, View, shown};
 use crate::engine::mutate::{Steps, custom};
 use crate::engine::rng::Rng;
-use crate::engine::scheduler::{EXECUTION_FUEL, Scheduler};
+use crate::engine::scheduler::{EXECUTION_FUEL, PICK_EXECS, Scheduler};
 use crate::engine::suspects::Origin;
 use crate::engine::testcase::Testcase;
 use crate::engine::used::Used;
@@ -24,8 +24,6 @@ const TASK_FUEL: u64 = 1 << 18;
 const TASKS_MIN: u64 = 128;
 /// Of so many tasks one says what executions take, by its first mutant.
 pub(super) const TASKS_PER_SAMPLE: u64 = 4;
-/// Mutants of a testcase before another is chosen.
-pub(in crate::engine) const PICK_EXECS: usize = 16;
 
 /// Where random choices follow a mutant of a stream, it has at least so many in all, or twice as many, and so on.
 const RANDOM_CHOICES_MIN: u32 = 8;
@@ -45,7 +43,7 @@ pub(in crate::engine) struct Mutating {
     number: u64,
     /// Mutants.
     execs: u64,
-    /// Says which testcases are mutated, each [`PICK_EXECS`] times.
+    /// Says which testcases are mutated, and how often each.
     picker: Arc<Picker>,
 }
 
@@ -87,7 +85,8 @@ impl Strategy for Havoc {
             let parent = task.picker.pick(&mut rng);
             report.picks.push(parent);
             before.clear();
-            for number in 0..left.min(PICK_EXECS) {
+            let mutants = task.picker.scheduler.mutants(&view.corpus.testcases()[parent]);
+            for number in 0..left.min(mutants) {
                 before.push(rng.clone());
                 give(view, parent, &mut rng, worker)?;
                 if view.tally || view.is_apart {

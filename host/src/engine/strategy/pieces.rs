@@ -10,11 +10,12 @@
 //!
 //! No more than half of all executions are such, and none once every trace was reached.
 
-use super::havoc::{PICK_EXECS, give_mutant, random_tail_after, tree};
+use super::havoc::{give_mutant, random_tail_after, tree};
 use super::{Cost, Spent, Strategy, View};
 use crate::engine::corpus::Corpus;
 use crate::engine::mutate::Steps;
 use crate::engine::rng::Rng;
+use crate::engine::scheduler::PICK_EXECS;
 use crate::engine::suspects::Origin;
 use crate::engine::testcase::Testcase;
 use crate::engine::workers::report::Report;

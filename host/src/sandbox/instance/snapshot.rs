@@ -22,7 +22,7 @@ use crate::sandbox::faults::record::FaultRecord;
 use crate::sandbox::imports::host::{Host, Limits};
 use crate::sandbox::instance::exports::{ExportedMemory, Exports};
 use crate::sandbox::interrupt::gate::Gate;
-use crate::sandbox::memory::{Images, Region};
+use crate::sandbox::memory::{Images, Region, Writes};
 use crate::sandbox::tables::{SavedTables, TableImage};
 use crate::sandbox::targets::Target;
 use anyhow::{Context, Result};
@@ -169,10 +169,12 @@ fn memories(
     }
     let mut numbers = 0..;
     for ExportedMemory { region, .. } in memories.iter().filter(|_| target.restores) {
+        let is_injected = Arc::ptr_eq(region, &injected.region);
         // Of a stream only what the host wrote is read, and then what the guest did.
-        let stream = target.rewritten.injected.stream.as_ref().filter(|_| Arc::ptr_eq(region, &injected.region));
+        let stream = target.rewritten.injected.stream.as_ref().filter(|_| is_injected);
         let scratch = stream.map(|stream| (stream.start + layout::stream::ITEMS) as usize);
-        let written = Arc::ptr_eq(region, &injected.region).then(|| written(target)).flatten();
+        let only = is_injected.then(|| written(target)).flatten();
+        let writes = Writes { scratch, only, reads_ahead: !is_injected };
         let mut image = |bytes| {
             let number = numbers.next().expect("there are few memories");
             images.image(number, bytes).context("failed to copy a linear memory")
@@ -180,7 +182,7 @@ fn memories(
         // SAFETY: no guest runs.
         let (image, annex) = unsafe { (image(region.bytes())?, region.annex_bytes().map(image).transpose()?) };
         // SAFETY: no guest runs; the caller sets the handler before one does.
-        unsafe { region.track(image, annex, scratch, written) }.context("failed to protect a linear memory")?;
+        unsafe { region.track(image, annex, writes) }.context("failed to protect a linear memory")?;
     }
     Ok(memories)
 }

@@ -165,7 +165,7 @@ impl Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::memory::Image;
+    use crate::sandbox::memory::{Image, Writes};
     use std::io::pipe;
     use std::os::fd::AsRawFd;
 
@@ -185,7 +185,7 @@ mod tests {
     fn watched() -> (Gate, Arc<Region>) {
         let region = Arc::new(Region::new(4 << 16, None, 0, 0).unwrap());
         // SAFETY: no guest anywhere.
-        unsafe { region.track(Arc::new(Image::of(region.bytes()).unwrap()), None, None, None).unwrap() };
+        unsafe { region.track(Arc::new(Image::of(region.bytes()).unwrap()), None, Writes::default()).unwrap() };
         let gate = Gate::default();
         gate.expect(Some(Stop { functions: 1_000..2_000, at: 1_900 }), false);
         gate.watch(&region);

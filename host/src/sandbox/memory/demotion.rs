@@ -105,10 +105,15 @@ impl Upkeep {
         self.look_first
     }
 
-    /// Takes notice of pages that became hot, or were demoted.
-    pub(super) fn refresh(&mut self, hot: &Marks, image: &Image) {
+    /// Takes notice of pages that became hot, or were demoted. `is_written` says of a page that became hot whether it
+    /// was written: others were opened with it.
+    pub(super) fn refresh(&mut self, hot: &Marks, image: &Image, is_written: impl Fn(usize) -> bool) {
         let Self { known, clean, patience, demoted, checks, runs, written, .. } = self;
         hot.for_each_beyond(known, |page| {
+            if !is_written(page) {
+                clean[page] = 1;
+                return;
+            }
             clean[page] = 0;
             let Some(cold) = checks.checked_sub(demoted[page]).filter(|_| demoted[page] != 0) else { return };
             let mistake = MISTAKE_CHECKS.max(CLEAN_CHECKS << patience[page]);
@@ -198,9 +203,9 @@ mod tests {
         hot.insert(3..4);
         let mut upkeep = Upkeep::new(16, None);
         let heat = |upkeep: &mut Upkeep| {
-            upkeep.refresh(&hot, &image);
+            upkeep.refresh(&hot, &image, |_| true);
             let executions = patience(upkeep, 3);
-            upkeep.refresh(&cold, &image);
+            upkeep.refresh(&cold, &image, |_| true);
             executions
         };
         let first = CHECK_EVERY * CLEAN_CHECKS;
@@ -215,6 +220,19 @@ mod tests {
     }
 
     #[test]
+    fn what_was_opened_for_others_is_demoted_at_once_each_time() {
+        let image = Image::of(&[0; 1 << 16]).unwrap();
+        let (hot, cold) = (Marks::new(16), Marks::new(16));
+        hot.insert(3..4);
+        let mut upkeep = Upkeep::new(16, None);
+        for _ in 0..4 {
+            upkeep.refresh(&hot, &image, |_| false);
+            assert_eq!(patience(&mut upkeep, 3), CHECK_EVERY * (CLEAN_CHECKS - 1));
+            upkeep.refresh(&cold, &image, |_| true);
+        }
+    }
+
+    #[test]
     fn no_cycle_of_inputs_keeps_a_page_going_up_and_down() {
         for cycle in [64, 100, 244, 500, 610, 1_000, 2_000] {
             let image = Image::of(&[0; 1 << 16]).unwrap();
@@ -224,12 +242,12 @@ mod tests {
                 let written = execution % cycle == 0;
                 if written && !hot.contains(0) {
                     hot.insert(0..1);
-                    upkeep.refresh(&hot, &image);
+                    upkeep.refresh(&hot, &image, |_| true);
                 }
                 if upkeep.is_check() && hot.contains(0) && upkeep.checked(0, !written) {
                     upkeep.demoted(0);
                     hot.remove(0..1);
-                    upkeep.refresh(&hot, &image);
+                    upkeep.refresh(&hot, &image, |_| true);
                     demotions += 1;
                 }
             }
@@ -244,7 +262,7 @@ mod tests {
         hot.insert(0..1);
         let mut upkeep = Upkeep::new(16, None);
         for doublings in 0..4 {
-            upkeep.refresh(&hot, &image);
+            upkeep.refresh(&hot, &image, |_| true);
             assert_eq!(patience(&mut upkeep, 0), (CHECK_EVERY * CLEAN_CHECKS) << doublings);
         }
     }
@@ -264,7 +282,7 @@ mod tests {
         hot.insert(0..2);
         hot.insert(4..7);
         let mut upkeep = Upkeep::new(8, Some([0..100, 4 * page..5 * page + 1]));
-        upkeep.refresh(&hot, &image);
+        upkeep.refresh(&hot, &image, |_| true);
         let used: Vec<_> = upkeep.runs().iter().map(|run| (run.start / page, run.len / page, run.used)).collect();
         assert_eq!(used, [(0, 2, 128), (4, 3, page + 64)]);
     }
@@ -280,7 +298,7 @@ mod tests {
         hot.insert(1..5);
         hot.insert(6..7);
         let mut upkeep = Upkeep::new(8, None);
-        upkeep.refresh(&hot, &image);
+        upkeep.refresh(&hot, &image, |_| true);
         let runs: Vec<_> = upkeep.runs().iter().map(|run| (run.start / page, run.len / page, run.zero)).collect();
         assert_eq!(runs, [(1, 1, true), (2, 2, false), (4, 1, true), (6, 1, true)]);
     }

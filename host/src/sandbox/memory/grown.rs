@@ -22,9 +22,11 @@ const RESIDENT_BYTES_MAX: usize = 16 << 20;
 
 /// After so many faults each makes four times as many pages hot: an allocator that is asked for another size each time
 /// begins another page each time, and there are thousands. Zeroing sixteen pages takes less than one fault.
-const FAULTS_ALONE: usize = 16;
-/// The most that one fault makes hot.
-const CHUNK_PAGES_MAX: usize = 16;
+const FAULTS_ALONE: usize = 8;
+/// The most that one fault makes hot,
+const CHUNK_PAGES_MAX: usize = 64;
+/// or a quarter of the hot pages directly before it, and no more than so many: who touched these touches them in order.
+const AHEAD_PAGES_MAX: usize = 1024;
 
 /// Which pages above the snapshot were ever touched. These are writable as soon as the memory grows over them, and
 /// zeroed when it is cut back. The others stay inaccessible, which costs nothing, until the fault that touches them.
@@ -118,7 +120,9 @@ impl Grown {
         let sizes = std::iter::successors(Some((1, FAULTS_ALONE)), |&(pages, faults)| Some((4 * pages, 4 * faults)));
         let size = sizes.take_while(|&(pages, _)| pages <= CHUNK_PAGES_MAX).find(|&(_, limit)| faults < limit);
         let size = size.map_or(CHUNK_PAGES_MAX, |(pages, _)| pages);
-        let aligned = page / size * size..(page / size * size + size).min(end);
+        let before = (page.saturating_sub(4 * AHEAD_PAGES_MAX)..page).rev().take_while(|&page| self.hot.contains(page));
+        let ahead = page + before.count() / 4;
+        let aligned = page / size * size..(page / size * size + size).max(ahead).min(end);
         let start = (aligned.start..page).rev().take_while(|&before| !self.hot.contains(before)).last();
         let last = (page + 1..aligned.end).take_while(|&after| !self.hot.contains(after)).last();
         start.unwrap_or(page)..last.unwrap_or(page) + 1

@@ -40,6 +40,10 @@ impl Marks {
         pages.for_each(|page| _ = self.words[page / 64].fetch_and(!(1 << (page % 64)), Relaxed));
     }
 
+    pub(super) fn remove_all(&self) {
+        self.words.iter().for_each(|word| word.store(0, Relaxed));
+    }
+
     /// Calls `visit` with all pages that are not in `known`, in ascending order. Both sets have room for the same
     /// pages.
     pub(super) fn for_each_beyond(&self, known: &Self, mut visit: impl FnMut(usize)) {

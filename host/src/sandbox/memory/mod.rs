@@ -49,6 +49,7 @@ pub(crate) use creator::{Memories, with_witness};
 pub(crate) use image::Image;
 pub(crate) use images::Images;
 pub(crate) use mapping::PAGE_BYTES;
+pub(crate) use pages::Writes;
 
 use budget::{Budget, Pool};
 use grown::Grown;
@@ -306,19 +307,12 @@ impl Region {
     }
 
     /// Takes the present contents as the snapshot and begins to track writes. `image` holds the present contents,
-    /// `annex` those of the annex. What is from `scratch` on, which starts a page, is not restored: for what is always
-    /// written before it is read. Nothing is ever written but what is in `written`, if it is said.
+    /// `annex` those of the annex.
     ///
     /// # Safety
     ///
     /// As for [`Region::bytes`]; and from now on the store's fault handler must know this region.
-    pub(crate) unsafe fn track(
-        &self,
-        image: Arc<Image>,
-        annex: Option<Arc<Image>>,
-        scratch: Option<usize>,
-        written: Option<[Range<usize>; 2]>,
-    ) -> io::Result<()> {
+    pub(crate) unsafe fn track(&self, image: Arc<Image>, annex: Option<Arc<Image>>, writes: Writes) -> io::Result<()> {
         assert_eq!(image.len(), self.size());
         let forbidden = Some(self.forbidden.load(Relaxed)).filter(|&offset| offset != NOWHERE);
         let page_in = |range: Range<usize>| {
@@ -329,13 +323,13 @@ impl Region {
         let end = self.annex.get().map_or(self.capacity, |annex| annex.start);
         let grown = Grown::new(round_up(image.len()), end, self.keeps_open.load(Relaxed), self.pool);
         let below = page_in(0..image.len());
-        let pages = Pages::new(&self.mapping, 0, image, below, scratch.map(page_of), written, self.pool)?;
+        let pages = Pages::new(&self.mapping, 0, image, below, writes, self.pool)?;
         let timed = |pages: Pages| if self.timed { pages.timed() } else { pages };
         let annex = match (annex, self.annex.get()) {
             (Some(image), Some(range)) => {
                 assert_eq!(image.len(), range.len());
                 let forbidden = page_in(range.clone());
-                Some(timed(Pages::new(&self.mapping, range.start, image, forbidden, None, None, self.pool)?))
+                Some(timed(Pages::new(&self.mapping, range.start, image, forbidden, Writes::default(), self.pool)?))
             }
             (None, None) => None,
             _ => panic!("there is an image of the annex if there is one"),
@@ -438,7 +432,7 @@ impl Region {
         let end = pages.image().len();
         // SAFETY: the contract is the same; the pages are inside the memory and readable.
         unsafe {
-            pages.visit_hot(|range| {
+            pages.visit_hot(&self.mapping, |range| {
                 let (start, end) = (range.start * *PAGE_BYTES, (range.end * *PAGE_BYTES).min(end));
                 visit(start, std::slice::from_raw_parts(self.base().add(start), end - start));
             });

@@ -16,6 +16,23 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 /// executions.
 const BLOCK_PAGES: usize = 8;
 
+/// Behind so many pages or more that became hot one after the other in an execution, as many are opened together,
+const AHEAD_PAGES_MIN: usize = 4;
+/// and no more than so many. What is opened in vain is made read-only again within 122 executions, which costs no more than
+/// the faults that so many pages took.
+const AHEAD_PAGES_MAX: usize = 512;
+
+/// What is known of the writes to a memory before there are any.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Writes {
+    /// What is from here on, in bytes, where a page starts, is not restored: it is always written before it is read.
+    pub(crate) scratch: Option<usize>,
+    /// Nothing else is ever written than what is in these bytes.
+    pub(crate) only: Option<[Range<usize>; 2]>,
+    /// Pages may be opened before they are written. Not where one is [closed](super::Region::close) at times.
+    pub(crate) reads_ahead: bool,
+}
+
 /// A range of pages of a memory as they were when the snapshot was taken, numbered from the first of them.
 #[derive(Debug)]
 pub(super) struct Pages {
@@ -24,6 +41,12 @@ pub(super) struct Pages {
     image: Arc<Image>,
     /// The pages that are writable.
     hot: Marks,
+    /// Hot pages that `upkeep` doesn't know.
+    fresh: Marks,
+    /// Those of them that somebody wanted to write; the others were opened with these.
+    wanted: Marks,
+    /// See [`Writes::reads_ahead`].
+    reads_ahead: bool,
     /// Pages that were demoted together with the one before: who comes back brings such neighbours along.
     demoted_with_previous: Marks,
     /// `hot` is not what `upkeep` knows.
@@ -47,22 +70,23 @@ unsafe impl Sync for Pages {}
 
 impl Pages {
     /// No page is hot. `image` is what `mapping` holds now from `start` on, in bytes; the forbidden page holds zeros.
-    /// Nobody minds what pages from `scratch` on hold. Nobody writes anything but what is in `written`, if it is said.
     pub(super) fn new(
         mapping: &Mapping,
         start: usize,
         image: Arc<Image>,
         forbidden: Option<usize>,
-        scratch: Option<usize>,
-        written: Option<[Range<usize>; 2]>,
+        writes: Writes,
         pool: &'static Pool,
     ) -> io::Result<Self> {
         let count = image.padded().len() / *PAGE_BYTES;
-        let scratch = scratch.unwrap_or(count);
+        let scratch = writes.scratch.map_or(count, page_of);
         let pages = Self {
             start,
             image,
             hot: Marks::new(count),
+            fresh: Marks::new(count),
+            wanted: Marks::new(count),
+            reads_ahead: writes.reads_ahead,
             demoted_with_previous: Marks::new(count),
             scratch,
             changed: AtomicBool::new(false),
@@ -70,7 +94,7 @@ impl Pages {
             forbidden,
             opened: AtomicBool::new(false),
             budget: Budget::new(pool),
-            upkeep: UnsafeCell::new(Upkeep::new(count, written)),
+            upkeep: UnsafeCell::new(Upkeep::new(count, writes.only)),
         };
         pages.protect(mapping, 0..count, Access::Read)?;
         if scratch < count {
@@ -142,16 +166,28 @@ impl Pages {
         if page >= self.scratch || self.all.load(Relaxed) || self.hot.contains(page) {
             return false;
         }
-        let pages = self.demoted_with(page);
+        let together = self.demoted_with(page);
+        let pages = together.start..self.ahead(page).max(together.end);
         // What is between others splits their mapping in three; what is beside a hot page moves a boundary; what is
         // between two hot pages joins them.
         let affordable = self.budget.take(2 * (1 - self.hot.around(&pages)));
         if !affordable || self.protect(mapping, pages.clone(), Access::Write).is_err() {
             return self.make_all_hot(mapping).is_ok();
         }
+        self.wanted.insert(page..page + 1);
+        self.fresh.insert(pages.clone());
         self.hot.insert(pages);
         self.changed.store(true, Relaxed);
         true
+    }
+
+    /// Where the pages end that are to be opened with one that is not hot, itself among them.
+    fn ahead(&self, page: usize) -> usize {
+        let before = (page.saturating_sub(AHEAD_PAGES_MAX)..page).rev().take_while(|&page| self.fresh.contains(page));
+        let count = if self.reads_ahead { before.count() } else { 0 };
+        let count = if count >= AHEAD_PAGES_MIN { count } else { 1 };
+        let end = self.forbidden.filter(|&forbidden| forbidden > page).unwrap_or(self.scratch);
+        self.hot.run_ends(page, (page + count).min(end).min(self.scratch))
     }
 
     /// A page that is not hot, with those of its block that were demoted in one piece with it and are not hot again. So
@@ -208,12 +244,12 @@ impl Pages {
     /// # Safety
     ///
     /// No guest runs, and only the thread that runs it calls this.
-    pub(super) unsafe fn visit_hot(&self, mut visit: impl FnMut(Range<usize>)) {
+    pub(super) unsafe fn visit_hot(&self, mapping: &Mapping, mut visit: impl FnMut(Range<usize>)) {
         if self.all.load(Relaxed) {
             return self.accessible().for_each(visit);
         }
         // SAFETY: by the contract. The borrow ends here, so `visit` may do anything.
-        unsafe { self.refresh(&mut *self.upkeep.get()) };
+        unsafe { self.refresh(mapping, &mut *self.upkeep.get()) };
         for index in 0.. {
             // SAFETY: as above.
             let run = unsafe { (&*self.upkeep.get()).runs().get(index).copied() };
@@ -222,10 +258,19 @@ impl Pages {
         }
     }
 
-    fn refresh(&self, upkeep: &mut Upkeep) {
+    /// Lets `upkeep` know which pages are hot.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Pages::visit_hot`].
+    unsafe fn refresh(&self, mapping: &Mapping, upkeep: &mut Upkeep) {
         if self.changed.load(Relaxed) {
             self.changed.store(false, Relaxed);
-            upkeep.refresh(&self.hot, &self.image);
+            // SAFETY: hot pages are readable; the rest by the contract.
+            let differs = |page| unsafe { self.present(mapping, page) } != self.in_image(page);
+            upkeep.refresh(&self.hot, &self.image, |page| self.wanted.contains(page) || differs(page));
+            self.fresh.remove_all();
+            self.wanted.remove_all();
         }
     }
 
@@ -246,7 +291,8 @@ impl Pages {
         }
         // SAFETY: by the contract.
         let upkeep = unsafe { &mut *self.upkeep.get() };
-        self.refresh(upkeep);
+        // SAFETY: as above.
+        unsafe { self.refresh(mapping, upkeep) };
         if upkeep.is_check() {
             // SAFETY: by the contract.
             unsafe { self.restore_and_check(mapping, upkeep) };
@@ -278,8 +324,7 @@ impl Pages {
     ///
     /// As for [`Pages::restore`]; the page is writable.
     unsafe fn restore_page(&self, mapping: &Mapping, page: usize) -> bool {
-        let start = page * *PAGE_BYTES;
-        let image = &self.image.padded()[start..start + *PAGE_BYTES];
+        let image = self.in_image(page);
         // SAFETY: the page is mapped, and by the contract nobody else has it.
         let present = unsafe { std::slice::from_raw_parts_mut(self.at(mapping, page), image.len()) };
         let clean = present == image;
@@ -287,6 +332,22 @@ impl Pages {
             present.copy_from_slice(image);
         }
         clean
+    }
+
+    /// What is to be in a page.
+    fn in_image(&self, page: usize) -> &[u8] {
+        let start = page * *PAGE_BYTES;
+        &self.image.padded()[start..start + *PAGE_BYTES]
+    }
+
+    /// What is in a page.
+    ///
+    /// # Safety
+    ///
+    /// The page is readable, and nobody writes there while the slice lives.
+    unsafe fn present(&self, mapping: &Mapping, page: usize) -> &[u8] {
+        // SAFETY: by the contract.
+        unsafe { std::slice::from_raw_parts(self.at(mapping, page), *PAGE_BYTES) }
     }
 
     /// Restores hot pages one by one, and demotes those that were clean for long enough, unless they are too few.

@@ -16,7 +16,7 @@ fn track(region: &Region) -> Arc<Image> {
     // SAFETY: no guest anywhere.
     unsafe {
         let image = Arc::new(Image::of(region.bytes()).unwrap());
-        region.track(image.clone(), None, None, None).unwrap();
+        region.track(image.clone(), None, Writes::default()).unwrap();
         image
     }
 }
@@ -282,6 +282,30 @@ fn what_was_demoted_together_comes_back_a_block_at_a_time() {
     store(&region, 30 * page(), 9);
     assert_eq!(hot(&region), [(3, 13), (30, 1)]);
     restore(&region);
+    assert_eq!(contents(&region), image.bytes());
+}
+
+#[test]
+fn what_is_written_in_order_is_opened_together() {
+    let region = Region::with_budget(4_000 * page(), None, 32 << 20, GUARD, pool(1_000)).unwrap();
+    // SAFETY: no guest anywhere.
+    let image = Arc::new(Image::of(unsafe { region.bytes() }).unwrap());
+    // SAFETY: no guest anywhere.
+    unsafe { region.track(image.clone(), None, Writes { reads_ahead: true, ..Writes::default() }).unwrap() };
+    let executions_until_cold = |written: Range<usize>| {
+        let fault = |&number: &usize| region.open(region.base() as usize + number * page(), true);
+        let faults = written.clone().filter(fault).count();
+        written.for_each(|number| store(&region, number * page() + 8, 1));
+        (faults, (1..).find(|_| (restore(&region), hot(&region)).1.is_empty()).unwrap())
+    };
+    let (faults, first) = executions_until_cold(10..3_010);
+    assert!(faults < 20, "{faults} faults");
+    assert_eq!(contents(&region), image.bytes());
+    assert!(executions_until_cold(3_100..3_103).0 == 3, "a few are no order");
+    // Who comes back was a mistake to demote, and stays longer.
+    let (faults, again) = executions_until_cold(10..3_010);
+    assert!(faults < 500, "{faults} faults of pages that come back in blocks");
+    assert!(again > 2 * first - 61, "{first} and {again} executions");
     assert_eq!(contents(&region), image.bytes());
 }
 
