@@ -18,8 +18,8 @@ const BLOCK_PAGES: usize = 8;
 
 /// Behind so many pages or more that became hot one after the other in an execution, as many are opened together,
 const AHEAD_PAGES_MIN: usize = 4;
-/// and no more than so many. What is opened in vain is made read-only again within 122 executions, which costs no more than
-/// the faults that so many pages took.
+/// and no more than so many. What is opened in vain is made read-only again within 122 executions, which costs no more
+/// than the faults that so many pages took.
 const AHEAD_PAGES_MAX: usize = 512;
 
 /// What is known of the writes to a memory before there are any.
