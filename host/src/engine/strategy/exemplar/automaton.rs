@@ -113,7 +113,7 @@ mod tests {
 
     /// The automaton that is learned in so many words, with these examples.
     fn learned(language: Language, symbols: u64, examples: &[&[u64]], seed: u64) -> Automaton {
-        let (mut known, mut guest) = (States::new(Seen::exact(), 30), Words(language, 0));
+        let (mut known, mut guest) = (States::new(Seen::exact(), 30), Words::of(language, 2));
         let mut rng = Rng::of_task(seed, 0, 0);
         known.add_tails(&[symbols - 1]);
         for example in examples {

@@ -2,9 +2,9 @@
 //!
 //! MacIver, "Language reconstruction based fuzzing without reconstructing languages". Two beginnings of streams are
 //! equal (Myhill and Nerode) if whatever follows both, the guest does the same. [`States`] keeps the simplest beginning
-//! that it knows of each class, and what tells them apart; a class is chosen, all alike, and gone on from at random. So
-//! what a random walk rarely gets to is begun with as often as the rest, and how alternatives are nested changes
-//! little.
+//! that it knows of each class, and what tells them apart; a class is chosen, all alike, and gone on from at random, or
+//! by each alternative in turn ([`explore`]). So what a random walk rarely gets to is begun with as often as the rest,
+//! and how alternatives are nested changes little.
 //!
 //! | option | an execution shows |
 //! | --- | --- |
@@ -23,7 +23,9 @@
 //! What is asked next depends on the last answer, so one worker executes all of it.
 
 pub(in crate::engine) mod automaton;
+mod explore;
 pub(in crate::engine) mod states;
+mod steps;
 
 use self::automaton::Automaton;
 use self::states::{Classes, Experiment, Seen, States};
@@ -162,7 +164,7 @@ impl Strategy for Exemplar {
     fn run(&self, task: &Questions, view: &View<'_>, worker: &mut Worker, report: &mut Report) -> Result<Known> {
         let mut rng = Rng::of_task(view.seed, view.round, TASKS);
         let (mut states, answers) = (self.states.clone(), self.answers.clone());
-        let mut guest = Guest { look: self.look, view, worker, report, left: task.0, answers };
+        let mut guest = Guest { look: self.look, view, worker, report, left: task.0, executions: 0, answers };
         if !self.begun {
             Self::begin(view, &mut states, &mut guest, &mut rng)?;
         }
@@ -173,16 +175,7 @@ impl Strategy for Exemplar {
             automaton = Self::learn_automaton(&mut states, self.automaton.as_ref(), &mut guest, &mut rng)?;
             guest.left += rest;
         }
-        while guest.left > 0 {
-            let start = states.any(&mut rng).to_vec();
-            let Some(stream) = guest.go_on(&start, &mut rng)? else { continue };
-            for len in start.len() + 1..=stream.len() {
-                // Out of executions: what is left of this walk is another one's.
-                if states.incorporate(&stream[..len], &mut guest, &mut rng)?.is_none() {
-                    break;
-                }
-            }
-        }
+        while guest.left > 0 && states.explore(&mut guest, &mut rng)?.is_some() {}
         Ok(Known { states, answers: guest.answers, automaton })
     }
 
@@ -222,6 +215,8 @@ struct Guest<'a, 'v> {
     report: &'a mut Report,
     /// Executions that may still be made.
     left: u64,
+    /// Those that were made.
+    executions: u64,
     answers: BTreeMap<Vec<u64>, u64>,
 }
 
@@ -240,6 +235,7 @@ impl Guest<'_, '_> {
             return Ok(None);
         }
         self.left -= 1;
+        self.executions += 1;
         self.worker.input = encode(&choices(stream));
         self.worker.rule = Rule { tail, wrap: true, close: false };
         let (outcome, observation) = shown::execute(self.view, self.worker, self.report)?;
@@ -260,20 +256,23 @@ impl Guest<'_, '_> {
         let drawn = trace.choices.iter().map(Choice::index).collect();
         Ok(Some(Answer { class, features, drawn }))
     }
+}
 
-    /// Goes on from a stream at random; what was drawn then, if it can be given again.
-    fn go_on(&mut self, stream: &[u64], rng: &mut Rng) -> Result<Option<Vec<u64>>> {
-        let choices = stream.len() + 1 + rng.below(WAY_MAX);
+impl Classes for Guest<'_, '_> {
+    fn executions(&self) -> u64 {
+        self.executions
+    }
+
+    fn walk(&mut self, beginning: &[u64], rng: &mut Rng) -> Result<Option<Vec<u64>>> {
+        let choices = beginning.len() + 1 + rng.below(WAY_MAX);
         let tail = Tail::Random { seed: rng.word(), choices: u32::try_from(choices)? };
-        let drawn = self.execute(stream, tail)?.and_then(|answer| answer.drawn);
+        let drawn = self.execute(beginning, tail)?.and_then(|answer| answer.drawn);
         Ok(drawn.map(|mut drawn| {
             drawn.truncate(choices);
             drawn
         }))
     }
-}
 
-impl Classes for Guest<'_, '_> {
     fn class(&mut self, beginning: &[u64], way: &[u64]) -> Result<Option<u64>> {
         let whole = [beginning, way].concat();
         // Where it depends on where the way begins, that is part of the question.

@@ -11,6 +11,7 @@
 //! No two exemplars are equal, since the way at which they part shows it; so there are never more than classes.
 
 use super::WAY_MAX;
+use super::steps::Steps;
 use crate::engine::rng::Rng;
 use anyhow::Result;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,6 +31,13 @@ const SYMBOLS_MAX: u64 = 256;
 
 /// Says what executions show.
 pub(super) trait Classes {
+    /// How many there were.
+    fn executions(&self) -> u64;
+
+    /// What is drawn if a beginning is gone on from at random; `None` if that can't be given again, or nothing may be
+    /// executed any more.
+    fn walk(&mut self, beginning: &[u64], rng: &mut Rng) -> Result<Option<Vec<u64>>>;
+
     /// What a beginning with a way behind it shows; `None` if nothing may be executed any more.
     fn class(&mut self, beginning: &[u64], way: &[u64]) -> Result<Option<u64>>;
 }
@@ -92,8 +100,19 @@ pub(super) struct States {
     tries: usize,
     /// Alternatives that were drawn: one more than the largest index, of those that are small.
     symbols: u64,
-    /// Ends of streams that the guest takes, as far as these were shown.
+    /// Ends of streams that the guest takes, as far as these were shown, and of ways that told beginnings apart.
     tails: BTreeSet<Vec<u64>>,
+    /// What was looked at next to exemplars, and what that took.
+    pub(super) steps: Steps,
+}
+
+/// What became of a beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// It was looked at before.
+    Before,
+    /// It belongs to the class of an exemplar, by place.
+    State(usize),
 }
 
 /// A node of the tree by which states are told apart.
@@ -108,7 +127,8 @@ pub enum Experiment {
 impl States {
     /// Knows the empty beginning.
     pub(super) fn new(seen: Seen, tries: usize) -> Self {
-        Self { exemplars: vec![Vec::new()], tree: vec![Node::Leaf(0)], seen, tries, symbols: 2, tails: BTreeSet::new() }
+        let (exemplars, tree) = (vec![Vec::new()], vec![Node::Leaf(0)]);
+        Self { exemplars, tree, seen, tries, symbols: 2, tails: BTreeSet::new(), steps: Steps::default() }
     }
 
     /// The simplest beginning of each class.
@@ -132,8 +152,17 @@ impl States {
 
     /// Tries the ends of a stream, from now on, to tell beginnings apart.
     pub(super) fn add_tails(&mut self, stream: &[u64]) {
+        self.add_symbols(stream);
+        self.add_ends(stream);
+    }
+
+    /// Chooses among these alternatives, too, from now on.
+    pub(super) fn add_symbols(&mut self, stream: &[u64]) {
         let small = stream.iter().filter(|&&index| index < SYMBOLS_MAX).map(|index| index + 1);
         self.symbols = small.max().unwrap_or(0).max(self.symbols);
+    }
+
+    fn add_ends(&mut self, stream: &[u64]) {
         for start in stream.len().saturating_sub(WAY_MAX)..stream.len() {
             if self.tails.len() < TAILS_MAX {
                 self.tails.insert(stream[start..].to_vec());
@@ -175,18 +204,24 @@ impl States {
         &self.exemplars[rng.below(self.exemplars.len())]
     }
 
-    /// Finds out to which class a beginning belongs. `None` if nothing may be executed any more.
+    /// Finds out to which class a beginning belongs, if it was not looked at before. `None` if nothing may be executed
+    /// any more.
     pub(super) fn incorporate(
         &mut self,
         beginning: &[u64],
         guest: &mut impl Classes,
         rng: &mut Rng,
-    ) -> Result<Option<()>> {
+    ) -> Result<Option<Found>> {
         if !self.seen.insert(beginning) {
-            return Ok(Some(()));
+            return Ok(Some(Found::Before));
         }
-        let small = beginning.iter().filter(|&&index| index < SYMBOLS_MAX).map(|index| index + 1);
-        self.symbols = small.max().unwrap_or(0).max(self.symbols);
+        self.look(beginning, guest, rng)
+    }
+
+    /// As [`States::incorporate`], also of what was looked at before: other ways are known now, and random ones are
+    /// others.
+    pub(super) fn look(&mut self, beginning: &[u64], guest: &mut impl Classes, rng: &mut Rng) -> Result<Option<Found>> {
+        self.add_symbols(beginning);
         let (mut at, mut path) = (0, BTreeSet::new());
         while let Node::Branch(way, children) = &self.tree[at] {
             let Some(class) = guest.class(beginning, way)? else { return Ok(None) };
@@ -195,18 +230,21 @@ impl States {
                 Some(&child) => at = child,
                 None => {
                     self.add(at, class, beginning);
-                    return Ok(Some(()));
+                    return Ok(Some(Found::State(self.exemplars.len() - 1)));
                 }
             }
         }
         let Node::Leaf(exemplar) = self.tree[at] else { unreachable!("the loop ends at a leaf") };
         let Some(parting) = self.part(beginning, exemplar, &path, guest, rng)? else { return Ok(None) };
         if let Some((way, old, new)) = parting {
+            self.add_ends(way.get(1..).unwrap_or_default());
             self.split(exemplar, beginning, way, (old, new));
-        } else if (beginning.len(), beginning) < (self.exemplars[exemplar].len(), &self.exemplars[exemplar][..]) {
+            return Ok(Some(Found::State(self.exemplars.len() - 1)));
+        }
+        if (beginning.len(), beginning) < (self.exemplars[exemplar].len(), &self.exemplars[exemplar][..]) {
             self.exemplars[exemplar] = beginning.to_vec();
         }
-        Ok(Some(()))
+        Ok(Some(Found::State(exemplar)))
     }
 
     /// A way on that tells a beginning from an exemplar, with what the exemplar and what the beginning shows then. The
@@ -264,35 +302,53 @@ pub(super) mod tests {
     /// Whether a word is in a language.
     pub(in crate::engine::strategy::exemplar) type Language = fn(&[u64]) -> bool;
 
-    /// Asks for words, and counts that.
-    pub(in crate::engine::strategy::exemplar) struct Words(
-        pub(in crate::engine::strategy::exemplar) Language,
-        pub(in crate::engine::strategy::exemplar) u64,
-    );
+    /// Asks for words of so many symbols, and counts that.
+    pub(in crate::engine::strategy::exemplar) struct Words {
+        pub(in crate::engine::strategy::exemplar) language: Language,
+        pub(in crate::engine::strategy::exemplar) symbols: usize,
+        pub(in crate::engine::strategy::exemplar) asked: u64,
+        answers: BTreeMap<Vec<u64>, u64>,
+    }
+
+    impl Words {
+        pub(in crate::engine::strategy::exemplar) fn of(language: Language, symbols: usize) -> Self {
+            Self { language, symbols, asked: 0, answers: BTreeMap::new() }
+        }
+    }
 
     impl Classes for Words {
+        fn executions(&self) -> u64 {
+            self.asked
+        }
+
+        fn walk(&mut self, beginning: &[u64], rng: &mut Rng) -> Result<Option<Vec<u64>>> {
+            self.asked += 1;
+            let more = 1 + rng.below(WAY_MAX);
+            let way: Vec<_> = (0..more).map(|_| rng.below(self.symbols) as u64).collect();
+            Ok(Some([beginning, &way].concat()))
+        }
+
         fn class(&mut self, beginning: &[u64], way: &[u64]) -> Result<Option<u64>> {
-            self.1 += 1;
-            Ok(Some(u64::from(self.0(&[beginning, way].concat()))))
+            let word = [beginning, way].concat();
+            let (language, asked) = (self.language, &mut self.asked);
+            Ok(Some(*self.answers.entry(word).or_insert_with_key(|word| {
+                *asked += 1;
+                u64::from(language(word))
+            })))
         }
     }
 
     /// The states that are found until there are `states`, and the words that were asked for; at most so many.
-    fn found(language: Language, seen: Seen, (states, words): (usize, u64), seed: u64) -> (usize, u64) {
-        let (mut known, mut guest) = (States::new(seen, super::super::TRIES), Words(language, 0));
+    fn found(language: Language, symbols: usize, seen: Seen, (states, words): (usize, u64), seed: u64) -> (usize, u64) {
+        let (mut known, mut guest) = (States::new(seen, super::super::TRIES), Words::of(language, symbols));
         let mut rng = Rng::of_task(seed, 0, 0);
-        while known.exemplars.len() < states && guest.1 < words {
-            let mut word = known.any(&mut rng).to_vec();
-            let start = word.len();
-            word.extend((0..1 + rng.below(WAY_MAX)).map(|_| rng.below(2) as u64));
-            for len in start + 1..=word.len() {
-                known.incorporate(&word[..len], &mut guest, &mut rng).unwrap();
-            }
+        while known.exemplars.len() < states && guest.asked < words {
+            known.explore(&mut guest, &mut rng).unwrap();
         }
         // No two are equal, and every way in the tree shows that.
         let different: BTreeSet<_> = known.exemplars.iter().collect();
         assert_eq!(different.len(), known.exemplars.len());
-        (known.exemplars.len(), guest.1)
+        (known.exemplars.len(), guest.asked)
     }
 
     pub(in crate::engine::strategy::exemplar) fn number(word: &[u64]) -> u64 {
@@ -309,10 +365,35 @@ pub(super) mod tests {
         ("length 10", |word| word.len() == 10, 12, 4 * 931),
     ];
 
+    /// The same of more symbols, which number is said, and few words. The last is that of which a model found no more
+    /// than 7 states, with ten times as many tries 10 or 11.
+    const FINITE: [(&str, Language, usize, usize, u64); 2] = [
+        ("a, ab, abc", |word| matches!(word, [0] | [0, 1] | [0, 1, 2]), 3, 5, 4 * 146),
+        (
+            "deed, dead, bead, abba",
+            |word| matches!(word, [2, 3, 3, 2] | [2, 3, 0, 2] | [1, 3, 0, 2] | [0, 1, 1, 0]),
+            4,
+            11,
+            200_000,
+        ),
+    ];
+
+    #[test]
+    fn of_few_words_all_states_are_found_too() {
+        for (name, language, symbols, states, words) in FINITE {
+            let all = (0..20).map(|seed| found(language, symbols, Seen::exact(), (states, words), seed));
+            let all = all.collect::<Vec<_>>();
+            println!("{name}: at most {:?} words, {words} are allowed", all.iter().map(|found| found.1).max());
+            assert!(all.iter().all(|&(found, _)| (states.min(10)..=states).contains(&found)), "{name}: {all:?}");
+            let most = found(language, symbols, Seen::bloom(), (usize::MAX, 30_000), 1).0;
+            assert!(most <= states, "{name}: never more");
+        }
+    }
+
     #[test]
     fn there_are_as_many_states_as_the_minimal_automaton_has() {
         for (name, language, states, words) in LANGUAGES {
-            let most = (0..20).map(|seed| found(language, Seen::exact(), (states, words), seed)).collect::<Vec<_>>();
+            let most = (0..20).map(|seed| found(language, 2, Seen::exact(), (states, words), seed)).collect::<Vec<_>>();
             println!("{name}: at most {:?} words, {words} are allowed", most.iter().map(|found| found.1).max());
             assert!(most.iter().all(|&(found, _)| found == states), "{name}: {most:?}");
         }
@@ -321,14 +402,14 @@ pub(super) mod tests {
     #[test]
     fn there_are_never_more() {
         for (name, language, states, _) in LANGUAGES {
-            assert_eq!(found(language, Seen::exact(), (usize::MAX, 30_000), 1).0, states, "{name}");
+            assert_eq!(found(language, 2, Seen::exact(), (usize::MAX, 30_000), 1).0, states, "{name}");
         }
     }
 
     #[test]
     fn a_bloom_filter_finds_as_many() {
         for (name, language, states, words) in LANGUAGES {
-            let same = (0..20).filter(|&seed| found(language, Seen::bloom(), (states, words), seed).0 == states);
+            let same = (0..20).filter(|&seed| found(language, 2, Seen::bloom(), (states, words), seed).0 == states);
             assert!(same.count() >= 19, "{name}");
         }
     }
