@@ -87,9 +87,11 @@ impl Target {
         let (mut first, mut growths, mut warm): (Vec<Arc<[u8]>>, Vec<Growth>, _) = (Vec::new(), cold.to_vec(), None);
         let (mut unsuited, mut vain, mut together) = (BTreeSet::new(), BTreeSet::new(), 1);
         let bytes = |growths: &[Growth]| growths.iter().map(|growth| growth.grown).sum::<u64>();
-        let is_open =
-            |unsuited: &BTreeSet<usize>, vain: &BTreeSet<usize>| unsuited.len() < UNSUITED_MAX && vain.len() < VAIN_MAX;
-        while first.len() < INPUTS_MAX && is_open(&unsuited, &vain) && !Growth::all(&growths).are_rare() {
+        while first.len() < INPUTS_MAX
+            && unsuited.len() < UNSUITED_MAX
+            && vain.len() < VAIN_MAX
+            && !Growth::all(&growths).are_rare()
+        {
             let passed =
                 |growth: &Growth| growth.returned && growth.outcome.verdict() == Verdict::Passed && growth.grown > 0;
             let is_left = |index: &usize| !unsuited.contains(index) && !vain.contains(index);

@@ -111,6 +111,7 @@ impl Upkeep {
         let Self { known, clean, patience, demoted, checks, runs, written, .. } = self;
         hot.for_each_beyond(known, |page| {
             if !is_written(page) {
+                // That counts as a check; and it was no mistake to demote it.
                 clean[page] = 1;
                 return;
             }

@@ -21,7 +21,7 @@ const GAP_PAGES: usize = 16;
 const RESIDENT_BYTES_MAX: usize = 16 << 20;
 
 /// After so many faults each makes four times as many pages hot: an allocator that is asked for another size each time
-/// begins another page each time, and there are thousands. Zeroing sixteen pages takes less than one fault.
+/// begins another page each time, and there are thousands. Zeroing sixty-four pages takes less than one fault.
 const FAULTS_ALONE: usize = 8;
 /// The most that one fault makes hot,
 const CHUNK_PAGES_MAX: usize = 64;

@@ -41,7 +41,7 @@ pub(super) struct Pages {
     image: Arc<Image>,
     /// The pages that are writable.
     hot: Marks,
-    /// Hot pages that `upkeep` doesn't know.
+    /// Hot pages that `upkeep` doesn't know, for the fault handler, which must not ask that.
     fresh: Marks,
     /// Those of them that somebody wanted to write; the others were opened with these.
     wanted: Marks,

@@ -304,9 +304,9 @@ pub(super) mod tests {
 
     /// Asks for words of so many symbols, and counts that.
     pub(in crate::engine::strategy::exemplar) struct Words {
-        pub(in crate::engine::strategy::exemplar) language: Language,
-        pub(in crate::engine::strategy::exemplar) symbols: usize,
-        pub(in crate::engine::strategy::exemplar) asked: u64,
+        language: Language,
+        symbols: usize,
+        asked: u64,
         answers: BTreeMap<Vec<u64>, u64>,
     }
 

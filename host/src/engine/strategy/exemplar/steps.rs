@@ -20,7 +20,7 @@ pub(super) struct Steps {
 }
 
 impl Steps {
-    /// Has all exemplars, which have these lengths, stepped on from by so many alternatives, as far as that was not done.
+    /// Has all exemplars stepped on from by so many alternatives, as far as that was not done. They have these lengths.
     pub(super) fn reopen(&mut self, exemplars: &[usize], symbols: u64) {
         self.symbols = symbols;
         self.open.clear();
