@@ -30,13 +30,24 @@ enum Kind {
     Binary,
 }
 
-fn kind(byte: u8) -> Kind {
-    match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | 0x80.. => Kind::Word,
-        b' ' | b'\t' | b'\r' | b'\n' => Kind::Space,
-        b'!'..=b'~' => Kind::Other,
-        _ => Kind::Binary,
+/// The kind of each byte.
+const KINDS: [Kind; 256] = {
+    let mut kinds = [Kind::Binary; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        kinds[byte] = match byte as u8 {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | 0x80.. => Kind::Word,
+            b' ' | b'\t' | b'\r' | b'\n' => Kind::Space,
+            b'!'..=b'~' => Kind::Other,
+            _ => Kind::Binary,
+        };
+        byte += 1;
     }
+    kinds
+};
+
+fn kind(byte: u8) -> Kind {
+    KINDS[usize::from(byte)]
 }
 
 /// The lexeme around a byte.
@@ -46,9 +57,10 @@ fn lexeme_at(text: &[u8], at: usize) -> Option<(Kind, Range<usize>)> {
         Kind::Binary => return None,
         Kind::Other => at..at + 1,
         Kind::Word | Kind::Space => {
-            let before = text[..at].iter().rev().take(LOOK_MAX).take_while(|&&byte| kind(byte) == own).count();
-            let after = text[at..].iter().take(LOOK_MAX).take_while(|&&byte| kind(byte) == own).count();
-            at - before..at + after
+            let (first, end) = (at.saturating_sub(LOOK_MAX), text.len().min(at + LOOK_MAX));
+            let start = text[first..at].iter().rposition(|&byte| kind(byte) != own).map_or(first, |last| first + last + 1);
+            let len = text[at..end].iter().position(|&byte| kind(byte) != own).unwrap_or(end - at);
+            start..at + len
         }
     };
     Some((own, range))
@@ -78,15 +90,20 @@ fn line_at(text: &[u8], at: usize) -> Range<usize> {
     at - before..at + after.min(GROUP_MAX)
 }
 
+/// What closes the group that a byte opens; 0 if it opens none.
+const CLOSERS: [u8; 256] = {
+    let mut closers = [0; 256];
+    let (pairs, mut at) = (b"()[]{}<>\"\"''``", 0);
+    while at < pairs.len() {
+        closers[pairs[at] as usize] = pairs[at + 1];
+        at += 2;
+    }
+    closers
+};
+
 fn closer(opener: u8) -> Option<u8> {
-    Some(match opener {
-        b'(' => b')',
-        b'[' => b']',
-        b'{' => b'}',
-        b'<' => b'>',
-        b'"' | b'\'' | b'`' => opener,
-        _ => return None,
-    })
+    let closer = CLOSERS[usize::from(opener)];
+    (closer > 0).then_some(closer)
 }
 
 /// The group that the first opener from `at` on begins, with its brackets.

@@ -26,23 +26,30 @@ struct Field {
 }
 
 impl Field {
-    fn read(bytes: &[u8], at: usize, width: usize, big_endian: bool) -> Option<Self> {
-        let field = bytes.get(at..at + width)?;
-        // With zeros in front, or behind, it is rather a number of four bytes.
-        let rest = if big_endian { bytes[..at].last_chunk() } else { bytes[at + width..].first_chunk() };
-        if width == 2 && rest == Some(&[0, 0]) {
+    /// What stands somewhere, if it can be a length.
+    fn read<const WIDTH: usize, const BIG_ENDIAN: bool>(bytes: &[u8], at: usize) -> Option<Self> {
+        let (before, (field, behind)) = (bytes.get(..at)?, bytes.get(at..)?.split_first_chunk::<WIDTH>()?);
+        let with = |number: u32, &byte: &u8| number << 8 | u32::from(byte);
+        let number = if BIG_ENDIAN { field.iter().fold(0, with) } else { field.iter().rev().fold(0, with) };
+        let len = number as usize;
+        if !(LEN_MIN..=behind.len()).contains(&len) {
             return None;
         }
-        let mut number = [0; 4];
-        let len = if big_endian {
-            number[4 - width..].copy_from_slice(field);
-            u32::from_be_bytes(number) as usize
-        } else {
-            number[..width].copy_from_slice(field);
-            u32::from_le_bytes(number) as usize
-        };
-        let rest = bytes.len() - at - width;
-        (LEN_MIN..=rest).contains(&len).then_some(Self { at, width, big_endian, len })
+        // With zeros in front, or behind, it is rather a number of four bytes.
+        let rest = if BIG_ENDIAN { before.last_chunk() } else { behind.first_chunk() };
+        let is_part = WIDTH == 2 && rest == Some(&[0, 0]);
+        (!is_part).then_some(Self { at, width: WIDTH, big_endian: BIG_ENDIAN, len })
+    }
+
+    /// The first one of a width and a byte order that begins at one of these places.
+    fn first(bytes: &[u8], mut places: Range<usize>, (width, big_endian): (usize, bool)) -> Option<Self> {
+        // A loop for each: most of them find nothing.
+        match (width, big_endian) {
+            (2, false) => places.find_map(|at| Self::read::<2, false>(bytes, at)),
+            (2, true) => places.find_map(|at| Self::read::<2, true>(bytes, at)),
+            (_, false) => places.find_map(|at| Self::read::<4, false>(bytes, at)),
+            (_, true) => places.find_map(|at| Self::read::<4, true>(bytes, at)),
+        }
     }
 
     /// The first one of a width and a byte order, by chance, from a random place on.
@@ -57,12 +64,12 @@ impl Field {
     }
 
     /// The first one of this width and byte order from a random place on.
-    fn any_of(bytes: &[u8], (width, big_endian): (usize, bool), rng: &mut Rng) -> Option<Self> {
+    fn any_of(bytes: &[u8], kind: (usize, bool), rng: &mut Rng) -> Option<Self> {
         if bytes.is_empty() {
             return None;
         }
         let start = rng.below(bytes.len());
-        (start..bytes.len().min(start + LOOK_MAX)).find_map(|at| Self::read(bytes, at, width, big_endian))
+        Self::first(bytes, start..bytes.len().min(start + LOOK_MAX), kind)
     }
 
     /// What it says is its record's.
@@ -74,8 +81,9 @@ impl Field {
     /// From here to the next such field, if there is one where this record ends.
     fn record(self, bytes: &[u8]) -> Range<usize> {
         let end = self.body().end;
-        let next = (end..=end + TRAILER_MAX).find(|&at| Self::read(bytes, at, self.width, self.big_endian).is_some());
-        self.at..next.unwrap_or((end + TRAILER_MAX).min(bytes.len()))
+        let last = end + TRAILER_MAX;
+        let next = Self::first(bytes, end..last + 1, (self.width, self.big_endian)).map(|next| next.at);
+        self.at..next.unwrap_or(last.min(bytes.len()))
     }
 
     fn write(self, bytes: &mut [u8], len: usize) -> bool {

@@ -37,7 +37,7 @@ pub(super) unsafe fn restore(to: *mut u8, from: Option<*const u8>, len: usize, l
             #[cfg(target_arch = "x86_64")]
             Some(from) if look => avx512::copy(to, from, len),
             #[cfg(target_arch = "x86_64")]
-            None if look => avx512::clear(to, len),
+            None if can_look() => avx512::clear(to, len),
             Some(from) => from.copy_to_nonoverlapping(to, len),
             None => to.write_bytes(0, len),
         }
