@@ -94,12 +94,47 @@ fn lock(reset: bool) -> Arc<Target> {
     ))
 }
 
+/// A first draw that mostly leads to a ladder of 60 rungs, each a new edge that one draw of 256 reaches. At its end
+/// there is nothing; beside it is a bug without a rung, for one pair of draws in 2,048. Whoever follows what is new or
+/// rare climbs.
+fn deceptive() -> Arc<Target> {
+    let mut rungs = String::new();
+    for rung in 0..60 {
+        let _ = write!(
+            rungs,
+            "(if (i32.and (i32.eq (local.get $rung) (i32.const {rung})) (i32.eq (local.get $key) (i32.const {})))
+                (then (local.set $rung (i32.const {})) (br $ladder)))",
+            (rung * 37 + 11) % 256,
+            rung + 1
+        );
+    }
+    guest(&format!(
+        r#"(func (export "fbx_deceptive") (local $rung i32) (local $key i32)
+            (if (i32.lt_u (call $choice (i32.const 256) (i32.const 0)) (i32.const 240)) (then
+                (loop $ladder
+                    (if (i32.eqz (call $more (i32.const 0) (i32.const 64) (i32.const 0))) (then (return)))
+                    (local.set $key (call $choice (i32.const 256) (i32.const 0)))
+                    {rungs}
+                    (br $ladder))))
+            (if (i32.eq (i32.const 0x5a3)
+                    (i32.and (i32.const 0x7ff) (i32.xor
+                        (i32.mul (call $choice (i32.const 256) (i32.const 0)) (i32.const 173))
+                        (i32.mul (call $choice (i32.const 256) (i32.const 0)) (i32.const 61)))))
+                (then unreachable)))"#
+    ))
+}
+
 /// A number from the environment, such as of seeds: what is promised takes more than what is tried each time.
 fn seeds(variable: &str, usual: u64) -> u64 {
     std::env::var(variable).map_or(usual, |number| number.parse().unwrap_or_else(|error| panic!("{variable}: {error}")))
 }
 
-fn median(mut numbers: Vec<u64>) -> u64 {
+fn median(numbers: Vec<u64>) -> u64 {
+    percentile(numbers, 50)
+}
+
+/// What so many of a hundred numbers are below.
+fn percentile(mut numbers: Vec<u64>, hundredths: usize) -> u64 {
     numbers.sort_unstable();
-    numbers[numbers.len() / 2]
+    numbers[numbers.len() * hundredths / 100]
 }

@@ -90,17 +90,21 @@ impl Text<'_> {
         changes.into_iter().map(candidate).collect()
     }
 
-    /// The text decoded, if it is hexadecimal, and encoded.
     fn in_hex(&self, start: usize) -> Vec<Vec<u8>> {
-        let digits: Option<Vec<u8>> =
-            self.wanted.iter().map(|&byte| char::from(byte).to_digit(16).map(|digit| digit as u8)).collect();
-        let mut texts: Vec<Vec<u8>> = Vec::new();
-        if let Some(digits) = digits {
-            texts.push(digits.as_chunks().0.iter().map(|&[high, low]| high << 4 | low).collect());
-        }
-        let encoded: String = self.wanted.iter().map(|byte| format!("{byte:02x}")).collect();
-        texts.push(encoded.to_uppercase().into_bytes());
-        texts.push(encoded.into_bytes());
-        texts.iter().filter_map(|text| self.written(start, 1, text)).collect()
+        in_hex(self.wanted).iter().filter_map(|text| self.written(start, 1, text)).collect()
     }
+}
+
+/// A text decoded, if it is hexadecimal, and encoded.
+pub(super) fn in_hex(wanted: &[u8]) -> Vec<Vec<u8>> {
+    let digits: Option<Vec<u8>> =
+        wanted.iter().map(|&byte| char::from(byte).to_digit(16).map(|digit| digit as u8)).collect();
+    let mut texts: Vec<Vec<u8>> = Vec::new();
+    if let Some(digits) = digits {
+        texts.push(digits.as_chunks().0.iter().map(|&[high, low]| high << 4 | low).collect());
+    }
+    let encoded: String = wanted.iter().map(|byte| format!("{byte:02x}")).collect();
+    texts.push(encoded.to_uppercase().into_bytes());
+    texts.push(encoded.into_bytes());
+    texts
 }

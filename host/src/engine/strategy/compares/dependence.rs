@@ -113,9 +113,8 @@ struct Effects<'g> {
 
 impl<'g> Effects<'g> {
     fn new(goals: &'g [Observed]) -> Self {
-        let content = |goal: &Observed| match &goal.operands {
-            Operands::Numbers { .. } | Operands::Quads { .. } => Default::default(),
-            Operands::Bytes { sides, .. } => sides.each_ref().map(|side| vec![BTreeSet::new(); side.len()]),
+        let content = |goal: &Observed| {
+            [0, 1].map(|side| goal.operands.bytes(side).map_or(Vec::new(), |bytes| vec![BTreeSet::new(); bytes.len()]))
         };
         Self {
             goals: goals.iter().enumerate().map(|(index, goal)| (goal.place, (index, goal))).collect(),
@@ -142,6 +141,9 @@ impl<'g> Effects<'g> {
                     for side in (0..2).filter(|&side| sides[side] != others[side]) {
                         depends = true;
                         self.sides[index][side].extend(at);
+                        let changed = (sides[side] ^ others[side]).to_le_bytes();
+                        let content = self.content[index][side].iter_mut().zip(changed);
+                        content.filter(|(_, changed)| *changed != 0).for_each(|(content, _)| content.extend(at));
                     }
                 }
                 (Operands::Quads { sides, .. }, Operands::Quads { sides: others, .. }) => {

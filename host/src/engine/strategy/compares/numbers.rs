@@ -1,5 +1,6 @@
 //! Lets two numbers compare otherwise: candidates for the places that an operand depends on.
 
+use super::bytes::in_hex;
 use super::encodings::{fields, near, number, texts, write};
 use super::observed::{Number, Observed, Operands};
 use super::probe::{Probe, Problem, Solution, Step};
@@ -27,6 +28,10 @@ pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Opt
             for wanted in near(ty, other) {
                 place.replaced(ty, wanted, first, &mut candidates);
                 place.moved((own, wanted), first, &mut candidates);
+            }
+            if goal.operands.is_part_of_text(1 - side) {
+                let wanted = goal.operands.bytes(1 - side).unwrap_or_default();
+                in_hex(&wanted).iter().for_each(|text| place.over(text, &mut candidates));
             }
             for wanted in near(ty, other) {
                 place.texts(ty, wanted, &mut candidates);
@@ -100,11 +105,16 @@ impl Place<'_> {
             let mut candidate = self.input.to_vec();
             candidate.splice(self.run.clone(), text.iter().copied());
             push(candidates, candidate);
-            let mut candidate = self.input.to_vec();
-            let end = (self.run.start + text.len()).min(candidate.len());
-            candidate.splice(self.run.start..end, text);
-            push(candidates, candidate);
+            self.over(&text, candidates);
         }
+    }
+
+    /// A text written from the place on.
+    fn over(&self, text: &[u8], candidates: &mut Vec<Vec<u8>>) {
+        let mut candidate = self.input.to_vec();
+        let end = (self.run.start + text.len()).min(candidate.len());
+        candidate.splice(self.run.start..end, text.iter().copied());
+        push(candidates, candidate);
     }
 
     /// The number that is there moved as the operand must be: it may be the operand but for a constant that was added,

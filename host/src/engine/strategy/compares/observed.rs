@@ -2,6 +2,7 @@
 
 use super::float128;
 use fuzzbox_instrument::trace::{Comparer, Comparison, Event, Trace};
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
@@ -121,6 +122,23 @@ impl Number {
 impl Operands {
     pub(super) fn is_text(&self) -> bool {
         matches!(self, Self::Bytes { .. })
+    }
+
+    /// The bytes of a side, as they lie in memory, where they may be part of a text: so compilers compare what `memcmp`
+    /// is asked for at a length that they know.
+    pub(super) fn bytes(&self, side: usize) -> Option<Cow<'_, [u8]>> {
+        match self {
+            Self::Numbers { comparison: Comparison::Eq | Comparison::Ne, ty, sides } if !ty.is_float() => {
+                Some(Cow::Owned(sides[side].to_le_bytes()[..ty.bits() as usize / 8].to_vec()))
+            }
+            Self::Bytes { sides, .. } => Some(Cow::Borrowed(&sides[side])),
+            Self::Numbers { .. } | Self::Quads { .. } => None,
+        }
+    }
+
+    /// Whether a side is a text, or what may be a part of one.
+    pub(super) fn is_part_of_text(&self, side: usize) -> bool {
+        self.is_text() || self.bytes(side).is_some_and(|bytes| bytes.iter().all(|byte| matches!(byte, b' '..=b'~')))
     }
 
     /// How the comparison turned out.

@@ -7,7 +7,8 @@ use std::ops::Range;
 pub(super) struct Dependence {
     /// By side: places in the input, ascending.
     pub(super) sides: [Vec<usize>; 2],
-    /// By side and byte of its content, where bytes are compared: places in the input, ascending.
+    /// By side and byte of it, where it has [`Operands::bytes`](super::observed::Operands::bytes): places in the input,
+    /// ascending.
     pub(super) content: [Vec<Vec<usize>>; 2],
     /// By way to make the input longer, and by side: how a number changes when it is longer by one.
     pub(super) by_length: Vec<[i64; 2]>,

@@ -3,7 +3,7 @@
 //! - What is linear over GF(2), as CRC, `xor` and shifts are, is solved: each bit of the input is flipped once, and the
 //!   bits to be flipped together follow by elimination.
 //! - Sums are walked to ([`sums::walk`]), where checks keep each byte between others.
-//! - Texts of which each byte becomes something by itself (tables, hexadecimal digits, Caesar's cipher): all places get
+//! - Texts, and parts of them, of which each byte becomes something by itself (tables, hexadecimal digits, Caesar's cipher): all places get
 //!   each of the 256 values at once.
 //! - Else each place gets each value in turn, and keeps the one that brings the operands nearest: first as bits that
 //!   differ, then as numbers. So what is put together from several places is solved place by place (base64, digits,
@@ -31,18 +31,23 @@ pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>, effort: Eff
     if effort == Effort::Much {
         return each(probe, problem);
     }
-    if !problem.goal.operands.is_text() {
-        return match linear(probe, problem)? {
-            None => sums::walk(probe, problem),
-            solution => Ok(solution),
-        };
-    }
-    for side in 0..2 {
+    for side in (0..2).filter(|&side| is_swept(problem, side)) {
         if let Some(solution) = sweep(probe, problem, side)? {
             return Ok(Some(solution));
         }
     }
-    Ok(None)
+    if problem.goal.operands.is_text() {
+        return Ok(None);
+    }
+    match linear(probe, problem)? {
+        None => sums::walk(probe, problem),
+        solution => Ok(solution),
+    }
+}
+
+/// Whether a side may become a text byte by byte.
+fn is_swept(Problem { goal, dependence, .. }: Problem<'_>, side: usize) -> bool {
+    !dependence.sides[side].is_empty() && goal.operands.is_part_of_text(1 - side)
 }
 
 /// How many executions [`solve`] may make.
@@ -51,8 +56,13 @@ pub(super) fn execs(problem: Problem<'_>, effort: Effort) -> u64 {
     let places: u64 = sides.iter().sum();
     match effort {
         Effort::Much => (4 * 256 * places).min(DESCENT_EXECS_MAX),
-        _ if problem.goal.operands.is_text() => sides.iter().filter(|&&places| places > 0).count() as u64 * 257,
-        _ => (8 * places).min(8 * LINEAR_PLACES_MAX as u64) + 1 + sums::walk_execs(problem),
+        _ => {
+            let swept = (0..2).filter(|&side| is_swept(problem, side)).count() as u64 * 257;
+            if problem.goal.operands.is_text() {
+                return swept;
+            }
+            swept + (8 * places).min(8 * LINEAR_PLACES_MAX as u64) + 1 + sums::walk_execs(problem)
+        }
     }
 }
 
@@ -196,11 +206,7 @@ fn sweep(
     Problem { input, goal, dependence }: Problem<'_>,
     side: usize,
 ) -> Step<Option<Solution>> {
-    let Operands::Bytes { sides, .. } = &goal.operands else { return Ok(None) };
-    let (places, wanted) = (&dependence.sides[side], &sides[1 - side]);
-    if places.is_empty() {
-        return Ok(None);
-    }
+    let (places, Some(wanted)) = (&dependence.sides[side], goal.operands.bytes(1 - side)) else { return Ok(None) };
     // By place: how much is right with the best value, and that.
     let mut best: Vec<(usize, u8)> = places.iter().map(|&place| (0, input[place])).collect();
     for value in 0..=u8::MAX {
@@ -210,9 +216,10 @@ fn sweep(
             Ok(solution) => return Ok(Some(solution)),
             Err(observed) => observed,
         };
-        let Some(Operands::Bytes { sides: others, .. }) = observed.map(|observed| observed.operands) else { continue };
+        let Some(observed) = observed else { continue };
+        let Some(own) = observed.operands.bytes(side) else { continue };
         for (place, best) in places.iter().zip(&mut best) {
-            let becomes = dependence.content[side].iter().zip(&others[side]).zip(wanted);
+            let becomes = dependence.content[side].iter().zip(&*own).zip(&*wanted);
             let right = becomes.filter(|((from, own), wanted)| from.contains(place) && own == wanted).count();
             if right > best.0 {
                 *best = (right, value);
