@@ -58,7 +58,8 @@ fn lexeme_at(text: &[u8], at: usize) -> Option<(Kind, Range<usize>)> {
         Kind::Other => at..at + 1,
         Kind::Word | Kind::Space => {
             let (first, end) = (at.saturating_sub(LOOK_MAX), text.len().min(at + LOOK_MAX));
-            let start = text[first..at].iter().rposition(|&byte| kind(byte) != own).map_or(first, |last| first + last + 1);
+            let start =
+                text[first..at].iter().rposition(|&byte| kind(byte) != own).map_or(first, |last| first + last + 1);
             let len = text[at..end].iter().position(|&byte| kind(byte) != own).unwrap_or(end - at);
             start..at + len
         }

@@ -3,8 +3,8 @@
 //! - What is linear over GF(2), as CRC, `xor` and shifts are, is solved: each bit of the input is flipped once, and the
 //!   bits to be flipped together follow by elimination.
 //! - Sums are walked to ([`sums::walk`]), where checks keep each byte between others.
-//! - Texts, and parts of them, of which each byte becomes something by itself (tables, hexadecimal digits, Caesar's cipher): all places get
-//!   each of the 256 values at once.
+//! - Texts, and parts of them, of which each byte becomes something by itself (tables, hexadecimal digits, Caesar's
+//!   cipher): all places get each of the 256 values at once.
 //! - Else each place gets each value in turn, and keeps the one that brings the operands nearest: first as bits that
 //!   differ, then as numbers. So what is put together from several places is solved place by place (base64, digits,
 //!   tables). Texts get digits first.
