@@ -7,7 +7,8 @@
 /// Bytes of a line of the first cache.
 pub(super) const LINE_BYTES: usize = 64;
 
-/// Whether to look before writing, if so many bytes are to be made what they were.
+/// Whether to look before copying, if so many bytes are to be made what they were. Zeros are looked at in any case:
+/// there is no image to be read beside.
 pub(super) fn look_first(bytes: usize) -> bool {
     /// About what the first cache holds, with the image: there, copying is faster than looking.
     const BYTES_MIN: usize = 5 * 4096;

@@ -75,8 +75,8 @@ fn walks_open_it_too_and_so_does_who_begins_again() {
 #[test]
 #[ignore = "takes minutes"]
 fn who_begins_again_is_not_led_away_for_ever() {
-    // By 20 seeds: median 55,651 and 24,147, 95th percentile 343,891 and 132,161. Three times as fast is what is asked of
-    // that, by 40 seeds; 2.6 times it is.
+    // By 20 seeds: median 55,651 and 24,147, 95th percentile 343,891 and 132,161. Of that three times as fast is what
+    // is asked, by 40 seeds; 2.6 times it is.
     const LED_AWAY_EXECS: u64 = 1_000_000;
     let (target, workers) = (deceptive(), Workers::new(1, Arc::default()).unwrap());
     let seeds = seeds("FUZZBOX_DECEPTIVE_SEEDS", 20);
