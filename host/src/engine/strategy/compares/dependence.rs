@@ -7,7 +7,7 @@
 
 use super::observed::{Observed, Operands, Place};
 use super::places::Dependence;
-use super::probe::{Probe, Step};
+use super::probe::{End, Probe, Step};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Inputs up to this length are changed byte by byte at once.
@@ -18,9 +18,18 @@ const BLOCK_BYTES_MIN: usize = 8;
 /// Executions for one input at most.
 const EXECS_MAX: usize = 384;
 
-/// Finds what the operands of `goals`, as they are for `input`, depend on, and repairs inputs that don't get there.
+/// Finds what the operands of `goals`, as they are for `input`, depend on, and repairs inputs that don't get there: as
+/// much of it as what may be spent tells.
 pub(super) fn dependence(probe: &mut Probe<'_, '_>, input: &[u8], goals: &[Observed]) -> Step<Vec<Dependence>> {
     let mut found = Effects::new(goals);
+    match look(probe, input, &mut found) {
+        Ok(()) | Err(End::Spent) => Ok(found.finish()),
+        Err(failed) => Err(failed),
+    }
+}
+
+/// Changes an input at its places, and adds what that changes.
+fn look(probe: &mut Probe<'_, '_>, input: &[u8], found: &mut Effects<'_>) -> Step<()> {
     let block = if input.len() <= SINGLE_BYTES_MAX { 1 } else { input.len().div_ceil(BLOCKS).max(BLOCK_BYTES_MIN) };
     let mut blocks: Vec<_> =
         (0..input.len()).step_by(block).map(|start| start..(start + block).min(input.len())).collect();
@@ -36,7 +45,7 @@ pub(super) fn dependence(probe: &mut Probe<'_, '_>, input: &[u8], goals: &[Obser
                 break;
             }
             if execs == EXECS_MAX {
-                return Ok(found.finish());
+                return Ok(());
             }
             execs += 1;
             changed.copy_from_slice(input);
@@ -70,7 +79,7 @@ pub(super) fn dependence(probe: &mut Probe<'_, '_>, input: &[u8], goals: &[Obser
             found.lengthened(growth, &probe.observe(&shown.trace, |site| found.sites.contains(&site)));
         }
     }
-    Ok(found.finish())
+    Ok(())
 }
 
 /// What bytes are replaced by: by what is like them first, and in the end by what is next to them.

@@ -1,4 +1,5 @@
-//! Goals that need much effort: kept, with what was found out about them, until there is fuel to enumerate.
+//! Goals that need much effort: kept, with what was found out about them, until there is fuel to enumerate. So are
+//! those before which a task had spent all that it might.
 //!
 //! What a goal depends on is known when what is cheap has failed. So what takes many executions begins with that, and
 //! its cost is known before: how many executions they are, and what one of them takes, which for an input that gets far
@@ -19,6 +20,8 @@ use std::sync::Arc;
 /// Goals that are kept, and bytes of their inputs.
 const WAITING_MAX: usize = 512;
 const WAITING_BYTES_MAX: usize = 64 << 20;
+/// Executions for what is cheap, about.
+const LITTLE_EXECS: u64 = 256;
 /// Executions for each candidate that got lost, about.
 const DETOUR_EXECS: u64 = 192;
 /// Executions beside those that enumerate: to go on from an input that reached the goal.
@@ -51,8 +54,12 @@ impl Hard {
 
     /// Executions that it may take.
     pub(super) fn execs(&self) -> u64 {
-        let detours = if self.effort == Effort::Some { self.lost.len() as u64 * DETOUR_EXECS } else { 0 };
-        search::execs(self.problem(), self.effort) + detours + MORE_EXECS
+        let own = match self.effort {
+            Effort::Little => LITTLE_EXECS,
+            Effort::Some => search::execs(self.problem(), self.effort) + self.lost.len() as u64 * DETOUR_EXECS,
+            Effort::Much => search::execs(self.problem(), self.effort),
+        };
+        own + MORE_EXECS
     }
 
     /// Fuel that it may take.

@@ -67,6 +67,8 @@ pub(super) struct Probe<'r, 'a> {
     pub(super) lost: Vec<Vec<u8>>,
     /// Fuel that may still be spent.
     pub(super) fuel_left: u64,
+    /// Whether all is spent.
+    pub(super) is_spent: bool,
     /// Whether boundaries of comparisons are goals.
     pub(super) boundaries: bool,
 }
@@ -112,7 +114,10 @@ impl Probe<'_, '_> {
 
     /// Executes an input as it is.
     pub(super) fn execute(&mut self, input: &[u8]) -> Step<TracedExecution> {
-        let shown = (self.run)(input)?.ok_or(End::Spent)?;
+        let Some(shown) = (self.run)(input)? else {
+            self.is_spent = true;
+            return Err(End::Spent);
+        };
         self.fuel_left = shown.fuel_left;
         Ok(shown)
     }

@@ -2,8 +2,9 @@
 
 use super::budget::{EXECUTION_FUEL, RECORD_FUEL, SLOWNESS};
 use super::calls::calls;
+use super::explorer::explore;
 use super::inside::{self, Opened, Outer};
-use super::{Compares, Due, Facts, Learned, Subject, TracedExecution, explore};
+use super::{Compares, Due, Facts, Learned, Subject, TracedExecution};
 use crate::engine::aim::Aim;
 use crate::engine::corpus::Corpus;
 use crate::engine::strategy::{Aside, Cost, Gains, Spent, Strategy, View};

@@ -1,0 +1,313 @@
+//! Reaches goals of an input, one after the other, and goes on from what reached them.
+
+use super::dependence::dependence;
+use super::effort::Effort;
+use super::facts::Facts;
+use super::form::Form;
+use super::hard::Hard;
+use super::observed::{Observed, Operands};
+use super::places::Dependence;
+use super::probe::{End, Probe, Problem, Run, Solution, Step};
+use super::repair::{self, Guard};
+use super::{Learned, Subject, bytes, detour, encodings, numbers, numerals, quads, search, sums};
+use anyhow::Result;
+use std::sync::Arc;
+
+/// Goals of an input of which it is found out together what they depend on: most depend on nothing.
+const GOALS_MAX: usize = 256;
+/// Of these, so many are tried.
+const TRIED_MAX: usize = 24;
+/// Where boundaries are goals, each is behind so many others: these are never all done.
+const GOALS_PER_BOUNDARY: usize = 2;
+/// How often a task goes on from an input that reached a goal.
+const CHAIN_MAX: usize = 64;
+/// Lengths of tokens, in bytes.
+const TOKEN_BYTES: std::ops::RangeInclusive<usize> = 3..=32;
+
+/// Goals that a task did not reach, and leaves for later.
+const LEFT_MAX: usize = 16;
+
+/// Looks at what `input` compares and tries to let that turn out otherwise, and with `boundaries` to come to where it
+/// turns.
+pub(super) fn explore(
+    run: &mut Run<'_>,
+    (input, len_max): (&[u8], usize),
+    subject: &Subject,
+    (facts, boundaries): (&Facts, bool),
+) -> Result<Learned> {
+    let probe = Probe {
+        run,
+        form: Arc::new(Form::plain(input)),
+        len_max: len_max.max(input.len()),
+        guards: Vec::new(),
+        lost: Vec::new(),
+        fuel_left: 0,
+        is_spent: false,
+        boundaries,
+    };
+    let mut explorer = Explorer { probe, facts, learned: Learned::default() };
+    let end = match subject {
+        Subject::Testcase(..) | Subject::Again(_) => explorer.chain(input),
+        Subject::Hard(hard) => explorer.work(hard),
+    };
+    match end {
+        Ok(()) | Err(End::Spent) => {}
+        Err(End::Failed(error)) => return Err(error),
+    }
+    Ok(explorer.learned)
+}
+
+/// The input that goals are tried with.
+struct Current {
+    input: Vec<u8>,
+    /// It reached goals that the one before did not.
+    is_other: bool,
+}
+
+struct Explorer<'e, 'r, 'a> {
+    probe: Probe<'r, 'a>,
+    facts: &'e Facts,
+    learned: Learned,
+}
+
+impl Explorer<'_, '_, '_> {
+    /// Reaches goals of an input, and goes on with what reached them.
+    fn chain(&mut self, input: &[u8]) -> Step<()> {
+        let mut open = vec![input.to_vec()];
+        for _ in 0..CHAIN_MAX {
+            let Some(input) = open.pop() else { break };
+            self.step(&input, &mut open)?;
+        }
+        Ok(())
+    }
+
+    /// Enumerates for a goal, and goes on with what reached it; then, as long as there is fuel, for what that left.
+    fn work(&mut self, first: &Hard) -> Step<()> {
+        let end = self.insist(first);
+        if matches!(end, Err(End::Spent)) {
+            // If it was not solved, it took more than was thought.
+            self.learned.facts.tried(&first.goal, first.effort, false);
+            self.learned.left.push(Hard { fuel: first.fuel.saturating_mul(2), ..first.clone() });
+        }
+        end?;
+        while let Some(next) = self.learned.left.pop() {
+            let is_affordable = next.execs().saturating_mul(first.fuel) <= self.probe.fuel_left;
+            let end = if is_affordable { self.insist(&next) } else { Err(End::Spent) };
+            if matches!(end, Err(End::Spent)) {
+                self.learned.left.push(next);
+            }
+            end?;
+        }
+        Ok(())
+    }
+
+    /// Enumerates for a goal, and goes on with what reached it.
+    fn insist(&mut self, hard: &Hard) -> Step<()> {
+        self.probe.guards = hard.guards.to_vec();
+        self.probe.form = hard.form.clone();
+        let solution = match hard.effort {
+            Effort::Little => {
+                self.probe.lost.clear();
+                let Some(goal) = self.now(&hard.goal, &hard.input)? else { return Ok(()) };
+                solve(&mut self.probe, Problem { goal: &goal, ..hard.problem() })?
+            }
+            effort => match search::solve(&mut self.probe, hard.problem(), effort)? {
+                None if effort == Effort::Some => detour::detour(&mut self.probe, hard, solve)?,
+                solution => solution,
+            },
+        };
+        self.learned.facts.tried(&hard.goal, hard.effort, solution.is_some());
+        let Some(Solution { executed, shown, .. }) = solution else {
+            if hard.effort == Effort::Little {
+                self.leave(&hard.input, hard.goal.clone(), &hard.dependence);
+            } else {
+                self.learned.left.extend(hard.harder());
+            }
+            return Ok(());
+        };
+        self.saw(&self.probe.observe(&shown.trace, |site| site == hard.goal.place.site));
+        if shown.ended_well { self.chain(&executed) } else { Ok(()) }
+    }
+
+    /// Tries to reach the goals of an input, and adds what reached them to `open`.
+    fn step(&mut self, input: &[u8], open: &mut Vec<Vec<u8>>) -> Step<()> {
+        let shown = self.probe.execute(input)?;
+        let form = Arc::new(shown.drawn.as_ref().map_or_else(|| Form::plain(input), Form::of));
+        let input = form.bytes();
+        self.probe.form = form.clone();
+        let observed = self.probe.observe(&shown.trace, |_| true);
+        let goals = self.goals(&observed);
+        let equal = repair::candidates(&observed);
+        self.saw(&observed);
+        drop(observed);
+        if goals.is_empty() {
+            return Ok(());
+        }
+        let dependences = self.dependences(input, &goals, &equal)?;
+        let mut tried = Vec::new();
+        for (goal, dependence) in goals.into_iter().zip(dependences) {
+            if !dependence.is_none() {
+                tried.push((goal, dependence));
+            } else if !self.probe.is_spent {
+                self.learned.facts.skip(&goal, Effort::Little);
+            }
+        }
+        tried.truncate(TRIED_MAX);
+        let mut current = Current { input: input.to_vec(), is_other: false };
+        for number in 0..tried.len() {
+            let (goal, dependence) = &tried[number];
+            let end = self.attempt(goal, dependence, &mut current, open);
+            if matches!(end, Err(End::Spent)) {
+                // What they depend on is known, so that they cost the less when there is more to be spent.
+                for (goal, dependence) in tried.drain(number..) {
+                    self.keep((&current.input, Effort::Little), goal, dependence, Vec::new());
+                }
+            }
+            end?;
+        }
+        if current.is_other {
+            open.push(form.input(&current.input).into_owned());
+        }
+        Ok(())
+    }
+
+    /// Tries to reach a goal, and adds what reached it to `open`, unless that is what comes to be the `current` input.
+    fn attempt(
+        &mut self,
+        goal: &Observed,
+        dependence: &Dependence,
+        current: &mut Current,
+        open: &mut Vec<Vec<u8>>,
+    ) -> Step<()> {
+        // Another goal may have been reached by now, or gone.
+        let Some(goal) = (if current.is_other { self.now(goal, &current.input)? } else { Some(goal.clone()) }) else {
+            return Ok(());
+        };
+        self.keep_tokens(&goal, dependence);
+        self.probe.lost.clear();
+        let solution = solve(&mut self.probe, Problem { input: &current.input, goal: &goal, dependence })?;
+        self.learned.facts.tried(&goal, Effort::Little, solution.is_some());
+        let Some(Solution { input: solved, executed, shown }) = solution else {
+            self.leave(&current.input, goal, dependence);
+            return Ok(());
+        };
+        self.saw(&self.probe.observe(&shown.trace, |site| site == goal.place.site));
+        if !shown.ended_well {
+            return Ok(());
+        }
+        // What another length has has other places, and what is kept shows something else.
+        let form = &self.probe.form;
+        let stays = |solved: &Vec<u8>| solved.len() == current.input.len() && form.fits(shown.drawn.as_ref());
+        match solved.filter(stays) {
+            Some(solved) if !shown.is_news => *current = Current { input: solved, is_other: true },
+            _ => open.push(executed),
+        }
+        Ok(())
+    }
+
+    /// A goal as it is for another input; `None` if that reaches it, or doesn't get there.
+    fn now(&mut self, goal: &Observed, input: &[u8]) -> Step<Option<Observed>> {
+        let (goal, _) = self.probe.compared(input, goal.place)?;
+        Ok(goal.filter(|goal| goal.operands.wanted().is_some()))
+    }
+
+    /// Notes that a goal of an input was not reached.
+    fn leave(&mut self, input: &[u8], goal: Observed, dependence: &Dependence) {
+        let lost = detour::tried(std::mem::take(&mut self.probe.lost), input);
+        if lost.is_empty() && dependence.sides.iter().all(Vec::is_empty) {
+            return;
+        }
+        self.keep((input, Effort::Some), goal, dependence.clone(), lost);
+        let left = &mut self.learned.left;
+        if left.len() > LEFT_MAX {
+            let least = left.iter().position(|hard| !hard.goal.operands.is_text()).unwrap_or(0);
+            left.remove(least);
+        }
+    }
+
+    /// Keeps a goal of an input for later.
+    fn keep(&mut self, (input, effort): (&[u8], Effort), goal: Observed, dependence: Dependence, lost: Vec<Vec<u8>>) {
+        let (form, guards) = (self.probe.form.clone(), self.probe.guards.clone().into());
+        let (input, lost) = (input.into(), lost.into());
+        self.learned.left.push(Hard { outer: None, form, input, goal, dependence, guards, lost, effort, fuel: 0 });
+    }
+
+    /// What goals depend on, and which comparisons among those that are equal must stay so.
+    fn dependences(&mut self, input: &[u8], goals: &[Observed], equal: &[Observed]) -> Step<Vec<Dependence>> {
+        let is_goal = |place| goals.iter().any(|goal| goal.place == place);
+        let others = equal.iter().filter(|observed| !is_goal(observed.place));
+        let all: Vec<_> = goals.iter().chain(others).cloned().collect();
+        self.probe.guards.clear();
+        let mut dependences = dependence(&mut self.probe, input, &all)?;
+        let guards = all.iter().zip(&dependences);
+        self.probe.guards =
+            guards.filter_map(|(observed, dependence)| Guard::new(observed, dependence, input)).collect();
+        dependences.truncate(goals.len());
+        // What changes nothing may have led elsewhere: now it is repaired.
+        let hidden: Vec<_> = (0..goals.len()).filter(|&goal| dependences[goal].is_none()).collect();
+        if !self.probe.guards.is_empty() && !hidden.is_empty() {
+            let goals: Vec<_> = hidden.iter().map(|&goal| goals[goal].clone()).collect();
+            let again = dependence(&mut self.probe, input, &goals)?;
+            hidden.into_iter().zip(again).for_each(|(goal, found)| dependences[goal] = found);
+        }
+        Ok(dependences)
+    }
+
+    /// Notes how comparisons turned out, if that is not known.
+    fn saw(&mut self, observed: &[Observed]) {
+        observed.iter().filter(|observed| !self.facts.knows(observed)).for_each(|new| self.learned.facts.saw(new));
+    }
+
+    /// The comparisons that are worth being tried, the best first.
+    fn goals(&self, observed: &[Observed]) -> Vec<Observed> {
+        let rank = |at: usize, observed: &Observed| {
+            // Most are none by what all know.
+            let rank = self.facts.rank(observed, at, Effort::Little)?;
+            self.learned.facts.rank(observed, at, Effort::Little).map(|_| rank)
+        };
+        let mut goals: Vec<_> =
+            observed.iter().enumerate().filter_map(|(at, observed)| Some((rank(at, observed)?, observed))).collect();
+        goals.sort_by_key(|&(rank, _)| rank);
+        let (boundaries, others): (Vec<_>, Vec<_>) = goals.into_iter().partition(|(_, goal)| goal.place.is_boundary());
+        let (mut others, mut mixed) = (others.into_iter(), Vec::new());
+        for boundary in boundaries {
+            mixed.extend(others.by_ref().take(GOALS_PER_BOUNDARY));
+            mixed.push(boundary);
+        }
+        mixed.into_iter().chain(others).take(GOALS_MAX).map(|(_, goal)| goal.clone()).collect()
+    }
+
+    /// Keeps what something from the input is compared with.
+    fn keep_tokens(&mut self, goal: &Observed, dependence: &Dependence) {
+        let is_constant = |side: usize| dependence.sides[side].is_empty() && !dependence.sides[1 - side].is_empty();
+        for side in (0..2).filter(|&side| is_constant(side)) {
+            let tokens = match &goal.operands {
+                Operands::Bytes { sides, .. } => vec![sides[side].clone()],
+                Operands::Quads { sides, .. } => vec![sides[side].to_le_bytes().to_vec()],
+                Operands::Numbers { ty, sides, .. } => encodings::fields(*ty, sides[side], ty.bits() as usize / 8),
+            };
+            let is_plain = |token: &Vec<u8>| token.iter().filter(|&&byte| !matches!(byte, 0 | u8::MAX)).count() < 2;
+            let tokens = tokens.into_iter().filter(|token| TOKEN_BYTES.contains(&token.len()) && !is_plain(token));
+            self.learned.tokens.extend(tokens.map(|token| (goal.place.offset(), token)));
+        }
+    }
+}
+
+/// A way to let numbers compare otherwise.
+type Solver = fn(&mut Probe<'_, '_>, Problem<'_>) -> Step<Option<Solution>>;
+
+/// Tries what is cheap.
+fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution>> {
+    match &problem.goal.operands {
+        Operands::Numbers { .. } => {
+            for solver in [numbers::solve as Solver, sums::solve, numerals::solve] {
+                if let Some(solution) = solver(probe, problem)? {
+                    return Ok(Some(solution));
+                }
+            }
+            Ok(None)
+        }
+        Operands::Quads { .. } => quads::solve(probe, problem),
+        Operands::Bytes { .. } => bytes::solve(probe, problem),
+    }
+}
