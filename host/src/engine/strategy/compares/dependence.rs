@@ -8,7 +8,7 @@
 use super::observed::{Observed, Operands, Place};
 use super::places::Dependence;
 use super::probe::{End, Probe, Step};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Inputs up to this length are changed byte by byte at once.
 const SINGLE_BYTES_MAX: usize = 16;
@@ -22,14 +22,14 @@ const EXECS_MAX: usize = 384;
 /// much of it as what may be spent tells.
 pub(super) fn dependence(probe: &mut Probe<'_, '_>, input: &[u8], goals: &[Observed]) -> Step<Vec<Dependence>> {
     let mut found = Effects::new(goals);
-    match look(probe, input, &mut found) {
+    match look(probe, input, goals, &mut found) {
         Ok(()) | Err(End::Spent) => Ok(found.finish()),
         Err(failed) => Err(failed),
     }
 }
 
 /// Changes an input at its places, and adds what that changes.
-fn look(probe: &mut Probe<'_, '_>, input: &[u8], found: &mut Effects<'_>) -> Step<()> {
+fn look(probe: &mut Probe<'_, '_>, input: &[u8], goals: &[Observed], found: &mut Effects) -> Step<()> {
     let block = if input.len() <= SINGLE_BYTES_MAX { 1 } else { input.len().div_ceil(BLOCKS).max(BLOCK_BYTES_MIN) };
     let mut blocks: Vec<_> =
         (0..input.len()).step_by(block).map(|start| start..(start + block).min(input.len())).collect();
@@ -51,14 +51,14 @@ fn look(probe: &mut Probe<'_, '_>, input: &[u8], found: &mut Effects<'_>) -> Ste
             changed.copy_from_slice(input);
             range.clone().for_each(|at| changed[at] = replace(changed[at], at));
             let shown = probe.show(&changed)?;
-            let mut observed = probe.observe(&shown.trace, |site| found.sites.contains(&site));
-            is_lost = found.misses(&observed);
+            let mut made = found.made(probe.observe(&shown.trace, |site| found.has_site(site)));
+            is_lost = made.len() < goals.len();
             if is_lost && let Some((_, shown)) = probe.repaired(&changed, &shown.trace)? {
-                observed = probe.observe(&shown.trace, |site| found.sites.contains(&site));
-                is_lost = found.misses(&observed);
+                made = found.made(probe.observe(&shown.trace, |site| found.has_site(site)));
+                is_lost = made.len() < goals.len();
             }
             // Where some of several bytes lead elsewhere the others may still matter.
-            depends = found.compare(&observed, (range.len() == 1).then_some(range.start))
+            depends = found.compare(goals, &made, (range.len() == 1).then_some(range.start))
                 || is_lost && (2..=BLOCK_BYTES_MIN).contains(&range.len());
             if depends {
                 break;
@@ -76,7 +76,8 @@ fn look(probe: &mut Probe<'_, '_>, input: &[u8], found: &mut Effects<'_>) -> Ste
     for growth in 0..probe.form.growths() {
         if let Some(longer) = probe.form.grown(input, growth, (1, true), probe.len_max) {
             let shown = probe.execute(&longer)?;
-            found.lengthened(growth, &probe.observe(&shown.trace, |site| found.sites.contains(&site)));
+            let made = found.made(probe.observe(&shown.trace, |site| found.has_site(site)));
+            found.lengthened(goals, growth, &made);
         }
     }
     Ok(())
@@ -112,40 +113,54 @@ fn below(byte: u8, _: usize) -> u8 {
     byte.saturating_sub(1)
 }
 
-struct Effects<'g> {
-    goals: BTreeMap<Place, (usize, &'g Observed)>,
-    sites: BTreeSet<u32>,
+/// What changes what, by goal.
+struct Effects {
+    /// The goals' places with their numbers, and their sites, in order.
+    places: Vec<(Place, usize)>,
+    sites: Vec<u32>,
     sides: Vec<[BTreeSet<usize>; 2]>,
     content: Vec<[Vec<BTreeSet<usize>>; 2]>,
     by_length: Vec<Vec<[i64; 2]>>,
 }
 
-impl<'g> Effects<'g> {
-    fn new(goals: &'g [Observed]) -> Self {
+impl Effects {
+    fn new(goals: &[Observed]) -> Self {
         let content = |goal: &Observed| {
             [0, 1].map(|side| goal.operands.bytes(side).map_or(Vec::new(), |bytes| vec![BTreeSet::new(); bytes.len()]))
         };
+        let mut places: Vec<_> = goals.iter().enumerate().map(|(index, goal)| (goal.place, index)).collect();
+        places.sort_unstable();
+        let mut sites: Vec<_> = places.iter().map(|(place, _)| place.site).collect();
+        sites.dedup();
         Self {
-            goals: goals.iter().enumerate().map(|(index, goal)| (goal.place, (index, goal))).collect(),
-            sites: goals.iter().map(|goal| goal.place.site).collect(),
+            places,
+            sites,
             sides: vec![Default::default(); goals.len()],
             content: goals.iter().map(content).collect(),
             by_length: vec![Vec::new(); goals.len()],
         }
     }
 
-    /// Whether one of the comparisons was not made.
-    fn misses(&self, observed: &[Observed]) -> bool {
-        let made: BTreeSet<_> = observed.iter().map(|observed| observed.place).collect();
-        !self.goals.keys().all(|place| made.contains(place))
+    /// Whether there are goals at a site.
+    fn has_site(&self, site: u32) -> bool {
+        self.sites.binary_search(&site).is_ok()
+    }
+
+    /// The comparisons among those of an execution that are goals, each with its goal's number.
+    fn made(&self, observed: Vec<Observed>) -> Vec<(usize, Operands)> {
+        let goal = |place: Place| {
+            let at = self.places.binary_search_by_key(&place, |(place, _)| *place).ok()?;
+            Some(self.places[at].1)
+        };
+        observed.into_iter().filter_map(|observed| Some((goal(observed.place)?, observed.operands))).collect()
     }
 
     /// Whether an operand is another one than before. If only the byte `at` is, it depends on that.
-    fn compare(&mut self, observed: &[Observed], at: Option<usize>) -> bool {
+    fn compare(&mut self, goals: &[Observed], made: &[(usize, Operands)], at: Option<usize>) -> bool {
         let mut depends = false;
-        for other in observed {
-            let Some(&(index, goal)) = self.goals.get(&other.place) else { continue };
-            match (&goal.operands, &other.operands) {
+        for (index, other) in made {
+            let index = *index;
+            match (&goals[index].operands, other) {
                 (Operands::Numbers { sides, .. }, Operands::Numbers { sides: others, .. }) => {
                     for side in (0..2).filter(|&side| sides[side] != others[side]) {
                         depends = true;
@@ -179,14 +194,13 @@ impl<'g> Effects<'g> {
     }
 
     /// Takes how numbers are when the input is longer by one, in one of the ways.
-    fn lengthened(&mut self, growth: usize, observed: &[Observed]) {
-        for other in observed {
-            let Some(&(index, goal)) = self.goals.get(&other.place) else { continue };
+    fn lengthened(&mut self, goals: &[Observed], growth: usize, made: &[(usize, Operands)]) {
+        for (index, other) in made {
             if let (Operands::Numbers { sides, ty, .. }, Operands::Numbers { sides: others, .. }) =
-                (&goal.operands, &other.operands)
+                (&goals[*index].operands, other)
                 && !ty.is_float()
             {
-                let slopes = &mut self.by_length[index];
+                let slopes = &mut self.by_length[*index];
                 slopes.resize(slopes.len().max(growth + 1), [0; 2]);
                 slopes[growth] = [0, 1].map(|side| ty.signed(others[side].wrapping_sub(sides[side])));
             }

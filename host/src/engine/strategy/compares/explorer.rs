@@ -11,10 +11,11 @@ use super::probe::{End, Probe, Problem, Run, Solution, Step};
 use super::repair::{self, Guard};
 use super::{Learned, Subject, bytes, detour, encodings, numbers, numerals, quads, search, sums};
 use anyhow::Result;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Goals of an input of which it is found out together what they depend on: most depend on nothing.
-const GOALS_MAX: usize = 256;
+const GOALS_MAX: usize = 1024;
 /// Of these, so many are tried.
 const TRIED_MAX: usize = 24;
 /// Where boundaries are goals, each is behind so many others: these are never all done.
@@ -152,6 +153,8 @@ impl Explorer<'_, '_, '_> {
                 self.learned.facts.skip(&goal, Effort::Little);
             }
         }
+        // What is certain takes little.
+        tried.sort_by_key(|(goal, dependence)| !repair::is_written(goal, dependence, input));
         tried.truncate(TRIED_MAX);
         let mut current = Current { input: input.to_vec(), is_other: false };
         for number in 0..tried.len() {
@@ -267,6 +270,14 @@ impl Explorer<'_, '_, '_> {
         };
         let mut goals: Vec<_> =
             observed.iter().enumerate().filter_map(|(at, observed)| Some((rank(at, observed)?, observed))).collect();
+        goals.sort_by_key(|&(rank, _)| rank);
+        // One of each site before the next one: loops have many.
+        let mut counts = BTreeMap::<u32, u32>::new();
+        for (rank, goal) in &mut goals {
+            let count = counts.entry(goal.place.site).or_default();
+            rank.tried += *count;
+            *count += 1;
+        }
         goals.sort_by_key(|&(rank, _)| rank);
         let (boundaries, others): (Vec<_>, Vec<_>) = goals.into_iter().partition(|(_, goal)| goal.place.is_boundary());
         let (mut others, mut mixed) = (others.into_iter(), Vec::new());

@@ -70,9 +70,15 @@ impl Outcomes {
     }
 }
 
-/// What is tried first: texts, a site where the outcome was never seen, one that was not tried in vain, and what comes
+/// What is tried first: texts, a site where the outcome was never seen, one that was not tried often, and what comes
 /// late in an execution.
-pub(super) type Rank = (bool, bool, u32, Reverse<usize>);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Rank {
+    is_number: bool,
+    was_seen: bool,
+    pub(super) tried: u32,
+    at: Reverse<usize>,
+}
 
 /// A comparison's cells.
 fn spots(observed: &Observed) -> [Spot; 2] {
@@ -121,12 +127,8 @@ impl Facts {
         // What finds no room could not be noted to be tried in vain.
         let crowded = !is_known && self.is_full(&site);
         let is_number = matches!(observed.operands, Operands::Numbers { .. });
-        (!tired && !crowded).then_some((
-            is_number,
-            site.outcomes.has(wanted),
-            site.failed[level] + site.skipped,
-            Reverse(at),
-        ))
+        let tried = site.failed[level] + site.skipped + site.solved;
+        (!tired && !crowded).then_some(Rank { is_number, was_seen: site.outcomes.has(wanted), tried, at: Reverse(at) })
     }
 
     /// Lets everything be tried again, with other inputs; returns for which time.

@@ -62,6 +62,18 @@ fn equal_number(observed: &Observed) -> Option<u64> {
     }
 }
 
+/// Whether a number of several bytes that lies in the input as it is is compared with another one: then what is wanted
+/// is certain.
+pub(super) fn is_written(observed: &Observed, dependence: &Dependence, input: &[u8]) -> bool {
+    let Operands::Numbers { sides, .. } = observed.operands else { return false };
+    (0..2).any(|side| match &dependence.runs(side)[..] {
+        [field] if field.len() > 1 && !dependence.sides[1 - side].iter().any(|at| field.contains(at)) => {
+            input.get(field.clone()).is_some_and(|field| Writing::of(field, sides[side]).is_some())
+        }
+        _ => false,
+    })
+}
+
 impl Guard {
     /// A comparison whose operands depend on the input so; `None` if it is no guard.
     pub(super) fn new(observed: &Observed, dependence: &Dependence, input: &[u8]) -> Option<Self> {
