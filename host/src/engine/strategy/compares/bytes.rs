@@ -9,7 +9,7 @@ pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Opt
     let Operands::Bytes { sides, matching } = &goal.operands else { return Ok(None) };
     for side in 0..2 {
         let (own, wanted) = (&sides[side], &sides[1 - side]);
-        let text = Text { input, own, wanted, places: &dependence.content[side] };
+        let text = Text { input, own, wanted, places: &dependence.content[side], all: &dependence.sides[side] };
         // Of what is searched for, only the text to search in can be changed at will.
         if *matching == Matching::Within && side == 1 {
             continue;
@@ -28,6 +28,8 @@ struct Text<'t> {
     wanted: &'t [u8],
     /// By byte of `own`: the places in the input that it depends on.
     places: &'t [Vec<usize>],
+    /// All of these.
+    all: &'t [usize],
 }
 
 impl Text<'_> {
@@ -55,10 +57,14 @@ impl Text<'_> {
     /// Where the text begins in the input, and how far its bytes are from each other.
     fn start(&self) -> Option<(usize, usize)> {
         let first = |index: usize| self.places.get(index).and_then(|places| places.first().copied());
-        let (index, place) = (0..self.places.len()).find_map(|index| Some((index, first(index)?)))?;
+        let Some((index, place)) = (0..self.places.len()).find_map(|index| Some((index, first(index)?))) else {
+            // What is empty has no bytes.
+            return Some((*self.all.first()?, 1));
+        };
         let next = (index + 1..self.places.len()).find_map(|other| Some((other - index, first(other)?)));
-        let stride = next.map_or(1, |(by, other)| (other.saturating_sub(place) / by).clamp(1, 4));
-        Some((place.checked_sub(index * stride)?, stride))
+        // Several bytes may be of one in the input, as digits are.
+        let (by, distance) = next.map_or((1, 1), |(by, other)| (by, other.saturating_sub(place)));
+        Some((place.checked_sub(index * distance / by)?, (distance / by).clamp(1, 4)))
     }
 
     fn written(&self, start: usize, stride: usize, text: &[u8]) -> Option<Vec<u8>> {
