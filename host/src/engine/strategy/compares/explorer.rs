@@ -163,7 +163,12 @@ impl Explorer<'_, '_, '_> {
             if matches!(end, Err(End::Spent)) {
                 // What they depend on is known, so that they cost the less when there is more to be spent.
                 for (goal, dependence) in tried.drain(number..) {
-                    self.keep((&current.input, Effort::Little), goal, dependence, Vec::new());
+                    let is_worthwhile = [self.facts, &self.learned.facts].iter().all(|facts| !facts.met(&goal))
+                        || goal.operands.is_text()
+                        || repair::is_written(&goal, &dependence, input);
+                    if is_worthwhile {
+                        self.keep((&current.input, Effort::Little), goal, dependence, Vec::new());
+                    }
                 }
             }
             end?;

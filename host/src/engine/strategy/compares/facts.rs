@@ -142,6 +142,12 @@ impl Facts {
         self.passes
     }
 
+    /// Whether what is wanted of a comparison was met at its site, with whatever operands.
+    pub(super) fn met(&self, observed: &Observed) -> bool {
+        let site = self.sites.get(site_key(observed.place.site));
+        observed.operands.wanted().zip(site).is_some_and(|(wanted, site)| site.outcomes.has(wanted))
+    }
+
     /// Whether it is known, or can't be kept, that a comparison turned out as it did: most turn out as they did before.
     pub(super) fn knows(&self, observed: &Observed) -> bool {
         let outcome = observed.operands.outcome();
