@@ -11,7 +11,7 @@ use super::probe::{End, Probe, Problem, Run, Solution, Step};
 use super::repair::{self, Guard};
 use super::{Learned, Subject, bytes, detour, encodings, numbers, numerals, quads, search, sums};
 use anyhow::Result;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Goals of an input of which it is found out together what they depend on: most depend on nothing.
@@ -161,15 +161,7 @@ impl Explorer<'_, '_, '_> {
             let (goal, dependence) = &tried[number];
             let end = self.attempt(goal, dependence, &mut current, open);
             if matches!(end, Err(End::Spent)) {
-                // What they depend on is known, so that they cost the less when there is more to be spent.
-                for (goal, dependence) in tried.drain(number..) {
-                    let is_worthwhile = [self.facts, &self.learned.facts].iter().all(|facts| !facts.met(&goal))
-                        || goal.operands.is_text()
-                        || repair::is_written(&goal, &dependence, input);
-                    if is_worthwhile {
-                        self.keep((&current.input, Effort::Little), goal, dependence, Vec::new());
-                    }
-                }
+                self.postpone(&current.input, tried.drain(number..));
             }
             end?;
         }
@@ -230,6 +222,20 @@ impl Explorer<'_, '_, '_> {
         if left.len() > LEFT_MAX {
             let least = left.iter().position(|hard| !hard.goal.operands.is_text()).unwrap_or(0);
             left.remove(least);
+        }
+    }
+
+    /// Keeps for later, of goals for which nothing may be spent any more, those that are worth it, one of each site:
+    /// what they depend on is known.
+    fn postpone(&mut self, input: &[u8], goals: impl Iterator<Item = (Observed, Dependence)>) {
+        let mut sites = BTreeSet::new();
+        for (goal, dependence) in goals {
+            let is_worth_it = ![self.facts, &self.learned.facts].iter().any(|facts| facts.met(&goal))
+                || goal.operands.is_text()
+                || repair::is_written(&goal, &dependence, input);
+            if is_worth_it && sites.insert(goal.place.site) {
+                self.keep((input, Effort::Little), goal, dependence, Vec::new());
+            }
         }
     }
 
