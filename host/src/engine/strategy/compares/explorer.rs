@@ -11,6 +11,7 @@ use super::probe::{End, Probe, Problem, Run, Solution, Step};
 use super::repair::{self, Guard};
 use super::{Learned, Subject, bytes, detour, encodings, numbers, numerals, quads, search, sums};
 use anyhow::Result;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -59,10 +60,11 @@ pub(super) fn explore(
 }
 
 /// The input that goals are tried with.
-struct Current {
-    input: Vec<u8>,
-    /// It reached goals that the one before did not.
-    is_other: bool,
+struct Current<'i> {
+    /// The one that they are of.
+    first: &'i [u8],
+    /// The one that reached all that were reached, if there were some.
+    input: Option<Vec<u8>>,
 }
 
 struct Explorer<'e, 'r, 'a> {
@@ -109,7 +111,9 @@ impl Explorer<'_, '_, '_> {
         let solution = match hard.effort {
             Effort::Little => {
                 self.probe.lost.clear();
-                let Some(goal) = self.now(&hard.goal, &hard.input)? else { return Ok(()) };
+                let (goal, _) = self.probe.compared(&hard.input, hard.goal.place)?;
+                let is_open = |goal: &Observed| goal.operands.outcome() == hard.goal.operands.outcome();
+                let Some(goal) = goal.filter(is_open) else { return Ok(()) };
                 solve(&mut self.probe, Problem { goal: &goal, ..hard.problem() })?
             }
             effort => match search::solve(&mut self.probe, hard.problem(), effort)? {
@@ -156,59 +160,66 @@ impl Explorer<'_, '_, '_> {
         // What is certain takes little.
         tried.sort_by_key(|(goal, dependence)| !repair::is_written(goal, dependence, input));
         tried.truncate(TRIED_MAX);
-        let mut current = Current { input: input.to_vec(), is_other: false };
+        let mut current = Current { first: input, input: None };
         for number in 0..tried.len() {
             let (goal, dependence) = &tried[number];
             let end = self.attempt(goal, dependence, &mut current, open);
             if matches!(end, Err(End::Spent)) {
-                self.postpone(&current.input, tried.drain(number..));
+                self.postpone(current.input.as_deref().unwrap_or(input), tried.drain(number..));
             }
             end?;
         }
-        if current.is_other {
-            open.push(form.input(&current.input).into_owned());
+        if let Some(current) = current.input.map(|current| form.input(&current).into_owned())
+            && open.last() != Some(&current)
+        {
+            open.push(current);
         }
         Ok(())
     }
 
-    /// Tries to reach a goal, and adds what reached it to `open`, unless that is what comes to be the `current` input.
+    /// Tries to reach a goal, and has what reached it go on: as what is `current`, or in `open`.
     fn attempt(
         &mut self,
         goal: &Observed,
         dependence: &Dependence,
-        current: &mut Current,
+        current: &mut Current<'_>,
         open: &mut Vec<Vec<u8>>,
     ) -> Step<()> {
-        // Another goal may have been reached by now, or gone.
-        let Some(goal) = (if current.is_other { self.now(goal, &current.input)? } else { Some(goal.clone()) }) else {
-            return Ok(());
-        };
-        self.keep_tokens(&goal, dependence);
+        let mut now = Cow::Borrowed(goal);
+        let mut stays = true;
+        if let Some(input) = &current.input {
+            match self.probe.compared(input, goal.place)?.0 {
+                Some(other) if other.operands.outcome() == goal.operands.outcome() => now = Cow::Owned(other),
+                Some(_) => return Ok(()),
+                // What reached another goal leads elsewhere.
+                None => stays = false,
+            }
+        }
+        let from = current.input.as_deref().filter(|_| stays).unwrap_or(current.first);
+        self.keep_tokens(&now, dependence);
         self.probe.lost.clear();
-        let solution = solve(&mut self.probe, Problem { input: &current.input, goal: &goal, dependence })?;
-        self.learned.facts.tried(&goal, Effort::Little, solution.is_some());
+        let solution = solve(&mut self.probe, Problem { input: from, goal: &now, dependence })?;
+        self.learned.facts.tried(&now, Effort::Little, solution.is_some());
         let Some(Solution { input: solved, executed, shown }) = solution else {
-            self.leave(&current.input, goal, dependence);
+            self.leave(from, now.into_owned(), dependence);
             return Ok(());
         };
         self.saw(&self.probe.observe(&shown.trace, |site| site == goal.place.site));
         if !shown.ended_well {
             return Ok(());
         }
-        // What another length has has other places, and what is kept shows something else.
-        let form = &self.probe.form;
-        let stays = |solved: &Vec<u8>| solved.len() == current.input.len() && form.fits(shown.drawn.as_ref());
-        match solved.filter(stays) {
-            Some(solved) if !shown.is_news => *current = Current { input: solved, is_other: true },
-            _ => open.push(executed),
+        // What another length has has other places.
+        let fits = |solved: &Vec<u8>| stays && solved.len() == from.len() && self.probe.form.fits(shown.drawn.as_ref());
+        let solved = solved.filter(fits);
+        // What is kept shows something else, and may lead elsewhere.
+        if solved.is_none() || shown.is_news {
+            open.push(executed);
+        }
+        // Several checks may have to be passed together.
+        if solved.is_some() {
+            current.input = solved;
         }
         Ok(())
-    }
-
-    /// A goal as it is for another input; `None` if that reaches it, or doesn't get there.
-    fn now(&mut self, goal: &Observed, input: &[u8]) -> Step<Option<Observed>> {
-        let (goal, _) = self.probe.compared(input, goal.place)?;
-        Ok(goal.filter(|goal| goal.operands.wanted().is_some()))
     }
 
     /// Notes that a goal of an input was not reached.
