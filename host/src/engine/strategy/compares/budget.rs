@@ -61,6 +61,11 @@ impl Budget {
         (FREE_FUEL.saturating_add(brought.min(fuel / SHARE_MAX)).saturating_sub(self.spent)) / SLOWNESS
     }
 
+    /// What was spent, in units of the traced variant.
+    pub(super) fn spent(&self) -> u64 {
+        self.spent / SLOWNESS
+    }
+
     /// So much fuel was spent in the traced variant.
     pub(super) fn spend(&mut self, fuel: u64) {
         self.spent = self.spent.saturating_add(fuel.saturating_mul(SLOWNESS));

@@ -147,7 +147,8 @@ impl Compares {
     /// What the next round looks at; what is nearest to goals comes first, if there are some.
     fn due(&self, (fuel, fuel_mean): (u64, u64), execs_max: u64, goals: Option<&Pursuit>) -> Vec<Due> {
         let left = self.budget.left(fuel);
-        let execution = fuel_mean.saturating_add(EXECUTION_FUEL);
+        // What is recorded takes more than what is executed, where that compares much.
+        let execution = fuel_mean.saturating_add(EXECUTION_FUEL).max(self.budget.spent() / self.execs.max(1));
         if !self.queue.is_empty() {
             let mut queue: Vec<_> = self.queue.iter().map(|&(rest, Reverse(index))| (index, !rest)).collect();
             if let Some(goals) = goals {
