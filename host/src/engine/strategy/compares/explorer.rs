@@ -169,11 +169,7 @@ impl Explorer<'_, '_, '_> {
             }
             end?;
         }
-        if let Some(current) = current.input.map(|current| form.input(&current).into_owned())
-            && open.last() != Some(&current)
-        {
-            open.push(current);
-        }
+        open.extend(current.input.map(|current| form.input(&current).into_owned()));
         Ok(())
     }
 
@@ -208,16 +204,11 @@ impl Explorer<'_, '_, '_> {
         if !shown.ended_well {
             return Ok(());
         }
-        // What another length has has other places.
+        // What another length has has other places, and what is kept shows something else.
         let fits = |solved: &Vec<u8>| stays && solved.len() == from.len() && self.probe.form.fits(shown.drawn.as_ref());
-        let solved = solved.filter(fits);
-        // What is kept shows something else, and may lead elsewhere.
-        if solved.is_none() || shown.is_news {
-            open.push(executed);
-        }
-        // Several checks may have to be passed together.
-        if solved.is_some() {
-            current.input = solved;
+        match solved.filter(fits) {
+            Some(solved) if !shown.is_news => current.input = Some(solved),
+            _ => open.push(executed),
         }
         Ok(())
     }
