@@ -94,8 +94,8 @@ fn lock(reset: bool) -> Arc<Target> {
     ))
 }
 
-/// A first draw that mostly leads to a ladder of 60 rungs, each a new edge that one draw of 1,024 reaches. At its end
-/// there is nothing; beside it is a bug without a rung, for one pair of draws in 4,096. Whoever follows what is new or
+/// A first draw that mostly leads to a ladder of 60 rungs, each a new edge that one draw of 256 reaches. At its end
+/// there is nothing; beside it is a bug without a rung, for one pair of draws in 2,048. Whoever follows what is new or
 /// rare climbs.
 fn deceptive() -> Arc<Target> {
     let mut rungs = String::new();
@@ -104,20 +104,20 @@ fn deceptive() -> Arc<Target> {
             rungs,
             "(if (i32.and (i32.eq (local.get $rung) (i32.const {rung})) (i32.eq (local.get $key) (i32.const {})))
                 (then (local.set $rung (i32.const {})) (br $ladder)))",
-            (rung * 37 + 11) % 1024,
+            (rung * 37 + 11) % 256,
             rung + 1
         );
     }
     guest(&format!(
         r#"(func (export "fbx_deceptive") (local $rung i32) (local $key i32)
-            (if (i32.lt_u (call $choice (i32.const 1024) (i32.const 0)) (i32.const 960)) (then
+            (if (i32.lt_u (call $choice (i32.const 256) (i32.const 0)) (i32.const 240)) (then
                 (loop $ladder
                     (if (i32.eqz (call $more (i32.const 0) (i32.const 64) (i32.const 0))) (then (return)))
-                    (local.set $key (call $choice (i32.const 1024) (i32.const 0)))
+                    (local.set $key (call $choice (i32.const 256) (i32.const 0)))
                     {rungs}
                     (br $ladder))))
             (if (i32.eq (i32.const 0x5a3)
-                    (i32.and (i32.const 0xfff) (i32.xor
+                    (i32.and (i32.const 0x7ff) (i32.xor
                         (i32.mul (call $choice (i32.const 256) (i32.const 0)) (i32.const 173))
                         (i32.mul (call $choice (i32.const 256) (i32.const 0)) (i32.const 61)))))
                 (then unreachable)))"#
