@@ -52,7 +52,7 @@ pub(super) struct CampaignArgs {
     #[arg(short, long, value_name = "N")]
     seed: Option<u64>,
     /// How to search: a strategy's name, as `quickcheck`
-    #[arg(long, value_name = "STRATEGY", default_value = "fuzz", hide_default_value = true, long_help = strategies())]
+    #[arg(long, value_name = "STRATEGY", default_value = "auto", hide_default_value = true, long_help = strategies())]
     strategy: Search,
     /// More inputs to begin with, read only
     #[arg(long, value_name = "DIR")]

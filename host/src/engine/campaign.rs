@@ -205,15 +205,13 @@ impl Campaign {
         aside.begin(self, workers, left.saturating_sub(tasks.execs()));
         let results = workers.run(&self.variants, tasks.count(), |task, worker| tasks.run(task, worker))?;
         let results = results.filter(|_| !workers.aborted()).map(|results| tasks.results(results));
-        let is_due = aside.is_due(self, execs, execs_max);
+        let due = aside.due(self, execs, execs_max);
         self.aside = aside;
         let Some(mut results) = results else { return Ok(None) };
-        if self.aside.is_under_way() && is_due {
-            let Some(ended) = self.aside.end()? else { return Ok(None) };
-            results.push(ended);
-        } else {
-            results.extend(self.strategies.of(Phase::Aside).into_iter().map(tasks::Results::none));
-        }
+        let Some(ended) = self.aside.end(&due)? else { return Ok(None) };
+        results.extend(ended);
+        let others = self.strategies.of(Phase::Aside).into_iter().filter(|place| !due.contains(place));
+        results.extend(others.map(tasks::Results::none));
         results.sort_by_key(|results| results.place);
         Ok(Some(results))
     }

@@ -22,7 +22,7 @@ pub(super) struct Args {
     #[arg(value_name = "WASM", required = true)]
     targets: Vec<PathBuf>,
     /// Strategies, as `run --strategy` takes them; all others are compared with the first
-    #[arg(long, value_name = "STRATEGY", value_delimiter = ',', default_value = "fuzz")]
+    #[arg(long, value_name = "STRATEGY", value_delimiter = ',', default_value = "auto")]
     strategy: Vec<Search>,
     /// Campaigns of each strategy on each module, by the seeds 1, 2, and so on
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=1000))]

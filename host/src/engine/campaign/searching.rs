@@ -15,6 +15,7 @@ impl Campaign {
     #[must_use]
     pub fn with_search(mut self, search: &Search) -> Self {
         self.strategies.mutants = search.method();
+        self.strategies.visits = search.visits();
         self
     }
 

@@ -13,20 +13,21 @@
 //! - **Say what a task costs, as an upper bound.** The executions are taken from what is left for strategies behind it
 //!   in the table; those that take the most fuel begin first, so that workers end together.
 //! - **Have random numbers of your own**: `Rng::of_task` with the view's seed and round, and numbers that no other
-//!   strategy has (`14 << 33` and on are free).
+//!   strategy has (`15 << 33` and on are free).
 //! - **Let the worker judge.** Put an input into `worker.input` (and `worker.rule` if guests draw), and call
 //!   `Worker::execute`: it decides in the right variant, and what is new, fails or may hang goes into the report.
 //!   Follow it by `Report::suspect_is`, which says how the input is made again. Only what looks at executions itself
 //!   (operands, scores) takes an executor, as `climb` does.
 //! - **A report is no success yet.** Other tasks may have found the same. What counts is known when reports are merged:
 //!   [`Strategy::learn`] says it by task, [`Strategy::gained`] by round.
-//! - **Spend by what it brings.** The strategy alone knows what it is good for: `compares` has a budget, `climb` half
-//!   of all executions, `closing` one in fifty.
+//! - **Spend by what it brings.** The strategy alone knows what it is good for: `compares` and `visits` have an
+//!   [`allowance`], `climb` half of all executions, `closing` one in fifty.
 //! - **End.** A task that goes on until something succeeds holds up the round; count executions.
 //!
 //! | strategy | executes | when |
 //! | --- | --- | --- |
 //! | [`trim`] | new testcases without some of their bytes | in the round |
+//! | [`visits`] | what other strategies do that begin with nothing | beside rounds |
 //! | [`compares`] | inputs that let a comparison turn out otherwise | beside rounds |
 //! | [`pieces`] | streams that begin as those that came furthest on traces | in the round |
 //! | [`named`] | mutants of testcases, or what `--strategy` says, as many as a round has | in the round |
@@ -36,13 +37,15 @@
 //! # Strategies with names
 //!
 //! What makes a round's mutants has a name, by which `--strategy` asks for it: [`named`] has the table, a line for
-//! each. [`havoc`] is called `fuzz`, and is what executes if nobody asks. All others execute alone: nobody trims, looks
-//! at comparisons or climbs beside them, so that what they find is theirs. They are shown more than that: what
-//! executions drew and which features they showed ([`shown`]). So they execute where draws are recorded, which is
-//! slower, and may plan less than a round could have, so that they learn sooner.
+//! each. [`havoc`] is called `fuzz`, and with [`visits`] of others `auto`, which is what executes if nobody asks. All
+//! others execute alone: nobody trims, looks at comparisons or climbs beside them, so that what they find is theirs.
+//! They are shown more than that: what executions drew and which features they showed ([`shown`]). So they execute
+//! where draws are recorded, which is slower, and may plan less than a round could have, so that they learn sooner.
 
+mod allowance;
 mod anneal;
 mod approach;
+mod blank;
 mod bytes;
 mod cases;
 pub(super) mod climb;
@@ -69,6 +72,7 @@ pub(super) mod tasks;
 mod traced;
 mod tree;
 pub(super) mod trim;
+pub(super) mod visits;
 mod walkers;
 
 use super::aim::Pursuit;
@@ -108,6 +112,7 @@ macro_rules! strategies {
 
 strategies! {
     trim: trim::Trimming, Beside;
+    visits: visits::Visits, Aside;
     compares: compares::Compares, Aside;
     pieces: pieces::Pieces, Beside;
     mutants: named::Method, Mutants;
@@ -272,7 +277,8 @@ pub(super) trait Strategy: Debug + Send + Sync {
 impl Strategies {
     /// Those of a campaign that has not begun.
     pub(super) fn new() -> Self {
-        Self { compares: compares::Compares::new(true), ..Self::default() }
+        let visits = named::Search::default().visits();
+        Self { compares: compares::Compares::new(true), visits, ..Self::default() }
     }
 
     /// The places in the table of those that have their turn in a phase.

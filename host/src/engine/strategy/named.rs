@@ -10,6 +10,7 @@
 
 use super::anneal::Anneal;
 use super::approach::Approach;
+use super::blank::Make;
 use super::bytes::Bytes;
 use super::directed::Directed;
 use super::enumerate::Enumerate;
@@ -22,10 +23,11 @@ use super::member::Member;
 use super::pqcorpus::Pqcorpus;
 use super::qcorpus::Qcorpus;
 use super::quickcheck::Quickcheck;
-use super::restarts::{Make, Restarts};
+use super::restarts::Restarts;
 use super::swarm::Swarm;
 use super::tree::Tree;
 use super::tree::counted::Mode;
+use super::visits::Visits;
 use super::walkers::Walkers;
 use anyhow::{Result, bail, ensure};
 use std::collections::BTreeMap;
@@ -49,8 +51,15 @@ struct Entry {
 /// All of them.
 const METHODS: &[Entry] = &[
     Entry {
+        name: "auto",
+        help: "as `fuzz`, and what draws is searched by others, too, by what they bring [default]",
+        options: &[],
+        draws: false,
+        make: |_| Box::new(Havoc),
+    },
+    Entry {
         name: "fuzz",
-        help: "mutants of testcases, and all that helps: comparisons, scores, shorter testcases [default]",
+        help: "mutants of testcases, and all that helps: comparisons, scores, shorter testcases",
         options: &[],
         draws: false,
         make: |_| Box::new(Havoc),
@@ -191,8 +200,12 @@ const OVERLAYS: &[Overlay] = &[
     },
 ];
 
-/// What else `fuzz` is called.
-const DEFAULT_NAMES: [&str; 2] = ["auto", "fuzz"];
+/// Those that execute beside what helps, and the one that has visitors.
+const TOGETHER: [&str; 2] = [AUTO, "fuzz"];
+const AUTO: &str = "auto";
+
+/// Who visits `auto`: one looks for what is rare, one rolls dice, and one leaves out features.
+const VISITORS: [&str; 3] = ["pqcorpus", "quickcheck", "fuzz+swarm"];
 
 /// What can't do without goals.
 const GOAL_NAMES: [&str; 2] = ["directed", "approach"];
@@ -242,7 +255,6 @@ impl FromStr for Search {
         let mut parts = text.split('+');
         let mut words = parts.next().expect("there is a first part").split(':');
         let name = words.next().expect("there is a first part");
-        let name = if DEFAULT_NAMES.contains(&name) { METHODS[0].name } else { name };
         let Some(entry) = METHODS.iter().find(|entry| entry.name == name) else {
             let names: Vec<_> = METHODS.iter().map(|entry| entry.name).collect();
             bail!("there is no strategy `{name}`, but {}", names.join(", "));
@@ -320,14 +332,23 @@ impl Search {
 
     /// The strategy itself, which knows nothing yet.
     pub(in crate::engine) fn method(&self) -> Method {
+        Method { member: self.make()(), alone: !TOGETHER.contains(&self.method.name) }
+    }
+
+    /// Others that have a part of its executions.
+    pub(in crate::engine) fn visits(&self) -> Visits {
+        let visitors = if self.method.name == AUTO { &VISITORS[..] } else { &[] };
+        Visits::of(visitors.iter().map(|name| name.parse::<Self>().expect("there is such a strategy").make()))
+    }
+
+    fn make(&self) -> Make {
         let (entry, options) = (self.entry(), self.method.options.clone());
         let mut make: Make = Arc::new(move || (entry.make)(&options));
         for Part { name, options } in self.overlays.clone() {
             let overlay = OVERLAYS.iter().find(|overlay| overlay.name == name).expect("its name is in the table");
             make = Arc::new(move || (overlay.put)(&options, make.clone()));
         }
-        let member = make();
-        Method { member, alone: self.method.name != METHODS[0].name }
+        make
     }
 }
 
@@ -367,7 +388,7 @@ mod tests {
 
     #[test]
     fn names_are_read_and_written_and_unknown_ones_told_with_those_that_there_are() {
-        for name in ["fuzz", "quickcheck", "tree:explore", "mcmc:bayes:hype+restarts", "fuzz+anneal+restarts"] {
+        for name in ["auto", "fuzz", "quickcheck", "tree:explore", "mcmc:bayes:hype+restarts", "fuzz+anneal+restarts"] {
             assert_eq!(name.parse::<Search>().unwrap().to_string(), name);
         }
         assert_eq!(
@@ -376,7 +397,11 @@ mod tests {
         );
         assert!("auto".parse::<Search>().unwrap().is_default());
         let error = |text: &str| text.parse::<Search>().unwrap_err().to_string();
-        assert!(error("magic").starts_with("there is no strategy `magic`, but fuzz, quickcheck"), "{}", error("magic"));
+        assert!(
+            error("magic").starts_with("there is no strategy `magic`, but auto, fuzz, quickcheck"),
+            "{}",
+            error("magic")
+        );
         assert_eq!(error("fuzz:fast"), "`fuzz` has no options, but was given `fast`");
         assert!(error("fuzz+magic").contains("but swarm, anneal, restarts"));
         assert_eq!(error("fuzz+anneal+anneal"), "`anneal` is there twice");

@@ -6,23 +6,19 @@
 //! algorithms", 1993): within a logarithmic factor of the best time to begin again, whatever that is, and never more
 //! than half of all executions.
 
+use super::blank::{Blank, Make};
 use super::member::{AnyLearned, AnyTask, Member};
 use super::{Cost, Gains, Spent, View};
 use crate::coverage::Seen;
 use crate::engine::corpus::Corpus;
-use crate::engine::testcase::NewTestcase;
-use crate::engine::workers::report::{Baseline, Report};
+use crate::engine::workers::report::Report;
 use crate::engine::workers::worker::Worker;
 use anyhow::Result;
 use std::any::Any;
 use std::fmt;
-use std::sync::Arc;
 
 /// Executions that Luby's numbers count.
 const UNIT_EXECS: u64 = 1 << 14;
-
-/// Makes a blank strategy.
-pub(super) type Make = Arc<dyn Fn() -> Box<dyn Member> + Send + Sync>;
 
 /// A strategy that begins again.
 pub(super) struct Restarts {
@@ -38,25 +34,11 @@ pub(super) struct Restarts {
     nothing: Seen,
 }
 
-/// A blank strategy with a corpus of its own.
-#[derive(Debug)]
-struct Blank {
-    member: Box<dyn Member>,
-    corpus: Corpus,
-}
-
 impl fmt::Debug for Restarts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { main, blank, restarts, left, .. } = self;
         f.debug_tuple("Restarts").field(main).field(blank).field(restarts).field(left).finish()
     }
-}
-
-/// What a task learned, and what the blank corpus has to know of it.
-struct Learned {
-    inner: AnyLearned,
-    testcases: Vec<NewTestcase>,
-    picks: Vec<usize>,
 }
 
 impl Restarts {
@@ -72,21 +54,6 @@ fn luby(place: u64) -> u64 {
     if ends { place.div_ceil(2) } else { luby(place + 1 - (1 << place.ilog2())) }
 }
 
-/// A corpus that begins with the empty input.
-fn blank_corpus(nothing: Seen) -> Corpus {
-    let mut corpus = Corpus::of(nothing);
-    corpus.keep_empty();
-    corpus
-}
-
-impl Blank {
-    /// What it is shown: nothing that others found.
-    fn view<'a>(&'a self, view: &View<'a>) -> View<'a> {
-        let known = Baseline { seen: self.corpus.shared_seen(), targets: self.corpus.targets(), ..view.known };
-        View { corpus: &self.corpus, known, is_apart: true, ..*view }
-    }
-}
-
 impl Member for Restarts {
     fn inner(&self) -> &dyn Member {
         &*self.main
@@ -99,7 +66,7 @@ impl Member for Restarts {
     fn plan(&self, view: &View<'_>, execs: u64) -> Vec<(AnyTask, Cost)> {
         let execs = execs.min(self.left);
         match &self.blank {
-            Some(blank) => blank.member.plan(&blank.view(view), execs),
+            Some(blank) => blank.plan(view, execs),
             None => self.main.plan(view, execs),
         }
     }
@@ -111,28 +78,19 @@ impl Member for Restarts {
         worker: &mut Worker,
         report: &mut Report,
     ) -> Result<AnyLearned> {
-        let Some(blank) = &self.blank else { return self.main.run(task, view, worker, report) };
-        let inner = blank.member.run(task, &blank.view(view), worker, report)?;
-        // Whose testcases these are nobody else knows by these numbers.
-        let picks = std::mem::take(&mut report.picks);
-        Ok(Box::new(Learned { inner, testcases: report.testcases.clone(), picks }))
+        match &self.blank {
+            Some(blank) => Ok(Box::new(blank.run(task, view, worker, report)?)),
+            None => self.main.run(task, view, worker, report),
+        }
     }
 
     fn learn(&mut self, task: AnyTask, learned: AnyLearned, spent: Spent, corpus: &mut Corpus) {
         self.left = self.left.saturating_sub(spent.execs);
         self.nothing = corpus.seen().to_nothing();
-        let Some(Blank { member, corpus }) = &mut self.blank else {
-            return self.main.learn(task, learned, spent, corpus);
-        };
-        let Learned { inner, testcases, picks } = *learned.downcast().expect("it is what its task learned");
-        picks.into_iter().for_each(|index| corpus.picked(index));
-        for testcase in testcases {
-            if let Some(admitted) = corpus.admit(testcase) {
-                corpus.settle(admitted.index);
-                member.settled(admitted.index, !admitted.new_edges.is_empty());
-            }
+        match &mut self.blank {
+            Some(blank) => blank.learn(task, *learned.downcast().expect("it is what its task learned"), spent),
+            None => self.main.learn(task, learned, spent, corpus),
         }
-        member.learn(task, inner, spent, corpus);
     }
 
     fn gained(&mut self, own: Gains, mutants: Gains) {
@@ -145,7 +103,7 @@ impl Member for Restarts {
         }
         // The blank one has as long as the other one had.
         self.blank = match self.blank.take() {
-            None => Some(Blank { member: (self.make)(), corpus: blank_corpus(self.nothing.clone()) }),
+            None => Some(Blank::new((self.make)(), self.nothing.clone())),
             Some(_) => None,
         };
         self.restarts += u64::from(self.blank.is_none());

@@ -174,7 +174,9 @@ fn memories(
         let stream = target.rewritten.injected.stream.as_ref().filter(|_| is_injected);
         let scratch = stream.map(|stream| (stream.start + layout::stream::ITEMS) as usize);
         let only = is_injected.then(|| written(target)).flatten();
-        let writes = Writes { scratch, only, reads_ahead: !is_injected };
+        // A trace is written in order, and what records one has fuel, so nobody closes a page to end it.
+        let reads_ahead = !is_injected || target.rewritten.injected.trace.is_some();
+        let writes = Writes { scratch, only, reads_ahead };
         let mut image = |bytes| {
             let number = numbers.next().expect("there are few memories");
             images.image(number, bytes).context("failed to copy a linear memory")

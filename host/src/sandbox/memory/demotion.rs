@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 /// 1.6 % in all. A prime, because inputs may repeat in cycles.
 const CHECK_EVERY: u32 = 61;
 
-/// A page that was clean in so many checks in a row is demoted, at first: about 120 executions. A page costs 40 ns per
-/// execution as long as it is hot, and 6 us once when it becomes hot again.
-const CLEAN_CHECKS: u32 = 2;
+/// A page that was clean in so many checks in a row is demoted, at first: about 240 executions. A page costs 40 ns per
+/// execution as long as it is hot, and 6 us once when it becomes hot again, for which other threads wait, too.
+const CLEAN_CHECKS: u32 = 4;
 
 /// A demotion was a mistake if the page became hot again within so many checks (4,000 executions): next time it takes
 /// twice as many clean checks. Comparing the costs alone, a thirtieth of it would do; but so a page that is written
@@ -111,8 +111,8 @@ impl Upkeep {
         let Self { known, clean, patience, demoted, checks, runs, written, .. } = self;
         hot.for_each_beyond(known, |page| {
             if !is_written(page) {
-                // That counts as a check; and it was no mistake to demote it.
-                clean[page] = 1;
+                // It is demoted at the next check; and it was no mistake to demote it.
+                clean[page] = CLEAN_CHECKS as u16 - 1;
                 return;
             }
             clean[page] = 0;
@@ -228,7 +228,7 @@ mod tests {
         let mut upkeep = Upkeep::new(16, None);
         for _ in 0..4 {
             upkeep.refresh(&hot, &image, |_| false);
-            assert_eq!(patience(&mut upkeep, 3), CHECK_EVERY * (CLEAN_CHECKS - 1));
+            assert_eq!(patience(&mut upkeep, 3), CHECK_EVERY);
             upkeep.refresh(&cold, &image, |_| true);
         }
     }

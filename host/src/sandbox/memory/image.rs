@@ -14,6 +14,9 @@ pub(crate) struct Image {
     len: usize,
     /// The pages that hold something else than zeros.
     data: Marks,
+    /// The pages that some memory which holds this has hot now, or had last: those that others will soon write, too.
+    /// What is among them changes no result.
+    heat: Marks,
 }
 
 impl Image {
@@ -24,7 +27,8 @@ impl Image {
         let page_bytes = *PAGE_BYTES;
         let mapping = Mapping::new(round_up(bytes.len()).max(page_bytes))?;
         mapping.protect(0, bytes.len(), Access::Write)?;
-        let data = Marks::new(bytes.len().div_ceil(page_bytes));
+        let pages = bytes.len().div_ceil(page_bytes);
+        let (data, heat) = (Marks::new(pages), Marks::new(pages));
         for (page, bytes) in bytes.chunks(page_bytes).enumerate() {
             if bytes.iter().any(|&byte| byte != 0) {
                 data.insert(page..page + 1);
@@ -33,7 +37,7 @@ impl Image {
             }
         }
         mapping.protect(0, bytes.len(), Access::Read)?;
-        Ok(Self { mapping, len: bytes.len(), data })
+        Ok(Self { mapping, len: bytes.len(), data, heat })
     }
 
     /// Length of the memory in bytes.
@@ -56,6 +60,11 @@ impl Image {
     /// way around.
     pub(super) fn kind_ends(&self, page: usize, end: usize) -> usize {
         self.data.run_ends(page, end)
+    }
+
+    /// The pages that are hot where there are other memories that hold this.
+    pub(super) fn heat(&self) -> &Marks {
+        &self.heat
     }
 
     /// Whether a page holds nothing but zeros.

@@ -105,7 +105,28 @@ impl Pages {
             pages.budget.take(2);
             pages.protect(mapping, page..page + 1, Access::None)?;
         }
+        pages.open_what_others_write(mapping);
         Ok(pages)
+    }
+
+    /// Opens pages that other memories with this image have hot: a fault for each of them is more than a system call
+    /// for a run, and those that are not written are soon demoted.
+    fn open_what_others_write(&self, mapping: &Mapping) {
+        let end = self.scratch;
+        let hole = self.forbidden.unwrap_or(end).min(end);
+        for part in [0..hole, hole..end] {
+            for run in self.image.heat().runs(part) {
+                if run.contains(&hole) || !self.budget.take(2) {
+                    continue;
+                }
+                if self.protect(mapping, run.clone(), Access::Write).is_err() {
+                    self.budget.take(-2);
+                    return;
+                }
+                self.hot.insert(run);
+                self.changed.store(true, Relaxed);
+            }
+        }
     }
 
     /// The same where time counts: see [`Upkeep::timed`].
@@ -268,7 +289,13 @@ impl Pages {
             self.changed.store(false, Relaxed);
             // SAFETY: hot pages are readable; the rest by the contract.
             let differs = |page| unsafe { self.present(mapping, page) } != self.in_image(page);
-            upkeep.refresh(&self.hot, &self.image, |page| self.wanted.contains(page) || differs(page));
+            upkeep.refresh(&self.hot, &self.image, |page| {
+                let is_written = self.wanted.contains(page) || differs(page);
+                if is_written {
+                    self.image.heat().insert(page..page + 1);
+                }
+                is_written
+            });
             self.fresh.remove_all();
             self.wanted.remove_all();
         }
@@ -350,7 +377,7 @@ impl Pages {
         unsafe { std::slice::from_raw_parts(self.at(mapping, page), *PAGE_BYTES) }
     }
 
-    /// Restores hot pages one by one, and demotes those that were clean for long enough, unless they are too few.
+    /// Restores hot pages one by one, and demotes those that were clean for long enough, if they are too many.
     ///
     /// # Safety
     ///
@@ -366,8 +393,13 @@ impl Pages {
                 _ => idle.push(page..page + 1),
             }
         }
-        if idle.iter().map(Range::len).sum::<usize>() > upkeep.idle_max() {
-            idle.into_iter().for_each(|pages| self.demote(mapping, upkeep, pages));
+        let mut excess = idle.iter().map(Range::len).sum::<usize>().saturating_sub(upkeep.idle_max());
+        for pages in idle {
+            if excess == 0 {
+                break;
+            }
+            excess = excess.saturating_sub(pages.len());
+            self.demote(mapping, upkeep, pages);
         }
     }
 
@@ -383,6 +415,7 @@ impl Pages {
             return;
         }
         self.hot.remove(pages.clone());
+        self.image.heat().remove(pages.clone());
         self.demoted_with_previous.remove(pages.start..pages.start + 1);
         self.demoted_with_previous.insert(pages.start + 1..pages.end);
         self.changed.store(true, Relaxed);

@@ -1,6 +1,6 @@
-//! A lock with six keys, each of which is a new edge: in how many executions it opens.
+//! A lock with six keys, each of which is a new edge: in how many executions it opens. And what others can better.
 
-use super::{deceptive, lock, median, percentile, searched_by, seeds};
+use super::{deceptive, lock, median, percentile, searched_by, seeds, word};
 use fuzzbox::engine::Workers;
 use fuzzbox::sandbox::Target;
 use std::collections::BTreeMap;
@@ -18,9 +18,9 @@ fn opened(target: &Arc<Target>, workers: &Workers, strategy: &str, seeds: u64, e
     (1..=seeds).map(open).collect()
 }
 
-/// The median of the executions after which a lock is open, by strategy; 30 seeds are what is promised.
-fn medians(reset: bool, strategies: &[&'static str]) -> BTreeMap<&'static str, u64> {
-    let (target, workers) = (lock(reset), Workers::new(1, Arc::default()).unwrap());
+/// The median of the executions after which a guest fails, by strategy; 30 seeds are what is promised.
+fn medians(target: Arc<Target>, strategies: &[&'static str]) -> BTreeMap<&'static str, u64> {
+    let workers = Workers::new(1, Arc::default()).unwrap();
     let seeds = seeds("FUZZBOX_LOCK_SEEDS", 15);
     let median = |&strategy: &&'static str| (strategy, median(opened(&target, &workers, strategy, seeds, EXECS)));
     strategies.iter().map(median).collect()
@@ -31,7 +31,7 @@ fn who_looks_for_what_is_rare_opens_the_lock_first() {
     // Modelled, without and with a way back: pqcorpus 3.8k, 3.3k; qcorpus 11.4k, 15.3k; corpus 15.3k, 12.4k; fuzz 28k,
     // 29k; bytes 84k; fuzz to the letter and quickcheck never.
     for reset in [false, true] {
-        let execs = medians(reset, &["pqcorpus", "qcorpus", "corpus", "fuzz"]);
+        let execs = medians(lock(reset), &["pqcorpus", "qcorpus", "corpus", "fuzz"]);
         println!("reset {reset}: {execs:?}");
         // By 30 seeds 0.21 and 0.31 times as many.
         assert!(execs["pqcorpus"] * 10 <= execs["qcorpus"] * 6, "{execs:?}");
@@ -40,10 +40,20 @@ fn who_looks_for_what_is_rare_opens_the_lock_first() {
 }
 
 #[test]
+fn who_is_visited_finds_soon_what_a_visitor_does() {
+    // Each visitor has a sixth of all executions at first.
+    for (visitor, target) in [("pqcorpus", lock(false)), ("quickcheck", word())] {
+        let execs = medians(target, &["auto", "fuzz", visitor]);
+        println!("{execs:?}");
+        assert!(execs["auto"] <= 20_000.max(12 * execs[visitor]) && execs["auto"] * 2 <= execs["fuzz"], "{execs:?}");
+    }
+}
+
+#[test]
 #[ignore = "takes minutes"]
 fn who_knows_nothing_of_draws_or_forgets_where_it_was_takes_longer() {
     for reset in [false, true] {
-        let execs = medians(reset, &["fuzz", "bytes", "fuzz-literal"]);
+        let execs = medians(lock(reset), &["fuzz", "bytes", "fuzz-literal"]);
         println!("reset {reset}: {execs:?}");
         assert!(execs["fuzz"] * 10 <= execs["bytes"] * 6, "{execs:?}");
         assert_eq!(execs["fuzz-literal"], EXECS, "it forgets where it was");
@@ -65,7 +75,7 @@ fn walks_open_it_too_and_so_does_who_begins_again() {
     // Modelled for one walk: 197k. Here eight go on at once.
     let walks = ["mcmc", "mcmc:bayes", "mcmc:decay", "mcmc:hastings", "mcmc:hype"];
     let others = ["pqcorpus", "pqcorpus+restarts", "pqcorpus+anneal"];
-    let execs = medians(false, &[&walks[..], &others].concat());
+    let execs = medians(lock(false), &[&walks[..], &others].concat());
     println!("{execs:?}");
     assert!(walks.iter().all(|walk| execs[walk] <= EXECS / 2), "{execs:?}");
     // What begins again costs 2.2 times as much at most.

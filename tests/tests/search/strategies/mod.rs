@@ -124,6 +124,20 @@ fn deceptive() -> Arc<Target> {
     ))
 }
 
+/// Draws one of six letters after the other; it fails after five certain ones, none of which is an edge.
+fn word() -> Arc<Target> {
+    guest(
+        r#"(func (export "fbx_word") (local $letters i32)
+            (loop $again
+                (if (i32.eq (local.get $letters) (i32.const 5)) (then unreachable))
+                (if (i32.eqz (call $more (i32.const 0) (i32.const 64) (i32.const 0))) (then (return)))
+                (local.set $letters (select (i32.add (local.get $letters) (i32.const 1)) (i32.const 0)
+                    (i32.eq (call $choice (i32.const 6) (i32.const 0))
+                        (i32.rem_u (i32.add (i32.mul (local.get $letters) (i32.const 5)) (i32.const 2)) (i32.const 6)))))
+                (br $again)))"#,
+    )
+}
+
 /// A number from the environment, such as of seeds: what is promised takes more than what is tried each time.
 fn seeds(variable: &str, usual: u64) -> u64 {
     std::env::var(variable).map_or(usual, |number| number.parse().unwrap_or_else(|error| panic!("{variable}: {error}")))

@@ -8,11 +8,12 @@ use std::sync::Arc;
 
 /// Executions of each campaign; 300,000 are what is promised.
 const EXECS: u64 = 6_000;
-/// Of those that begin again, after 16,384.
+/// Of those that begin again, after 16,384, and of those that others visit.
 const EXECS_RESTARTED: u64 = 40_000;
 
 /// For guests that draw.
-const STRATEGIES: [&str; 29] = [
+const STRATEGIES: [&str; 30] = [
+    "auto",
     "fuzz",
     "quickcheck",
     "quickcheck:whole",
@@ -75,7 +76,7 @@ fn bytes() -> Arc<Target> {
 fn the_corpus_is_the_same_whatever_the_number_of_jobs() {
     for (target, strategies) in [(lock(true), &STRATEGIES[..]), (bytes(), &OF_BYTES)] {
         for strategy in strategies {
-            let usual = if strategy.contains("restarts") { EXECS_RESTARTED } else { EXECS };
+            let usual = if strategy.contains("restarts") || *strategy == "auto" { EXECS_RESTARTED } else { EXECS };
             let execs = seeds("FUZZBOX_SAME_EXECS", usual);
             let [one, two] = [1, 2].map(|jobs| searched(&target, strategy, 7, jobs, execs, false));
             assert_eq!(one.corpus().hash(), two.corpus().hash(), "{strategy}");

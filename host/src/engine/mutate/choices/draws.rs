@@ -29,6 +29,20 @@ pub(super) fn regenerate(sample: &Node, context: &mut Context<'_>) -> Option<Nod
     Some(sample.with(&path, &[node]))
 }
 
+/// Leaves what is drawn from some place on to what follows the stream: to chance, or what is simplest. So a guest that
+/// went on for long may end soon, and one that ended soon may go on for long.
+pub(super) fn cut(sample: &Node, context: &mut Context<'_>) -> Option<Node> {
+    if sample.draws() == 0 {
+        return None;
+    }
+    let (mut children, mut rest) = (Vec::new(), sample);
+    for step in sample.path_to_draw(context.rng.below(sample.draws())) {
+        children.extend_from_slice(&rest.children()[..step]);
+        rest = &rest.children()[step];
+    }
+    Some(Node::span(0, children))
+}
+
 /// The same draws with other values.
 fn afresh(node: &Node, numbers: &[i64], rng: &mut Rng) -> Node {
     match node.as_draw() {

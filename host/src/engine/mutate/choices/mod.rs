@@ -1,7 +1,7 @@
 //! Mutations of choice streams, on the tree of their spans.
 //!
 //! A mutant of bytes is mostly a stream that means something else from the changed place on. Here a change is one draw,
-//! or one span that is replaced by another of the same label, so what stands behind it keeps its meaning. Nine of them,
+//! or one span that is replaced by another of the same label, so what stands behind it keeps its meaning. Ten of them,
 //! each a file's function:
 //!
 //! | | change | |
@@ -14,7 +14,8 @@
 //! | m6 | [`splice::grow`] | a span inside one of the same label becomes a copy of the outer one (as in Nautilus) |
 //! | m7 | [`splice::copy`] | one span becomes a copy of another with its label (as in Hypothesis) |
 //! | m8 | [`splice::cross_over`] | the beginning of one sample, the end of another, where spans with one label begin |
-//! | m9 | [`draws::change_blob`] | the mutations of plain bytes, in one blob |
+//! | m9 | [`draws::cut`] | from some draw on what comes is left to what follows the stream |
+//! | m10 | [`draws::change_blob`] | the mutations of plain bytes, in one blob |
 //!
 //! The stream that comes out need not fit: the guest may draw more, or less, or with other bounds behind the change.
 //! Executing takes what fits and makes up the rest.
@@ -64,6 +65,7 @@ const CHANGES: &[(usize, Change)] = &[
     (1, splice::grow),
     (2, splice::copy),
     (1, splice::cross_over),
+    (3, draws::cut),
     (4, draws::change_blob),
 ];
 

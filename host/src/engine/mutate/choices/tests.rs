@@ -194,6 +194,19 @@ fn every_change_applies_and_the_same_rng_makes_the_same_mutant() {
 }
 
 #[test]
+fn what_is_cut_keeps_what_is_before_and_each_length_is_as_likely() {
+    let (mut rng, pool) = (Rng::of_task(6, 0, 0), Pool::default());
+    let sample = Node::of(&valid(&mut rng, 12));
+    let mut lengths = vec![0; sample.draws()];
+    for _ in 0..200 * lengths.len() {
+        let kept = draws::cut(&sample, &mut context(&mut rng, &pool, None, &mut no_blobs)).unwrap().choices();
+        assert!(sample.choices().starts_with(&kept));
+        lengths[kept.len()] += 1;
+    }
+    assert!(lengths.iter().all(|&count| count > 100), "{lengths:?}");
+}
+
+#[test]
 fn blobs_are_changed_within_their_bounds() {
     let mut draw = alternative(0, 8);
     draw.kind = crate::stream::DrawKind::Bytes;

@@ -104,34 +104,33 @@ impl Explorer<'_, '_, '_> {
         Ok(())
     }
 
-    /// Enumerates for a goal, and goes on with what reached it.
+    /// Tries to reach a goal that was kept, and goes on with what reached it.
     fn insist(&mut self, hard: &Hard) -> Step<()> {
         self.probe.guards = hard.guards.to_vec();
         self.probe.form = hard.form.clone();
-        let solution = match hard.effort {
-            Effort::Little => {
-                self.probe.lost.clear();
-                let (goal, _) = self.probe.compared(&hard.input, hard.goal.place)?;
-                let is_open = |goal: &Observed| goal.operands.outcome() == hard.goal.operands.outcome();
-                let Some(goal) = goal.filter(is_open) else { return Ok(()) };
-                solve(&mut self.probe, Problem { goal: &goal, ..hard.problem() })?
+        let solution = if hard.effort == Effort::Little {
+            match self.probe.compared(&hard.input, hard.goal.place)?.0 {
+                Some(goal) if goal.operands.outcome() == hard.goal.operands.outcome() => {
+                    self.reach(&hard.input, goal, &hard.dependence)?
+                }
+                _ => None,
             }
-            effort => match search::solve(&mut self.probe, hard.problem(), effort)? {
-                None if effort == Effort::Some => detour::detour(&mut self.probe, hard, solve)?,
-                solution => solution,
-            },
+        } else {
+            self.enumerate(hard)?
         };
-        self.learned.facts.tried(&hard.goal, hard.effort, solution.is_some());
-        let Some(Solution { executed, shown, .. }) = solution else {
-            if hard.effort == Effort::Little {
-                self.leave(&hard.input, hard.goal.clone(), &hard.dependence);
-            } else {
-                self.learned.left.extend(hard.harder());
-            }
-            return Ok(());
+        solution.map_or(Ok(()), |solution| self.chain(&solution.executed))
+    }
+
+    /// Enumerates for a goal; returns what reached it, if one may go on from that.
+    fn enumerate(&mut self, hard: &Hard) -> Step<Option<Solution>> {
+        let solution = match search::solve(&mut self.probe, hard.problem(), hard.effort)? {
+            None if hard.effort == Effort::Some => detour::detour(&mut self.probe, hard, solve)?,
+            solution => solution,
         };
-        self.saw(&self.probe.observe(&shown.trace, |site| site == hard.goal.place.site));
-        if shown.ended_well { self.chain(&executed) } else { Ok(()) }
+        if solution.is_none() {
+            self.learned.left.extend(hard.harder());
+        }
+        Ok(self.tried(&hard.goal, hard.effort, solution))
     }
 
     /// Tries to reach the goals of an input, and adds what reached them to `open`.
@@ -192,18 +191,9 @@ impl Explorer<'_, '_, '_> {
             }
         }
         let from = current.input.as_deref().filter(|_| stays).unwrap_or(current.first);
-        self.keep_tokens(&now, dependence);
-        self.probe.lost.clear();
-        let solution = solve(&mut self.probe, Problem { input: from, goal: &now, dependence })?;
-        self.learned.facts.tried(&now, Effort::Little, solution.is_some());
-        let Some(Solution { input: solved, executed, shown }) = solution else {
-            self.leave(from, now.into_owned(), dependence);
+        let Some(Solution { input: solved, executed, shown }) = self.reach(from, now.into_owned(), dependence)? else {
             return Ok(());
         };
-        self.saw(&self.probe.observe(&shown.trace, |site| site == goal.place.site));
-        if !shown.ended_well {
-            return Ok(());
-        }
         // What another length has has other places, and what is kept shows something else.
         let fits = |solved: &Vec<u8>| stays && solved.len() == from.len() && self.probe.form.fits(shown.drawn.as_ref());
         match solved.filter(fits) {
@@ -211,6 +201,27 @@ impl Explorer<'_, '_, '_> {
             _ => open.push(executed),
         }
         Ok(())
+    }
+
+    /// Tries what is cheap for a goal of an input; returns what reached it, if one may go on from that.
+    fn reach(&mut self, input: &[u8], goal: Observed, dependence: &Dependence) -> Step<Option<Solution>> {
+        self.keep_tokens(&goal, dependence);
+        self.probe.lost.clear();
+        let solution = solve(&mut self.probe, Problem { input, goal: &goal, dependence })?;
+        let is_left = solution.is_none();
+        let solution = self.tried(&goal, Effort::Little, solution);
+        if is_left {
+            self.leave(input, goal, dependence);
+        }
+        Ok(solution)
+    }
+
+    /// Notes that a goal was tried, and what was seen if it was reached; returns what one may go on from.
+    fn tried(&mut self, goal: &Observed, effort: Effort, solution: Option<Solution>) -> Option<Solution> {
+        self.learned.facts.tried(goal, effort, solution.is_some());
+        let solution = solution?;
+        self.saw(&self.probe.observe(&solution.shown.trace, |site| site == goal.place.site));
+        solution.shown.ended_well.then_some(solution)
     }
 
     /// Notes that a goal of an input was not reached.
@@ -232,7 +243,7 @@ impl Explorer<'_, '_, '_> {
     fn postpone(&mut self, input: &[u8], goals: impl Iterator<Item = (Observed, Dependence)>) {
         let mut sites = BTreeSet::new();
         for (goal, dependence) in goals {
-            let is_worth_it = ![self.facts, &self.learned.facts].iter().any(|facts| facts.met(&goal))
+            let is_worth_it = !self.known().iter().any(|facts| facts.met(&goal))
                 || goal.operands.is_text()
                 || repair::is_written(&goal, &dependence, input);
             if is_worth_it && sites.insert(goal.place.site) {
@@ -261,12 +272,17 @@ impl Explorer<'_, '_, '_> {
         dependences.truncate(goals.len());
         // What changes nothing may have led elsewhere: now it is repaired.
         let hidden: Vec<_> = (0..goals.len()).filter(|&goal| dependences[goal].is_none()).collect();
-        if !self.probe.guards.is_empty() && !hidden.is_empty() {
+        if !self.probe.guards.is_empty() && !hidden.is_empty() && !self.probe.is_spent {
             let goals: Vec<_> = hidden.iter().map(|&goal| goals[goal].clone()).collect();
             let again = dependence(&mut self.probe, input, &goals)?;
             hidden.into_iter().zip(again).for_each(|(goal, found)| dependences[goal] = found);
         }
         Ok(dependences)
+    }
+
+    /// What all know, and what this task has learned.
+    fn known(&self) -> [&Facts; 2] {
+        [self.facts, &self.learned.facts]
     }
 
     /// Notes how comparisons turned out, if that is not known.
@@ -276,10 +292,10 @@ impl Explorer<'_, '_, '_> {
 
     /// The comparisons that are worth being tried, the best first.
     fn goals(&self, observed: &[Observed]) -> Vec<Observed> {
+        // Most are none by what all know.
         let rank = |at: usize, observed: &Observed| {
-            // Most are none by what all know.
-            let rank = self.facts.rank(observed, at, Effort::Little)?;
-            self.learned.facts.rank(observed, at, Effort::Little).map(|_| rank)
+            let [all, own] = self.known().map(|facts| move || facts.rank(observed, at, Effort::Little));
+            all().filter(|_| own().is_some())
         };
         let mut goals: Vec<_> =
             observed.iter().enumerate().filter_map(|(at, observed)| Some((rank(at, observed)?, observed))).collect();

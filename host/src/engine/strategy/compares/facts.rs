@@ -120,7 +120,8 @@ impl Facts {
         let site = self.sites.get(site_key(observed.place.site)).copied().unwrap_or_default();
         // That what is equal can be unequal is seen at once; and what is unequal is no other thing for being compared
         // with something else.
-        if observed.operands.are_same() && site.outcomes.has(wanted) {
+        let was_seen = site.outcomes.has(wanted);
+        if observed.operands.are_same() && was_seen {
             return None;
         }
         let tired = site.failed[level] >= FAILED_MAX[level].saturating_mul(1 + site.solved + self.passes);
@@ -128,7 +129,7 @@ impl Facts {
         let crowded = !is_known && self.is_full(&site);
         let is_number = matches!(observed.operands, Operands::Numbers { .. });
         let tried = site.failed[level] + site.skipped + site.solved;
-        (!tired && !crowded).then_some(Rank { is_number, was_seen: site.outcomes.has(wanted), tried, at: Reverse(at) })
+        (!tired && !crowded).then_some(Rank { is_number, was_seen, tried, at: Reverse(at) })
     }
 
     /// Lets everything be tried again, with other inputs; returns for which time.
@@ -144,8 +145,8 @@ impl Facts {
 
     /// Whether what is wanted of a comparison was met at its site, with whatever operands.
     pub(super) fn met(&self, observed: &Observed) -> bool {
-        let site = self.sites.get(site_key(observed.place.site));
-        observed.operands.wanted().zip(site).is_some_and(|(wanted, site)| site.outcomes.has(wanted))
+        let site = self.sites.get(site_key(observed.place.site)).copied().unwrap_or_default();
+        observed.operands.wanted().is_some_and(|wanted| site.outcomes.has(wanted))
     }
 
     /// Whether it is known, or can't be kept, that a comparison turned out as it did: most turn out as they did before.
