@@ -59,7 +59,7 @@ fn unknown_strategies_are_refused_with_those_that_there_are() {
     let fuzzbox = Fuzzbox::new();
     fs::write(fuzzbox.dir().join("byte.wat"), BYTE).unwrap();
     for (strategy, told) in [
-        ("magic", "there is no strategy `magic`, but fuzz, quickcheck, enumerate, walkers, "),
+        ("magic", "there is no strategy `magic`, but auto, fuzz, quickcheck, enumerate, walkers, "),
         ("mcmc:magic", "`mcmc` has no option `magic`, but hastings, decay, bayes, hype"),
         ("mcmc+magic", "nothing that can be put on a strategy is called `magic`, but swarm, anneal, restarts"),
         ("fuzz+swarm:deps", "strategy `swarm:deps` is for targets that draw (`fuzzbox_v1`), this one takes bytes"),
