@@ -65,7 +65,7 @@ pub(super) use form::Form;
 use hard::{Hard, Waiting};
 use probe::TracedExecution;
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// What a campaign knows of comparisons, and which testcases it has not looked at.
@@ -73,7 +73,7 @@ use std::sync::Arc;
 pub(in crate::engine) struct Compares {
     /// Shared with tasks until it changes.
     facts: Arc<Facts>,
-    /// Testcases, by index: those that show new edges first, then the youngest.
+    /// Testcases, by index: those that show new edges first, of these the youngest.
     queue: BTreeSet<(bool, Reverse<usize>)>,
     /// Goals that need much effort.
     hard: Waiting,
@@ -150,7 +150,7 @@ impl Compares {
         // What is recorded takes more than what is executed, where that compares much.
         let execution = fuel_mean.saturating_add(EXECUTION_FUEL).max(self.budget.spent() / self.execs.max(1));
         if !self.queue.is_empty() {
-            let mut queue: Vec<_> = self.queue.iter().map(|&(rest, Reverse(index))| (index, !rest)).collect();
+            let mut queue = self.in_turn();
             if let Some(goals) = goals {
                 queue.sort_by_key(|(index, _)| goals.level(*index));
             }
@@ -170,6 +170,20 @@ impl Compares {
         }
         let due = self.hard.due(left, TASKS_MAX).into_iter();
         due.map(|(hard, cost)| Due { subject: Subject::Hard(hard), cost }).collect()
+    }
+
+    /// Testcases that wait, by index, and whether they show new edges, which come first: the youngest and the oldest in
+    /// turn. What was found now leads on, but where that never ends what waits may be behind the check that holds
+    /// everything up.
+    fn in_turn(&self) -> Vec<(usize, bool)> {
+        let mut both: [VecDeque<_>; 2] = Default::default();
+        self.queue.iter().for_each(|&(rest, Reverse(index))| both[usize::from(rest)].push_back((index, !rest)));
+        let mut turn = self.done.len();
+        let mut next = |queue: &mut VecDeque<_>| {
+            turn += 1;
+            if turn.is_multiple_of(2) { queue.pop_back() } else { queue.pop_front() }
+        };
+        both.iter_mut().flat_map(|queue| (0..queue.len()).filter_map(|_| next(queue)).collect::<Vec<_>>()).collect()
     }
 
     /// If there is nothing left to look at, begins with the testcases again, in another order: what failed may succeed
