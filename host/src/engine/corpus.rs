@@ -1,5 +1,6 @@
 //! The inputs that are worth keeping.
 
+use super::checks::Check;
 use super::rarity::Weights;
 use super::results::ExecutionResult;
 use super::rng::Rng;
@@ -32,12 +33,16 @@ pub struct Corpus {
     tokens: Vec<Vec<u8>>,
     /// The sites where that was seen first.
     token_sites: Vec<u32>,
+    /// What is checked in testcases, by the site of the comparison.
+    checks: BTreeMap<u32, Check>,
     /// What testcases are parsed by.
     grammar: Option<Arc<Grammar>>,
 }
 
 /// Tokens that are kept at most.
 const TOKENS_MAX: usize = 512;
+/// Checks that are kept at most.
+const CHECKS_MAX: usize = 64;
 /// Of picks before this campaign, no more count.
 const PICKS_MAX: u64 = 1 << 32;
 /// What was new when an input was admitted.
@@ -71,6 +76,7 @@ impl Corpus {
             retired: EdgeSet::default(),
             tokens: Vec::new(),
             token_sites: Vec::new(),
+            checks: BTreeMap::new(),
             grammar: None,
         }
     }
@@ -177,6 +183,20 @@ impl Corpus {
     /// Tokens and their sites.
     pub(super) fn tokens_by_site(&self) -> impl Iterator<Item = (u32, &Vec<u8>)> {
         self.token_sites.iter().copied().zip(&self.tokens)
+    }
+
+    /// Keeps how what is checked in testcases is written, the first way of each site.
+    pub(super) fn add_checks(&mut self, checks: impl IntoIterator<Item = (u32, Check)>) {
+        for (site, check) in checks {
+            if self.checks.len() < CHECKS_MAX {
+                self.checks.entry(site).or_insert(check);
+            }
+        }
+    }
+
+    /// What is checked in testcases, by the site of the comparison.
+    pub(super) fn checks(&self) -> &BTreeMap<u32, Check> {
+        &self.checks
     }
 
     /// Testcases were picked so often before this campaign, but for those that execute one of these edges.

@@ -10,8 +10,9 @@
 //! - an edge that had retired retires again when it showed nothing new for a while on this build;
 //! - what was tried in vain is tried again when nothing else is left, as in any campaign;
 //! - how comparisons turn out is not kept, but seen again;
-//! - tokens and how often testcases were picked only make some mutants more likely.
+//! - tokens, checks and how often testcases were picked only make some mutants more likely.
 
+use super::checks::Check;
 use super::dictionary::Dictionary;
 use crate::id::InputId;
 use crate::packed::{Packed, put_bytes, put_number};
@@ -27,6 +28,8 @@ pub struct Learned {
     pub(super) retired: BTreeSet<u32>,
     /// What the input was compared with, and the site.
     pub(super) tokens: Vec<(u32, Vec<u8>)>,
+    /// How numbers lie in the input that are compared with what the rest says, by site.
+    pub(super) checks: BTreeMap<u32, Check>,
     /// By site: how often it was tried to let a comparison there turn out otherwise.
     pub(super) sites: BTreeMap<u32, Tried>,
     /// By site, occurrence and target, and operand: the same, of a comparison.
@@ -63,15 +66,16 @@ impl Learned {
     /// How much it is.
     pub fn count(&self) -> u64 {
         let places = self.retired.len() + self.tokens.len() + self.sites.len() + self.comparisons.len();
-        (places + self.picks.len()) as u64
+        (places + self.picks.len() + self.checks.len()) as u64
     }
 
     /// The same by other names; what has none is left out.
     pub(crate) fn moved(&self, to: &Moved<'_>) -> Self {
-        let Self { retired, tokens, sites, comparisons, picks, changed: _ } = self;
+        let Self { retired, tokens, checks, sites, comparisons, picks, changed: _ } = self;
         Self {
             retired: retired.iter().filter_map(|edge| (to.edge)(*edge)).collect(),
             tokens: tokens.iter().filter_map(|(site, token)| Some(((to.site)(*site)?, token.clone()))).collect(),
+            checks: checks.iter().filter_map(|(site, check)| Some(((to.site)(*site)?, *check))).collect(),
             sites: sites.iter().filter_map(|(site, tried)| Some(((to.site)(*site)?, *tried))).collect(),
             comparisons: comparisons
                 .iter()
@@ -83,13 +87,16 @@ impl Learned {
     }
 
     /// Adds what was learned `earlier` and is not known better now: edges that had retired, but for those that
-    /// `has_news` since; tokens, tries and picks, where there are none now.
+    /// `has_news` since; tokens, checks, tries and picks, where there are none now.
     pub(super) fn after(&mut self, earlier: &Self, has_news: impl Fn(u32) -> bool) {
         self.retired.extend(earlier.retired.iter().filter(|&&edge| !has_news(edge)));
         let own: BTreeSet<&[u8]> = self.tokens.iter().map(|(_, token)| &**token).collect();
         let others = earlier.tokens.iter().filter(|(_, token)| !own.contains(&**token));
         let others: Vec<_> = others.cloned().collect();
         self.tokens.extend(others);
+        for (&site, &check) in &earlier.checks {
+            self.checks.entry(site).or_insert(check);
+        }
         for (&site, &tried) in &earlier.sites {
             self.sites.entry(site).or_insert(tried);
         }
@@ -129,6 +136,11 @@ impl Learned {
             bytes.extend_from_slice(&input.0);
             put_number(&mut bytes, picks);
         }
+        let checks = self.checks.iter().filter_map(|(&site, check)| Some((site, check.to_code()?)));
+        for (site, code) in checks.take(MAX) {
+            put_number(&mut bytes, site.into());
+            bytes.extend_from_slice(&code);
+        }
         bytes
     }
 
@@ -156,7 +168,12 @@ impl Learned {
             let input = InputId(packed.take(size_of::<InputId>())?.try_into().ok()?);
             learned.picks.insert(input, packed.number()?);
         }
-        packed.is_empty().then_some(learned)
+        // What was written before there were any ends here.
+        while !packed.is_empty() {
+            let (site, code) = (packed.number()?, packed.take(3)?.try_into().ok()?);
+            learned.checks.insert(site, Check::of_code(code)?);
+        }
+        Some(learned)
     }
 }
 
@@ -177,6 +194,7 @@ mod tests {
         Learned {
             retired: BTreeSet::from([3, 900]),
             tokens: vec![(70, b"CDATA[".to_vec()), (12, b"true".to_vec())],
+            checks: BTreeMap::from([(70, Check::of_code([1, 4, 1]).unwrap())]),
             sites: BTreeMap::from([(70, Tried { failed: [48, 2, 0], solved: 7, skipped: 1 })]),
             comparisons: BTreeMap::from([((70, 3 << 32, u64::MAX), [3, 2, 0]), ((12, 0, 1), [1, 0, 0])]),
             picks: BTreeMap::from([(InputId([7; 32]), 1 << 40)]),
@@ -188,9 +206,12 @@ mod tests {
     fn what_was_learned_comes_back_and_what_is_cut_or_changed_is_none_or_something_else() {
         let (learned, bytes) = (some(), some().to_bytes());
         assert_eq!(Learned::of_bytes(&bytes), Some(learned.clone()));
-        assert_eq!(learned.count(), 2 + 2 + 1 + 2 + 1);
+        assert_eq!(learned.count(), 2 + 2 + 1 + 2 + 1 + 1);
+        let before = bytes.len() - 4;
+        let without = Learned { checks: BTreeMap::new(), ..learned.clone() };
+        assert_eq!(Learned::of_bytes(&bytes[..before]), Some(without), "what had no checks yet");
         for at in 0..bytes.len() {
-            assert_eq!(Learned::of_bytes(&bytes[..at]), None, "cut at {at}");
+            assert_eq!(Learned::of_bytes(&bytes[..at]).filter(|_| at != before), None, "cut at {at}");
             for bit in 0..8 {
                 let mut bytes = bytes.clone();
                 bytes[at] ^= 1 << bit;
@@ -211,7 +232,7 @@ mod tests {
         now.after(&some(), |edge| edge == 900);
         assert_eq!(now.retired, BTreeSet::from([3, 5]));
         assert_eq!(now.tokens, [(1, b"true".to_vec()), (70, b"CDATA[".to_vec())]);
-        assert_eq!((now.sites, now.picks), (some().sites, some().picks));
+        assert_eq!((now.sites, now.picks, now.checks), (some().sites, some().picks, some().checks));
         assert_eq!(now.comparisons.get(&(12, 0, 1)), Some(&[2, 0, 0]));
         assert_eq!(now.comparisons.len(), 2);
         let mut nothing = Learned::default();
@@ -229,6 +250,7 @@ mod tests {
         assert_eq!(moved.retired, BTreeSet::from([4]));
         assert_eq!(moved.tokens, [(20, b"CDATA[".to_vec())]);
         assert_eq!(moved.sites.keys().collect::<Vec<_>>(), [&20]);
+        assert_eq!(moved.checks.keys().collect::<Vec<_>>(), [&20]);
         assert_eq!(moved.comparisons.keys().collect::<Vec<_>>(), [&(20, 3 << 32, u64::MAX)]);
         assert_eq!((moved.picks, moved.changed), (some().picks, BTreeSet::from([1])));
     }

@@ -19,6 +19,7 @@
 
 mod aim;
 mod campaign;
+mod checks;
 mod corpus;
 mod dictionary;
 mod features;

@@ -19,6 +19,7 @@ impl Campaign {
         let mut learned = Learned {
             retired: edges.filter(|&edge| self.corpus.is_retired(edge)).collect(),
             tokens: self.corpus.tokens_by_site().map(|(site, token)| (site, token.clone())).collect(),
+            checks: self.corpus.checks().clone(),
             picks: testcases.map(|(testcase, picks)| (testcase.id, *picks)).collect(),
             ..Learned::default()
         };
@@ -34,5 +35,6 @@ impl Campaign {
         strategies.compares.go_on(earlier);
         corpus.were_picked(&earlier.picks, &earlier.changed);
         corpus.add_tokens(earlier.tokens.iter().cloned());
+        corpus.add_checks(earlier.checks.iter().map(|(site, check)| (*site, *check)));
     }
 }

@@ -13,15 +13,15 @@
 //! - **Say what a task costs, as an upper bound.** The executions are taken from what is left for strategies behind it
 //!   in the table; those that take the most fuel begin first, so that workers end together.
 //! - **Have random numbers of your own**: `Rng::of_task` with the view's seed and round, and numbers that no other
-//!   strategy has (`15 << 33` and on are free).
+//!   strategy has (`16 << 33` and on are free).
 //! - **Let the worker judge.** Put an input into `worker.input` (and `worker.rule` if guests draw), and call
 //!   `Worker::execute`: it decides in the right variant, and what is new, fails or may hang goes into the report.
 //!   Follow it by `Report::suspect_is`, which says how the input is made again. Only what looks at executions itself
 //!   (operands, scores) takes an executor, as `climb` does.
 //! - **A report is no success yet.** Other tasks may have found the same. What counts is known when reports are merged:
 //!   [`Strategy::learn`] says it by task, [`Strategy::gained`] by round.
-//! - **Spend by what it brings.** The strategy alone knows what it is good for: `compares` and `visits` have an
-//!   [`allowance`], `climb` half of all executions, `closing` one in fifty.
+//! - **Spend by what it brings.** The strategy alone knows what it is good for: `compares`, `visits` and
+//!   `checksums` have an [`allowance`], `climb` half of all executions, `closing` one in fifty.
 //! - **End.** A task that goes on until something succeeds holds up the round; count executions.
 //!
 //! | strategy | executes | when |
@@ -30,6 +30,7 @@
 //! | [`visits`] | what other strategies do that begin with nothing | beside rounds |
 //! | [`compares`] | inputs that let a comparison turn out otherwise | beside rounds |
 //! | [`pieces`] | streams that begin as those that came furthest on traces | in the round |
+//! | [`checksums`] | mutants whose checksums are written anew | in the round |
 //! | [`named`] | mutants of testcases, or what `--strategy` says, as many as a round has | in the round |
 //! | [`climb`] | streams near one with a score, to make that larger | after it |
 //! | [`closing`] | streams that overran, to learn how they end | after it |
@@ -48,6 +49,7 @@ mod approach;
 mod blank;
 mod bytes;
 mod cases;
+mod checksums;
 pub(super) mod climb;
 pub(super) mod closing;
 pub(super) mod compares;
@@ -115,6 +117,7 @@ strategies! {
     visits: visits::Visits, Aside;
     compares: compares::Compares, Aside;
     pieces: pieces::Pieces, Beside;
+    checksums: checksums::Checksums, Beside;
     mutants: named::Method, Mutants;
     climb: climb::Climbing, AfterRound;
     closing: closing::Lessons, AfterAll;

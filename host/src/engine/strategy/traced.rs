@@ -9,7 +9,21 @@ use crate::outcome::Outcome;
 use crate::sandbox::{Executor, Observation, Target};
 use crate::stream::Rule;
 use anyhow::{Context, Result};
+use fuzzbox_instrument::trace::Trace;
 use std::sync::Arc;
+
+/// An execution in the traced variant takes so many times as long as its fuel and what else is counted here say: of
+/// seventeen parsers' seeds 1.2 to 3 times.
+pub(super) const SLOWNESS: u64 = 2;
+/// Fuel that one execution in the traced variant takes beside its own: to restore, and to judge all of what it did.
+pub(super) const EXECUTION_FUEL: u64 = 8_000;
+/// Fuel that each thing takes that it recorded: to write it, read it, and look what it is good for.
+const RECORD_FUEL: u64 = 64;
+
+/// What an execution took that recorded this, beside [`EXECUTION_FUEL`].
+pub(super) fn fuel(fuel: u64, trace: &Trace) -> u64 {
+    fuel + RECORD_FUEL * trace.records.len() as u64
+}
 
 /// The executor of a traced variant, with what it did: the last one, or a new one.
 fn executor_of<'s>(

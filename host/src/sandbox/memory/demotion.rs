@@ -2,7 +2,7 @@
 
 use super::image::Image;
 use super::lines;
-use super::mapping::PAGE_BYTES;
+use super::mapping::{PAGE_BYTES, page_of};
 use super::marks::Marks;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -30,6 +30,14 @@ const IDLE_PART: u128 = 32;
 /// What such a page takes in an execution, in nanoseconds.
 const IDLE_NANOS: u128 = 40;
 
+/// A run of so many pages or more is judged as a whole, and at each restore: some executions write megabytes, and to
+/// look through those takes all others longer than they do.
+pub(super) const LARGE_PAGES: usize = 128;
+
+/// Such a run is demoted when so many of its pages were looked at in vain: that took about as long as to open it again,
+/// with a fault and a system call. So it takes no more than twice what it would if one knew who writes it.
+const LARGE_IDLE_PAGES: usize = 4096;
+
 /// Neighbouring hot pages, restored at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
@@ -41,6 +49,17 @@ pub(super) struct Run {
     pub(super) used: usize,
     /// The image has nothing but zeros there.
     pub(super) zero: bool,
+    /// In how many restores in a row nothing was written there, of a large one.
+    idle: usize,
+}
+
+impl Run {
+    /// Notes whether something was written there. Returns whether that is too long ago.
+    pub(super) fn was_written(&mut self, written: bool) -> bool {
+        let pages = page_of(self.len);
+        self.idle = if written || pages < LARGE_PAGES { 0 } else { self.idle + 1 };
+        self.idle * pages >= LARGE_IDLE_PAGES
+    }
 }
 
 /// The hot pages in the order of their addresses, and what each page did so far.
@@ -100,6 +119,11 @@ impl Upkeep {
         &self.runs
     }
 
+    /// The same, to note what was written.
+    pub(super) fn runs_mut(&mut self) -> &mut [Run] {
+        &mut self.runs
+    }
+
     /// Whether to look before writing.
     pub(super) fn look_first(&self) -> bool {
         self.look_first
@@ -125,12 +149,16 @@ impl Upkeep {
             }
         });
         known.copy_from(hot);
-        runs.clear();
+        let before = std::mem::take(runs);
+        let mut before = before.iter().peekable();
         for Range { start: mut page, end } in hot.runs(0..hot.pages()) {
             while page < end {
                 let kind_ends = image.kind_ends(page, end);
                 let (start, len) = (page * *PAGE_BYTES, (kind_ends - page) * *PAGE_BYTES);
-                runs.push(Run { start, len, used: used(written.as_ref(), start, len), zero: image.is_zero(page) });
+                while before.next_if(|run| run.start < start).is_some() {}
+                let idle = before.peek().filter(|run| (run.start, run.len) == (start, len)).map_or(0, |run| run.idle);
+                let used = used(written.as_ref(), start, len);
+                runs.push(Run { start, len, used, zero: image.is_zero(page), idle });
                 page = kind_ends;
             }
         }

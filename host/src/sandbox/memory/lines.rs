@@ -25,25 +25,27 @@ fn can_look() -> bool {
     false
 }
 
-/// Makes `len` bytes at `to` what they are at `from`, or zeros if that is `None`.
+/// Makes `len` bytes at `to` what they are at `from`, or zeros if that is `None`. Returns whether they were something
+/// else; where nobody looked they may have been.
 ///
 /// # Safety
 ///
 /// All bytes can be read and those at `to` written; nobody else does. The ranges start at pages, end at lines and don't
 /// overlap. `look` only if [`look_first`] said so.
-pub(super) unsafe fn restore(to: *mut u8, from: Option<*const u8>, len: usize, look: bool) {
+pub(super) unsafe fn restore(to: *mut u8, from: Option<*const u8>, len: usize, look: bool) -> bool {
     // SAFETY: by the contract.
     unsafe {
         match from {
             #[cfg(target_arch = "x86_64")]
-            Some(from) if look => avx512::copy(to, from, len),
+            Some(from) if look => return avx512::copy(to, from, len),
             #[cfg(target_arch = "x86_64")]
-            None if can_look() => avx512::clear(to, len),
+            None if can_look() => return avx512::clear(to, len),
             Some(from) => from.copy_to_nonoverlapping(to, len),
             None => to.write_bytes(0, len),
         }
     }
     let _ = look;
+    true
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -64,19 +66,19 @@ mod avx512 {
     ///
     /// As for [`super::restore`].
     #[target_feature(enable = "avx512f")]
-    pub(super) unsafe fn copy(to: *mut u8, from: *const u8, len: usize) {
+    pub(super) unsafe fn copy(to: *mut u8, from: *const u8, len: usize) -> bool {
         // SAFETY: by the contract; ranges start and end at lines.
-        unsafe { restore(to, len, |offset| _mm512_load_si512(from.add(offset).cast())) };
+        unsafe { restore(to, len, |offset| _mm512_load_si512(from.add(offset).cast())) }
     }
 
     /// # Safety
     ///
     /// As for [`super::restore`].
     #[target_feature(enable = "avx512f")]
-    pub(super) unsafe fn clear(to: *mut u8, len: usize) {
+    pub(super) unsafe fn clear(to: *mut u8, len: usize) -> bool {
         let zeros = _mm512_setzero_si512();
         // SAFETY: by the contract; ranges start and end at lines.
-        unsafe { restore(to, len, |_| zeros) };
+        unsafe { restore(to, len, |_| zeros) }
     }
 
     /// # Safety
@@ -84,17 +86,19 @@ mod avx512 {
     /// As for [`super::restore`], with what `image` says of each offset.
     #[target_feature(enable = "avx512f")]
     #[inline]
-    unsafe fn restore(to: *mut u8, len: usize, image: impl Fn(usize) -> __m512i) {
+    unsafe fn restore(to: *mut u8, len: usize, image: impl Fn(usize) -> __m512i) -> bool {
+        let mut differed = false;
         let whole = len / (GROUP * LINE) * (GROUP * LINE);
         for start in (0..whole).step_by(GROUP * LINE) {
             let offsets: [usize; GROUP] = std::array::from_fn(|line| start + line * LINE);
             // SAFETY: by the contract.
-            unsafe { restore_group(to, offsets, &image) };
+            differed |= unsafe { restore_group(to, offsets, &image) };
         }
         for offset in (whole..len).step_by(LINE) {
             // SAFETY: by the contract.
-            unsafe { restore_group(to, [offset], &image) };
+            differed |= unsafe { restore_group(to, [offset], &image) };
         }
+        differed
     }
 
     /// # Safety
@@ -106,7 +110,7 @@ mod avx512 {
         to: *mut u8,
         offsets: [usize; LINES],
         image: &impl Fn(usize) -> __m512i,
-    ) {
+    ) -> bool {
         let images = offsets.map(image);
         let mut changed = [0; LINES];
         for line in 0..LINES {
@@ -115,12 +119,13 @@ mod avx512 {
             changed[line] = _mm512_cmpneq_epi64_mask(images[line], present);
         }
         if changed.iter().fold(0, |all, mask| all | mask) == 0 {
-            return;
+            return false;
         }
         for line in 0..LINES {
             // SAFETY: by the contract.
             unsafe { _mm512_mask_store_epi64(to.add(offsets[line]).cast(), changed[line], images[line]) };
         }
+        true
     }
 }
 
@@ -140,12 +145,15 @@ mod tests {
                 let mut pages = Pages(image.0);
                 pages.0[changed] ^= 0x40;
                 // SAFETY: both are pages.
-                unsafe { restore(pages.0.as_mut_ptr(), Some(image.0.as_ptr()), 3 * 4096, look) };
+                assert!(unsafe { restore(pages.0.as_mut_ptr(), Some(image.0.as_ptr()), 3 * 4096, look) });
                 assert!(pages.0 == image.0);
+                // SAFETY: as before.
+                let again = unsafe { restore(pages.0.as_mut_ptr(), Some(image.0.as_ptr()), 3 * 4096, look) };
+                assert_eq!(again, !look, "who looks says that nothing differed");
                 pages.0 = [0; 3 * 4096];
                 pages.0[changed] = 1;
                 // SAFETY: they are pages.
-                unsafe { restore(pages.0.as_mut_ptr(), None, 3 * 4096, look) };
+                assert!(unsafe { restore(pages.0.as_mut_ptr(), None, 3 * 4096, look) });
                 assert!(pages.0 == [0; 3 * 4096]);
             }
         }

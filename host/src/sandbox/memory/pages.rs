@@ -1,7 +1,7 @@
 //! Pages below the snapshot: which are writable, and the way back.
 
 use super::budget::{Budget, Pool};
-use super::demotion::{Run, Upkeep};
+use super::demotion::{LARGE_PAGES, Run, Upkeep};
 use super::image::Image;
 use super::lines;
 use super::mapping::{Access, Mapping, PAGE_BYTES, page_of};
@@ -188,6 +188,7 @@ impl Pages {
             return false;
         }
         let together = self.demoted_with(page);
+        let is_large = together.len() >= LARGE_PAGES;
         let pages = together.start..self.ahead(page).max(together.end);
         // What is between others splits their mapping in three; what is beside a hot page moves a boundary; what is
         // between two hot pages joins them.
@@ -195,7 +196,8 @@ impl Pages {
         if !affordable || self.protect(mapping, pages.clone(), Access::Write).is_err() {
             return self.make_all_hot(mapping).is_ok();
         }
-        self.wanted.insert(page..page + 1);
+        // To find out which of so many were written takes as long as to have them all for a while.
+        self.wanted.insert(if is_large { pages.clone() } else { page..page + 1 });
         self.fresh.insert(pages.clone());
         self.hot.insert(pages);
         self.changed.store(true, Relaxed);
@@ -211,14 +213,24 @@ impl Pages {
         self.hot.run_ends(page, (page + count).min(end).min(self.scratch))
     }
 
-    /// A page that is not hot, with those of its block that were demoted in one piece with it and are not hot again. So
-    /// none of them is a page that somebody [closed](Pages::close): these are never demoted.
+    /// A page that is not hot, with those of its block that were demoted in one piece with it and are not hot again; or
+    /// all of these, if they were a large run. So none of them is a page that somebody [closed](Pages::close): these
+    /// are never demoted.
     fn demoted_with(&self, page: usize) -> Range<usize> {
+        let all = self.demoted_within(page, 0..self.scratch);
+        if all.len() >= LARGE_PAGES {
+            return all;
+        }
         let block = page / BLOCK_PAGES * BLOCK_PAGES;
+        self.demoted_within(page, block..(block + BLOCK_PAGES).min(self.scratch))
+    }
+
+    /// A page that is not hot, with those of a range that were demoted in one piece with it and are not hot again.
+    fn demoted_within(&self, page: usize, range: Range<usize>) -> Range<usize> {
         let joins = |page: usize| self.demoted_with_previous.contains(page);
         let is_cold = |page: usize| !self.hot.contains(page) && !self.is_forbidden(page);
-        let start = (block + 1..=page).rev().take_while(|&page| joins(page) && is_cold(page - 1)).last();
-        let end = (page + 1..(block + BLOCK_PAGES).min(self.scratch)).take_while(|&page| joins(page) && is_cold(page));
+        let start = (range.start + 1..=page).rev().take_while(|&page| joins(page) && is_cold(page - 1)).last();
+        let end = (page + 1..range.end).take_while(|&page| joins(page) && is_cold(page));
         start.map_or(page, |start| start - 1)..end.last().map_or(page + 1, |last| last + 1)
     }
 
@@ -326,10 +338,16 @@ impl Pages {
             return Ok(());
         }
         let (to, from, look) = (self.at(mapping, 0), self.image.padded().as_ptr(), upkeep.look_first());
-        for &Run { start, used, zero, .. } in upkeep.runs() {
+        let mut idle = Vec::new();
+        for run in upkeep.runs_mut() {
+            let Run { start, len, used, zero, .. } = *run;
             // SAFETY: hot pages are inside the image and writable, and the image is as long as they are.
-            unsafe { lines::restore(to.add(start), (!zero).then(|| from.add(start)), used, look) };
+            let written = unsafe { lines::restore(to.add(start), (!zero).then(|| from.add(start)), used, look) };
+            if run.was_written(written) {
+                idle.push(page_of(start)..page_of(start + len));
+            }
         }
+        idle.into_iter().for_each(|pages| self.demote(mapping, upkeep, pages));
         Ok(())
     }
 

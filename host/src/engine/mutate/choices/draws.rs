@@ -1,6 +1,6 @@
 //! Changes of what draws took.
 
-use super::{Context, any_span};
+use super::{Context, any_span, before};
 use crate::engine::rng::Rng;
 use crate::stream::{Choice, Draw, DrawKind, Node};
 
@@ -35,12 +35,7 @@ pub(super) fn cut(sample: &Node, context: &mut Context<'_>) -> Option<Node> {
     if sample.draws() == 0 {
         return None;
     }
-    let (mut children, mut rest) = (Vec::new(), sample);
-    for step in sample.path_to_draw(context.rng.below(sample.draws())) {
-        children.extend_from_slice(&rest.children()[..step]);
-        rest = &rest.children()[step];
-    }
-    Some(Node::span(0, children))
+    Some(Node::span(0, before(sample, &sample.path_to_draw(context.rng.below(sample.draws())))))
 }
 
 /// The same draws with other values.

@@ -110,6 +110,16 @@ fn any_span(sample: &Node, rng: &mut Rng) -> Option<Vec<usize>> {
     None
 }
 
+/// What stands before the node at a path, without the spans around that.
+fn before(sample: &Node, path: &[usize]) -> Vec<Node> {
+    let (mut before, mut inner) = (Vec::new(), sample);
+    for &step in path {
+        before.extend_from_slice(&inner.children()[..step]);
+        inner = &inner.children()[step];
+    }
+    before
+}
+
 /// The ways to the spans below the root with this label.
 fn spans_with(sample: &Node, label: u64) -> Vec<Vec<usize>> {
     let mut paths = Vec::new();

@@ -1,6 +1,6 @@
 //! Spans in the place of others with the same label.
 
-use super::{Context, any_span, spans_with};
+use super::{Context, any_span, before, spans_with};
 use crate::stream::Node;
 
 /// A span of another testcase in the place of one with its label.
@@ -41,14 +41,9 @@ pub(super) fn cross_over(sample: &Node, context: &mut Context<'_>) -> Option<Nod
         return None;
     }
     let rest: &Vec<usize> = context.rng.pick(&alike);
-    let mut children = Vec::new();
-    let (mut left, mut right) = (sample, other);
-    for &step in &path {
-        children.extend_from_slice(&left.children()[..step]);
-        left = &left.children()[step];
-    }
+    let mut children = before(sample, &path);
     // What follows stands beside, not inside: spans around the end of one sample say nothing of the other's.
-    let mut after = Vec::new();
+    let (mut after, mut right) = (Vec::new(), other);
     for &step in rest {
         after.push(&right.children()[step + 1..]);
         right = &right.children()[step];

@@ -1,18 +1,13 @@
 //! How much of a campaign may be spent on comparisons: see [`allowance`](super::super::allowance).
 
 use super::super::allowance::{Allowance, Terms};
+use super::super::traced::SLOWNESS;
 use crate::engine::strategy::Gains;
 
-/// An execution in the traced variant takes so many times as long as fuel says.
-pub(super) const SLOWNESS: u64 = 4;
 /// What is free is about a second. Where mutants bring nothing for long, what holds a campaign up is most often a
 /// comparison.
 const TERMS: Terms = Terms { free: 3 << 29, share_min: 24, share_max: 6, share_stuck: 16 };
 
-/// Fuel that one execution in the traced variant takes beside its own: to restore, and to judge all of what it did.
-pub(super) const EXECUTION_FUEL: u64 = 8_000;
-/// Fuel that each thing takes that it recorded: to write it, read it, and look what it is good for.
-pub(super) const RECORD_FUEL: u64 = 64;
 /// Executions of a task, at most.
 pub(super) const TASK_EXECS_MAX: u64 = 8192;
 /// Testcases that a round looks at.

@@ -76,21 +76,6 @@ pub(super) fn texts(ty: Number, bits: u64) -> Vec<Vec<u8>> {
     texts
 }
 
-/// The unsigned number in bytes, 8 at most.
-pub(super) fn number(bytes: &[u8], big_endian: bool) -> u64 {
-    let add = |number: u64, &byte: &u8| number << 8 | u64::from(byte);
-    if big_endian { bytes.iter().fold(0, add) } else { bytes.iter().rev().fold(0, add) }
-}
-
-/// The lowest bytes of a number, as many as there is room for.
-pub(super) fn write(bytes: &mut [u8], number: u64, big_endian: bool) {
-    let width = bytes.len().min(8);
-    bytes[..width].copy_from_slice(&number.to_le_bytes()[..width]);
-    if big_endian {
-        bytes[..width].reverse();
-    }
-}
-
 /// Values that let an operand and the other, which has `bits`, turn out otherwise: the same, and those next to it.
 pub(super) fn near(ty: Number, bits: u64) -> Vec<u64> {
     match ty {
@@ -133,15 +118,5 @@ mod tests {
             assert!(found.contains(&text.as_bytes().to_vec()), "{text}");
         }
         assert_eq!(texts(Number::F32, 0.1_f32.to_bits().into())[0], b"0.1");
-    }
-
-    #[test]
-    fn what_was_written_is_read_again() {
-        for (width, big_endian) in [(1, false), (3, true), (4, false), (8, true)] {
-            let mut bytes = vec![0; width];
-            let value = 0x0102_0304_0506_0708 & (u64::MAX >> (64 - 8 * width));
-            write(&mut bytes, value, big_endian);
-            assert_eq!(number(&bytes, big_endian), value);
-        }
     }
 }

@@ -5,9 +5,9 @@ use super::effort::Effort;
 use super::facts::Facts;
 use super::form::Form;
 use super::hard::Hard;
-use super::observed::{Observed, Operands};
+use super::observed::{Observed, Operands, Place};
 use super::places::Dependence;
-use super::probe::{End, Probe, Problem, Run, Solution, Step};
+use super::probe::{End, Probe, Problem, Run, Solution, Step, TracedExecution};
 use super::repair::{self, Guard};
 use super::{Learned, Subject, bytes, detour, encodings, numbers, numerals, quads, search, sums};
 use anyhow::Result;
@@ -65,6 +65,17 @@ struct Current<'i> {
     first: &'i [u8],
     /// The one that reached all that were reached, if there were some.
     input: Option<Vec<u8>>,
+    /// How those turned out.
+    reached: Vec<(Place, bool)>,
+}
+
+impl Current<'_> {
+    /// Whether what was reached still is where this was shown.
+    fn is_kept(&self, probe: &Probe<'_, '_>, shown: &TracedExecution) -> bool {
+        let observed = probe.observe(&shown.trace, |site| self.reached.iter().any(|(place, _)| place.site == site));
+        let outcome = |place| observed.iter().find(|other| other.place == place).map(|other| other.operands.outcome());
+        self.reached.iter().all(|&(place, reached)| outcome(place) == Some(reached))
+    }
 }
 
 struct Explorer<'e, 'r, 'a> {
@@ -159,7 +170,7 @@ impl Explorer<'_, '_, '_> {
         // What is certain takes little.
         tried.sort_by_key(|(goal, dependence)| !repair::is_written(goal, dependence, input));
         tried.truncate(TRIED_MAX);
-        let mut current = Current { first: input, input: None };
+        let mut current = Current { first: input, input: None, reached: Vec::new() };
         for number in 0..tried.len() {
             let (goal, dependence) = &tried[number];
             let end = self.attempt(goal, dependence, &mut current, open);
@@ -197,8 +208,14 @@ impl Explorer<'_, '_, '_> {
         // What another length has has other places, and what is kept shows something else.
         let fits = |solved: &Vec<u8>| stays && solved.len() == from.len() && self.probe.form.fits(shown.drawn.as_ref());
         match solved.filter(fits) {
-            Some(solved) if !shown.is_news => current.input = Some(solved),
-            _ => open.push(executed),
+            Some(_) if shown.is_news => open.push(executed),
+            // Of what excludes each other the first goes on at once: a name is one of many.
+            Some(_) if !current.is_kept(&self.probe, &shown) => open.insert(0, executed),
+            Some(solved) => {
+                current.input = Some(solved);
+                current.reached.push((goal.place, !goal.operands.outcome()));
+            }
+            None => open.push(executed),
         }
         Ok(())
     }
@@ -269,6 +286,7 @@ impl Explorer<'_, '_, '_> {
         let guards = all.iter().zip(&dependences);
         self.probe.guards =
             guards.filter_map(|(observed, dependence)| Guard::new(observed, dependence, input)).collect();
+        self.learned.checks.extend(self.probe.guards.iter().filter_map(Guard::check));
         dependences.truncate(goals.len());
         // What changes nothing may have led elsewhere: now it is repaired.
         let hidden: Vec<_> = (0..goals.len()).filter(|&goal| dependences[goal].is_none()).collect();

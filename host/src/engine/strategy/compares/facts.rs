@@ -9,6 +9,9 @@ use std::collections::BTreeSet;
 
 /// Comparisons with different operands at a site that are told apart.
 const SITE_CELLS_MAX: u32 = 256;
+/// How often a comparison is tried in vain that one caller has seen to turn out otherwise and another has not, by
+/// effort.
+const CONTEXT_TRIES_MAX: [u32; Effort::COUNT] = [2, 0, 0];
 /// All of them together.
 const CELLS_MAX: usize = 1 << 18;
 /// Of what was tried before this campaign, no more counts.
@@ -88,6 +91,12 @@ fn spots(observed: &Observed) -> [Spot; 2] {
     observed.operands.keys().map(|operand| Spot { site, place, operand })
 }
 
+/// The cell of a comparison whatever its operands are, as it is reached from some place.
+fn context_spot(observed: &Observed) -> Spot {
+    let Place { site, target, .. } = observed.place;
+    Spot { site, place: u64::MAX - u64::from(target), operand: observed.context }
+}
+
 /// Their keys.
 fn cells(observed: &Observed) -> [u64; 2] {
     spots(observed).map(Spot::key)
@@ -108,16 +117,20 @@ impl Facts {
             return None;
         }
         let level = effort as usize;
-        let mut is_known = false;
-        for cell in cells(observed) {
-            let known = self.cells.get(cell);
-            is_known |= known.is_some();
-            let tries_max = TRIES_MAX[level].saturating_mul(1 + self.passes);
-            if known.is_some_and(|cell| cell.outcomes.has(wanted) || cell.tries[level] >= tries_max) {
-                return None;
-            }
+        let tries_max = TRIES_MAX[level].saturating_mul(1 + self.passes);
+        let own = cells(observed).map(|cell| self.cells.get(cell));
+        if own.into_iter().flatten().any(|cell| cell.tries[level] >= tries_max) {
+            return None;
         }
+        let was_met = own.into_iter().flatten().any(|cell| cell.outcomes.has(wanted));
+        let context = self.cells.get(context_spot(observed).key());
+        // What many call compares for each of them: what one has met the next has not.
+        let is_done = |cell: &Cell| cell.outcomes.has(wanted) || cell.tries[level] >= CONTEXT_TRIES_MAX[level];
         let site = self.sites.get(site_key(observed.place.site)).copied().unwrap_or_default();
+        if was_met && context.map_or(CONTEXT_TRIES_MAX[level] == 0 || self.is_full(&site), is_done) {
+            return None;
+        }
+        let is_known = own.into_iter().flatten().next().is_some();
         // That what is equal can be unequal is seen at once; and what is unequal is no other thing for being compared
         // with something else.
         let was_seen = site.outcomes.has(wanted);
@@ -155,14 +168,16 @@ impl Facts {
         let Some(site) = self.sites.get(site_key(observed.place.site)) else { return false };
         let is_full = self.is_full(site);
         let knows = |cell| self.cells.get(cell).map_or(is_full, |cell| cell.outcomes.has(outcome));
-        site.outcomes.has(outcome) && cells(observed).into_iter().all(knows)
+        let [one, other] = cells(observed);
+        site.outcomes.has(outcome) && [one, other, context_spot(observed).key()].into_iter().all(knows)
     }
 
     /// Notes how a comparison turned out.
     pub(super) fn saw(&mut self, observed: &Observed) {
         let outcome = observed.operands.outcome();
         self.site(observed.place.site).outcomes.add(outcome);
-        for spot in spots(observed) {
+        let [one, other] = spots(observed);
+        for spot in [context_spot(observed), one, other] {
             if let Some(cell) = self.cell(spot) {
                 cell.outcomes.add(outcome);
             }
@@ -187,7 +202,8 @@ impl Facts {
     }
 
     fn tire(&mut self, observed: &Observed, effort: Effort) {
-        for spot in spots(observed) {
+        let [one, other] = spots(observed);
+        for spot in [context_spot(observed), one, other] {
             if let Some(cell) = self.cell(spot) {
                 cell.tries[effort as usize] = cell.tries[effort as usize].saturating_add(1);
             }
@@ -278,7 +294,7 @@ mod tests {
 
     fn compare(site: u32, left: u64, right: u64) -> Observed {
         let operands = Operands::Numbers { comparison: Comparison::Eq, ty: Number::I32, sides: [left, right] };
-        Observed { place: Place { site, occurrence: 0, target: 0 }, operands }
+        Observed { place: Place { site, occurrence: 0, target: 0 }, context: 0, operands }
     }
 
     #[test]
@@ -291,6 +307,24 @@ mod tests {
         facts.saw(&compare(1, 7, 7));
         assert!(!goal(&facts, 4));
         assert!(facts.rank(&compare(1, 4, 8), 0, Effort::Little).is_some(), "another constant at the same site");
+    }
+
+    #[test]
+    fn what_one_caller_has_met_another_has_not() {
+        let by = |context, left| Observed { context, ..compare(1, left, 7) };
+        let goal = |facts: &Facts, context| facts.rank(&by(context, 3), 0, Effort::Little).is_some();
+        let mut facts = Facts::default();
+        [by(1, 3), by(1, 7), by(2, 3)].iter().for_each(|observed| facts.saw(observed));
+        assert!(!goal(&facts, 1) && goal(&facts, 2) && goal(&facts, 3));
+        assert!(facts.knows(&by(2, 3)) && !facts.knows(&by(2, 7)) && !facts.knows(&by(3, 3)));
+        for _ in 0..CONTEXT_TRIES_MAX[0] {
+            assert!(goal(&facts, 2));
+            facts.tried(&by(2, 3), Effort::Little, false);
+        }
+        assert!(!goal(&facts, 2) && goal(&facts, 3), "it is tried less often than what nobody has met");
+        facts.saw(&by(3, 7));
+        assert!(!goal(&facts, 3));
+        assert_eq!(facts.rank(&by(4, 3), 0, Effort::Some), None, "more effort is not for what was met");
     }
 
     #[test]

@@ -29,6 +29,7 @@
 mod budget;
 mod bytes;
 mod calls;
+mod context;
 mod dependence;
 mod detour;
 mod effort;
@@ -52,11 +53,12 @@ mod table;
 mod task;
 mod values;
 
-use super::Cost;
+use super::{Cost, traced};
 use crate::engine::aim::Pursuit;
+use crate::engine::checks::Check;
 use crate::engine::learned as earlier;
 use budget::{
-    Budget, COMPILE_FUEL, EXECUTION_FUEL, TASK_EXECS_ENOUGH, TASK_EXECS_MAX, TASK_EXECS_MIN, TASK_FUEL_MIN, TASKS_MAX,
+    Budget, COMPILE_FUEL, TASK_EXECS_ENOUGH, TASK_EXECS_MAX, TASK_EXECS_MIN, TASK_FUEL_MIN, TASKS_MAX,
     TASKS_UNDER_WAY_MAX,
 };
 use calls::CALLS_MAX;
@@ -64,6 +66,7 @@ use facts::Facts;
 pub(super) use form::Form;
 use hard::{Hard, Waiting};
 use probe::TracedExecution;
+pub(super) use repair::repair;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -113,6 +116,7 @@ pub(in crate::engine) struct Learned {
     facts: Facts,
     /// By site.
     tokens: Vec<(u32, Vec<u8>)>,
+    checks: Vec<(u32, Check)>,
     /// Who was seen to call whom by reference.
     calls: BTreeSet<(u32, u32)>,
     /// Fuel that was spent.
@@ -148,7 +152,7 @@ impl Compares {
     fn due(&self, (fuel, fuel_mean): (u64, u64), execs_max: u64, goals: Option<&Pursuit>) -> Vec<Due> {
         let left = self.budget.left(fuel);
         // What is recorded takes more than what is executed, where that compares much.
-        let execution = fuel_mean.saturating_add(EXECUTION_FUEL).max(self.budget.spent() / self.execs.max(1));
+        let execution = fuel_mean.saturating_add(traced::EXECUTION_FUEL).max(self.budget.spent() / self.execs.max(1));
         if !self.queue.is_empty() {
             let mut queue = self.in_turn();
             if let Some(goals) = goals {
@@ -210,8 +214,9 @@ impl Compares {
         }
     }
 
-    /// Takes what a task learned, and returns what something from the input was compared with, by site.
-    fn take(&mut self, subject: &Subject, learned: Learned) -> Vec<(u32, Vec<u8>)> {
+    /// Takes what a task learned, and returns what something from the input was compared with, and what is checked, by
+    /// site.
+    fn take(&mut self, subject: &Subject, learned: Learned) -> (Vec<(u32, Vec<u8>)>, Vec<(u32, Check)>) {
         self.budget.spend(learned.spent);
         match subject {
             Subject::Testcase(index, has_edges) => {
@@ -225,7 +230,7 @@ impl Compares {
         self.hard.add(learned.left, &self.facts);
         let room = CALLS_MAX.saturating_sub(self.calls.len());
         self.calls.extend(learned.calls.into_iter().take(room));
-        learned.tokens
+        (learned.tokens, learned.checks)
     }
 }
 

@@ -1,9 +1,10 @@
 //! Lets two numbers compare otherwise: candidates for the places that an operand depends on.
 
 use super::bytes::in_hex;
-use super::encodings::{fields, near, number, texts, write};
+use super::encodings::{fields, near, texts};
 use super::observed::{Number, Observed, Operands};
 use super::probe::{Probe, Problem, Solution, Step};
+use crate::engine::checks::{number, write};
 use std::ops::Range;
 
 /// Places that follow each other and are more than this hold no number.

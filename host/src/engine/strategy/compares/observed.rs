@@ -1,5 +1,6 @@
 //! What a trace says of comparisons: which numbers or bytes were held against each other, and how that turned out.
 
+use super::context::Calls;
 use super::float128;
 use fuzzbox_instrument::trace::{Comparer, Comparison, Event, Trace};
 use std::borrow::Cow;
@@ -48,6 +49,8 @@ impl Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Observed {
     pub(super) place: Place,
+    /// From where it is reached, see [`Calls::context`].
+    pub(super) context: u64,
     pub(super) operands: Operands,
 }
 
@@ -212,21 +215,24 @@ pub(super) fn observe(trace: &Trace, boundaries: bool, keeps: impl Fn(u32) -> bo
     let mut observed = Vec::new();
     let mut counts = BTreeMap::new();
     // The depth of calls, and that of a function of which all is known.
-    let (mut depth, mut known) = (0, None);
+    let (mut depth, mut known, mut calls) = (0, None, Calls::default());
     for record in &trace.records {
         match record.event {
-            Event::Enter { depth: entered, .. } => {
+            Event::Enter { function, depth: entered } => {
                 depth = entered;
+                calls.enter(function, entered);
                 known = known.filter(|&known| entered > known);
                 continue;
             }
             Event::Leave { depth: left, .. } => {
                 depth = left.saturating_sub(1);
+                calls.leave(left);
                 known = known.filter(|&known| left > known);
                 continue;
             }
             Event::Caught { depth: caught } => {
                 depth = caught;
+                calls.leave(caught.saturating_add(1));
                 known = known.filter(|&known| caught >= known);
                 continue;
             }
@@ -259,17 +265,17 @@ pub(super) fn observe(trace: &Trace, boundaries: bool, keeps: impl Fn(u32) -> bo
             continue;
         }
         if own {
-            add(&mut observed, place, &record.event);
+            add(&mut observed, (place, calls.context()), &record.event);
         }
         if boundary {
-            add_boundaries(&mut observed, place, &record.event);
+            add_boundaries(&mut observed, (place, calls.context()), &record.event);
         }
     }
     observed
 }
 
 /// Adds what an event compares.
-fn add(observed: &mut Vec<Observed>, place: Place, event: &Event) {
+fn add(observed: &mut Vec<Observed>, (place, context): (Place, u64), event: &Event) {
     let operands = match event {
         &Event::Compare { comparison, float, width, left, right } => {
             Operands::Numbers { comparison, ty: Number::new(float, width), sides: [left, right] }
@@ -282,7 +288,7 @@ fn add(observed: &mut Vec<Observed>, place: Place, event: &Event) {
             observed.extend((0..targets.min(TARGETS_MAX)).map(|target| {
                 let sides = [index.into(), target.into()];
                 let operands = Operands::Numbers { comparison: Comparison::Eq, ty: Number::I32, sides };
-                Observed { place: Place { target: target + 1, ..place }, operands }
+                Observed { place: Place { target: target + 1, ..place }, context, operands }
             }));
             return;
         }
@@ -290,7 +296,7 @@ fn add(observed: &mut Vec<Observed>, place: Place, event: &Event) {
             let orders = [Ordering::Less, Ordering::Equal, Ordering::Greater];
             observed.extend((1..).zip(orders).map(|(target, wanted)| {
                 let operands = Operands::Quads { wanted, sides: [left, right] };
-                Observed { place: Place { target, ..place }, operands }
+                Observed { place: Place { target, ..place }, context, operands }
             }));
             return;
         }
@@ -299,11 +305,11 @@ fn add(observed: &mut Vec<Observed>, place: Place, event: &Event) {
         }
         _ => return,
     };
-    observed.push(Observed { place, operands });
+    observed.push(Observed { place, context, operands });
 }
 
 /// Adds whether what an event compares is at a boundary.
-fn add_boundaries(observed: &mut Vec<Observed>, place: Place, event: &Event) {
+fn add_boundaries(observed: &mut Vec<Observed>, (place, context): (Place, u64), event: &Event) {
     let &Event::Compare { comparison, float, width, left, right } = event else { return };
     use Comparison as C;
     let ty = Number::new(float, width);
@@ -322,6 +328,7 @@ fn add_boundaries(observed: &mut Vec<Observed>, place: Place, event: &Event) {
     };
     observed.extend((1..).zip(&rights[..count]).map(|(target, &right)| Observed {
         place: Place { site: place.site | BOUNDARY, target, ..place },
+        context,
         operands: Operands::Numbers { comparison: C::Eq, ty, sides: [left, right] },
     }));
 }

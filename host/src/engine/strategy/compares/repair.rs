@@ -6,17 +6,15 @@
 //! solved behind it. (RedQueen patches such checks out of the program and repairs inputs at the end; here one sees what
 //! is wanted at once, and nothing is patched.)
 
-use super::encodings::{number, write};
-use super::observed::{Observed, Operands, Place};
+use super::observed::{Observed, Operands, Place, observe};
 use super::places::Dependence;
-use fuzzbox_instrument::trace::Comparison;
+use crate::engine::checks::{Check, Writing};
+use fuzzbox_instrument::trace::{Comparison, Trace};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Comparisons of an execution that are looked at as guards.
 const CANDIDATES_MAX: usize = 24;
-/// Bytes of the number in the input at most, as a number and as text.
-const NUMBER_BYTES_MAX: usize = 8;
-const TEXT_BYTES_MAX: usize = 19;
 
 /// A comparison that must stay as it is.
 #[derive(Clone, Debug)]
@@ -28,15 +26,6 @@ pub(super) struct Guard {
     writing: Writing,
     /// How long the input was.
     len: usize,
-}
-
-/// How a number lies in the input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Writing {
-    /// As bytes, with a constant that is added to give the operand.
-    Binary { big_endian: bool, offset: u64 },
-    /// As text, with all of its digits.
-    Text { radix: u32, upper: bool },
 }
 
 /// Comparisons that may be guards: of integers that are equal. Large numbers first, which are so by chance the least.
@@ -91,6 +80,11 @@ impl Guard {
         })
     }
 
+    /// The same wherever the number lies, with the site of the comparison.
+    pub(super) fn check(&self) -> Option<(u32, Check)> {
+        Some((self.place.site, Check::new(self.side, self.field.len(), self.writing)?))
+    }
+
     /// The input with which the guard holds, where it turned out as `observed`; `None` if it holds, or that is not
     /// known.
     pub(super) fn repair(&self, input: &[u8], observed: &Observed) -> Option<Vec<u8>> {
@@ -111,48 +105,19 @@ impl Guard {
     }
 }
 
-impl Writing {
-    /// How `field` says `value`.
-    fn of(field: &[u8], value: u64) -> Option<Self> {
-        if field.len() <= NUMBER_BYTES_MAX {
-            for big_endian in [false, true] {
-                if number(field, big_endian) == value {
-                    return Some(Self::Binary { big_endian, offset: 0 });
-                }
-            }
-        }
-        let text = std::str::from_utf8(field).ok().filter(|text| text.len() <= TEXT_BYTES_MAX)?;
-        for radix in [10, 16] {
-            if text.chars().all(|digit| digit.is_digit(radix)) && u64::from_str_radix(text, radix) == Ok(value) {
-                return Some(Self::Text { radix, upper: text.contains(|digit: char| digit.is_ascii_uppercase()) });
-            }
-        }
-        // A digit, say, of which the operand is another function.
-        (field.len() == 1).then(|| Self::Binary { big_endian: false, offset: value.wrapping_sub(field[0].into()) })
+/// Writes anew what was found to be wrong in an input. Returns whether something was; `None` if nothing was checked.
+pub(in crate::engine::strategy) fn repair(
+    input: &mut [u8],
+    trace: &Trace,
+    checks: &BTreeMap<u32, Check>,
+) -> Option<bool> {
+    let mut is_repaired = None;
+    for observed in observe(trace, false, |site| checks.contains_key(&site)) {
+        let Operands::Numbers { sides, .. } = observed.operands else { continue };
+        let is_new = checks[&observed.place.site].repair(input, sides);
+        *is_repaired.get_or_insert(false) |= is_new;
     }
-
-    /// A number as it is written; `None` if there is no room.
-    fn written(self, value: u64, width: usize) -> Option<Vec<u8>> {
-        match self {
-            Self::Binary { big_endian, offset } => {
-                let value = value.wrapping_sub(offset);
-                let mut field = vec![0; width];
-                write(&mut field, value, big_endian);
-                // It may be wider as an operand, and negative.
-                let bits = 8 * width as u32;
-                (bits == 64 || value >> bits == 0 || offset == 0 && value.cast_signed() >> (bits - 1) == -1)
-                    .then_some(field)
-            }
-            Self::Text { radix, upper } => {
-                let text = match (radix, upper) {
-                    (10, _) => format!("{value:0width$}"),
-                    (_, true) => format!("{value:0width$X}"),
-                    _ => format!("{value:0width$x}"),
-                };
-                (text.len() == width).then(|| text.into_bytes())
-            }
-        }
-    }
+    is_repaired
 }
 
 #[cfg(test)]
@@ -162,7 +127,7 @@ mod tests {
 
     fn compare(left: u64, right: u64) -> Observed {
         let operands = Operands::Numbers { comparison: Comparison::Ne, ty: Number::I32, sides: [left, right] };
-        Observed { place: Place { site: 1, occurrence: 0, target: 0 }, operands }
+        Observed { place: Place { site: 1, occurrence: 0, target: 0 }, context: 0, operands }
     }
 
     #[test]

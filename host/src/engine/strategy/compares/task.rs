@@ -1,12 +1,12 @@
 //! What tasks execute, and what is learned of it.
 
-use super::budget::{EXECUTION_FUEL, RECORD_FUEL, SLOWNESS};
 use super::calls::calls;
 use super::explorer::explore;
 use super::inside::{self, Opened, Outer};
 use super::{Compares, Due, Facts, Learned, Subject, TracedExecution};
 use crate::engine::aim::Aim;
 use crate::engine::corpus::Corpus;
+use crate::engine::strategy::traced::{self, SLOWNESS};
 use crate::engine::strategy::{Aside, Cost, Gains, Spent, Strategy, View};
 use crate::engine::workers::report::{Known, Report};
 use crate::engine::workers::variants::Variants;
@@ -75,7 +75,9 @@ impl Strategy for Compares {
 
     fn learn(&mut self, task: Comparing, learned: Learned, spent: Spent, corpus: &mut Corpus) {
         self.execs += spent.execs;
-        corpus.add_tokens(self.take(&task.subject, learned));
+        let (tokens, checks) = self.take(&task.subject, learned);
+        corpus.add_tokens(tokens);
+        corpus.add_checks(checks);
     }
 
     fn gained(&mut self, own: Gains, mutants: Gains) {
@@ -155,13 +157,13 @@ impl Situation {
                 return Ok(None);
             }
             execs += 1;
-            spent += EXECUTION_FUEL;
+            spent += traced::EXECUTION_FUEL;
             let made = given.input(&mut worker.custom, input)?;
             let Some(input) = made.as_deref() else { return Ok(Some(TracedExecution::nothing(&task.cost, spent))) };
             let testcases = report.testcases.len();
             let (outcome, observation) = worker.execute_traced(variants, known, (input, &rule), report)?;
             let trace = observation.trace();
-            spent += observation.fuel() + RECORD_FUEL * trace.records.len() as u64;
+            spent += traced::fuel(observation.fuel(), &trace);
             if let Some(aim) = aim.as_ref().filter(|_| execs == 1) {
                 seen = calls(&trace, aim.program());
             }
