@@ -5,8 +5,9 @@ use std::ops::Range;
 /// Bytes of a number in the input at most, as a number and as text.
 const NUMBER_BYTES_MAX: usize = 8;
 const TEXT_BYTES_MAX: usize = 19;
-/// What is shorter is everywhere.
+/// What is shorter is everywhere, as a number and as text.
 const FIELD_BYTES_MIN: usize = 2;
+const FIELD_DIGITS_MIN: usize = 4;
 
 /// A comparison of a number that lies in the input with one that is made of the rest of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +39,8 @@ const CODES: [Writing; 5] = [
 impl Check {
     /// A check of a field of that width; `None` if there is too little of it to be found elsewhere.
     pub(super) fn new(side: usize, width: usize, writing: Writing) -> Option<Self> {
-        (width >= FIELD_BYTES_MIN).then_some(Self { side, width, writing })
+        let least = if matches!(writing, Writing::Binary { .. }) { FIELD_BYTES_MIN } else { FIELD_DIGITS_MIN };
+        (width >= least).then_some(Self { side, width, writing })
     }
 
     /// As numbers, to be kept: the side, the width, and how it is written.
@@ -172,7 +174,7 @@ mod tests {
         for check in [big, text] {
             assert_eq!(Check::of_code(check.to_code().unwrap()), Some(check));
         }
-        for code in [[2, 4, 0], [0, 9, 0], [0, 20, 2], [0, 1, 1], [0, 4, 5]] {
+        for code in [[2, 4, 0], [0, 9, 0], [0, 20, 2], [0, 1, 1], [0, 3, 2], [0, 4, 5]] {
             assert_eq!(Check::of_code(code), None, "{code:?}");
         }
         assert_eq!(Check::new(0, 1, Writing::Binary { big_endian: false, offset: 7 }), None, "one byte is everywhere");

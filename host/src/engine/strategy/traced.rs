@@ -13,8 +13,8 @@ use fuzzbox_instrument::trace::Trace;
 use std::sync::Arc;
 
 /// An execution in the traced variant takes so many times as long as its fuel and what else is counted here say: of
-/// seventeen parsers' seeds 1.2 to 3 times.
-pub(super) const SLOWNESS: u64 = 2;
+/// eight parsers' seeds 2 to 3 times.
+pub(super) const SLOWNESS: u64 = 3;
 /// Fuel that one execution in the traced variant takes beside its own: to restore, and to judge all of what it did.
 pub(super) const EXECUTION_FUEL: u64 = 8_000;
 /// Fuel that each thing takes that it recorded: to write it, read it, and look what it is good for.

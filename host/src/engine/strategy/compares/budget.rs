@@ -17,7 +17,7 @@ pub(super) const TASKS_MAX: usize = 16;
 pub(super) const TASKS_UNDER_WAY_MAX: usize = 2;
 /// Less fuel than for so many executions is not worth a task; and less than so much, if that is enough for some
 /// hundreds: what an input's goals depend on takes as many.
-pub(super) const TASK_EXECS_MIN: u64 = 64;
+pub(super) const TASK_EXECS_MIN: u64 = 192;
 pub(super) const TASK_FUEL_MIN: u64 = 1 << 24;
 pub(super) const TASK_EXECS_ENOUGH: u64 = 512;
 /// The campaign has spent so much fuel for each byte of code when the traced variant is compiled, which takes about as

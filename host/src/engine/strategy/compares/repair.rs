@@ -16,6 +16,9 @@ use std::ops::Range;
 /// Comparisons of an execution that are looked at as guards.
 const CANDIDATES_MAX: usize = 24;
 
+/// A checksum is made of so many bytes or more.
+const COVERED_BYTES_MIN: usize = 4;
+
 /// A comparison that must stay as it is.
 #[derive(Clone, Debug)]
 pub(super) struct Guard {
@@ -26,6 +29,8 @@ pub(super) struct Guard {
     writing: Writing,
     /// How long the input was.
     len: usize,
+    /// Whether the other side is made of enough of the input to be a checksum, or of its length.
+    is_check: bool,
 }
 
 /// Comparisons that may be guards: of integers that are equal. Large numbers first, which are so by chance the least.
@@ -76,13 +81,15 @@ impl Guard {
                 return None;
             }
             let writing = Writing::of(input.get(field.clone())?, value)?;
-            Some(Self { place: observed.place, side, field: field.clone(), writing, len: input.len() })
+            let is_check = others.is_empty() || others.len() >= COVERED_BYTES_MIN;
+            Some(Self { place: observed.place, side, field: field.clone(), writing, len: input.len(), is_check })
         })
     }
 
-    /// The same wherever the number lies, with the site of the comparison.
+    /// The same wherever the number lies, with the site of the comparison; `None` if that is not worth it.
     pub(super) fn check(&self) -> Option<(u32, Check)> {
-        Some((self.place.site, Check::new(self.side, self.field.len(), self.writing)?))
+        let check = Check::new(self.side, self.field.len(), self.writing).filter(|_| self.is_check)?;
+        Some((self.place.site, check))
     }
 
     /// The input with which the guard holds, where it turned out as `observed`; `None` if it holds, or that is not
