@@ -2,10 +2,10 @@
 //!
 //! What changes anything behind a checksum breaks it, so that mutants of such formats show how they are refused, and
 //! nothing else. Where [`compares`](super::compares) has seen that a number of the input is compared with one that is
-//! made of the rest ([`Check`](crate::engine::checks::Check)), mutants are executed where it is recorded what is compared: what a check wants is
-//! written where the number lies that it was given, and the mutant is executed again, until all hold. (TaintScope and
-//! RedQueen patch such checks out of the program, and repair what was found then; here nothing is found that the program
-//! itself would refuse.)
+//! made of the rest ([`Check`](crate::engine::checks::Check)), mutants are executed where it is recorded what is
+//! compared: what a check wants is written where the number lies that it was given, and the mutant is executed again,
+//! until all hold. (TaintScope and RedQueen patch such checks out of the program, and repair what was found then; here
+//! nothing is found that the program itself would refuse.)
 //!
 //! This takes some times as long as a mutant does. How much of a campaign is spent on it follows from what it brings
 //! ([`allowance`](super::allowance)).

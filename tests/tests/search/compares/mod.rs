@@ -108,6 +108,44 @@ fn tasks_that_go_on_beside_rounds_are_merged_with_the_same_ones_by_any_number_of
     }
 }
 
+/// A hash covers some bytes, of which many have to be of a kind that no comparison asks for by itself: mutants get there
+/// step by step, if the hash is written anew each time.
+#[test]
+fn what_a_checksum_covers_is_mutated_and_the_checksum_written_anew() {
+    let module = wat::parse_str(
+        r#"(module (memory (export "memory") 1)
+              (func (export "LLVMFuzzerTestOneInput") (param $data i32) (param $size i32) (result i32)
+                (local $at i32) (local $hash i32) (local $count i32) (local $byte i32)
+                (if (i32.lt_u (local.get $size) (i32.const 12)) (then (return (i32.const 0))))
+                (if (i32.gt_u (local.get $size) (i32.const 44)) (then (return (i32.const 0))))
+                (local.set $hash (i32.const 5381))
+                (local.set $at (i32.const 4))
+                (loop $covered
+                  (local.set $byte (i32.load8_u (i32.add (local.get $data) (local.get $at))))
+                  (local.set $hash (i32.xor (i32.mul (local.get $hash) (i32.const 0x01000193)) (local.get $byte)))
+                  (local.set $at (i32.add (local.get $at) (i32.const 1)))
+                  (br_if $covered (i32.lt_u (local.get $at) (local.get $size))))
+                (if (i32.ne (local.get $hash) (i32.load align=1 (local.get $data))) (then (return (i32.const 0))))
+                (local.set $at (i32.const 4))
+                (loop $looked
+                  (local.set $byte (i32.load8_u (i32.add (local.get $data) (local.get $at))))
+                  (if (i32.eqz (i32.and (i32.mul (local.get $byte) (i32.const 0x9d)) (i32.const 0x1c)))
+                    (then (local.set $count (i32.add (local.get $count) (i32.const 1)))))
+                  (local.set $at (i32.add (local.get $at) (i32.const 1)))
+                  (br_if $looked (i32.lt_u (local.get $at) (local.get $size))))
+                (if (i32.ge_u (local.get $count) (i32.const 16)) (then unreachable))
+                (i32.const 0)))"#,
+    )
+    .unwrap();
+    let target = target(&module);
+    for seed in 1..=5 {
+        let found = search(campaign(&target, seed), 1, 60_000, true);
+        assert!(found.failures().len() > 0, "seed {seed}: {:?}", found.totals());
+    }
+    let search = |jobs| search(campaign(&target, 7), jobs, 60_000, false);
+    assert_eq!(search(1).corpus().hash(), search(2).corpus().hash());
+}
+
 /// A number in text, which spaces may precede, is checked, and then a number that lies where the text may be too: what is
 /// right for the second check is wrong for the first, until that is solved again.
 #[test]

@@ -1,6 +1,7 @@
 //! From where a comparison is reached: what a function compares that many call is another thing for each of them.
 
 use super::table::key;
+use fuzzbox_instrument::trace::Event;
 
 /// Calls that are told apart when a function comes again; what is called by more is as if these were the first.
 const DEPTH_MAX: usize = 64;
@@ -11,6 +12,7 @@ pub(super) struct Calls {
     /// By depth: the function, and what stands for it and those that called it. What calls itself is as it was the
     /// first time, so there are no more contexts than ways without a circle.
     frames: Vec<(u32, u64)>,
+    depth: u32,
 }
 
 impl Calls {
@@ -19,8 +21,30 @@ impl Calls {
         self.frames.last().map_or(0, |(_, context)| *context)
     }
 
+    /// How many functions are being called.
+    pub(super) fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    /// Takes notice of a function that is entered or left. Returns how many of those that were being called still are;
+    /// `None` if it is another event.
+    pub(super) fn follow(&mut self, event: &Event) -> Option<u32> {
+        let kept = match *event {
+            Event::Enter { depth, .. } | Event::Leave { depth, .. } => depth.saturating_sub(1),
+            Event::Caught { depth } => depth,
+            _ => return None,
+        };
+        self.depth = kept;
+        self.leave(kept.saturating_add(1));
+        if let Event::Enter { function, depth } = *event {
+            self.enter(function, depth);
+        }
+        Some(kept)
+    }
+
     /// A function is entered; so many are being called then.
-    pub(super) fn enter(&mut self, function: u32, depth: u32) {
+    fn enter(&mut self, function: u32, depth: u32) {
+        self.depth = depth;
         self.leave(depth);
         let first = self.frames.iter().find(|(other, _)| *other == function);
         let context = first.map_or_else(|| key([self.context(), function.into(), 0]), |(_, context)| *context);
@@ -30,7 +54,7 @@ impl Calls {
     }
 
     /// What was called with that depth, or deeper, is left.
-    pub(super) fn leave(&mut self, depth: u32) {
+    fn leave(&mut self, depth: u32) {
         self.frames.truncate((depth as usize).saturating_sub(1));
     }
 }
@@ -38,6 +62,7 @@ impl Calls {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fuzzbox_instrument::trace::Way;
 
     #[test]
     fn a_context_is_a_way_without_circles() {
@@ -54,7 +79,10 @@ mod tests {
         let deep: Vec<_> = (1..500).map(|depth| (1000 + depth, depth)).collect();
         context(&deep);
         assert_eq!(context(&[(1, 1), (7, 2)]), by_one);
-        calls.leave(2);
-        assert_eq!(calls.context(), key([0, 1, 0]));
+        assert_eq!((calls.follow(&Event::Enter { function: 5, depth: 3 }), calls.depth()), (Some(2), 3));
+        assert_eq!((calls.follow(&Event::Caught { depth: 2 }), calls.depth()), (Some(2), 2));
+        assert_eq!(calls.context(), by_one);
+        assert_eq!((calls.follow(&Event::Leave { depth: 2, way: Way::End }), calls.depth()), (Some(1), 1));
+        assert_eq!((calls.context(), calls.follow(&Event::Choose { index: 0, targets: 1 })), (key([0, 1, 0]), None));
     }
 }

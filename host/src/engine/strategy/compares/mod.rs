@@ -214,9 +214,9 @@ impl Compares {
         }
     }
 
-    /// Takes what a task learned, and returns what something from the input was compared with, and what is checked, by
-    /// site.
-    fn take(&mut self, subject: &Subject, learned: Learned) -> (Vec<(u32, Vec<u8>)>, Vec<(u32, Check)>) {
+    /// Takes what a task learned. Leaves what belongs to the corpus: what something from the input was compared with, and
+    /// what is checked.
+    fn take(&mut self, subject: &Subject, learned: &mut Learned) {
         self.budget.spend(learned.spent);
         match subject {
             Subject::Testcase(index, has_edges) => {
@@ -226,11 +226,10 @@ impl Compares {
             Subject::Again(index) => self.again.retain(|other| other != index),
             Subject::Hard(hard) => self.hard.remove(hard),
         }
-        Arc::make_mut(&mut self.facts).merge(learned.facts);
-        self.hard.add(learned.left, &self.facts);
+        Arc::make_mut(&mut self.facts).merge(std::mem::take(&mut learned.facts));
+        self.hard.add(std::mem::take(&mut learned.left), &self.facts);
         let room = CALLS_MAX.saturating_sub(self.calls.len());
-        self.calls.extend(learned.calls.into_iter().take(room));
-        (learned.tokens, learned.checks)
+        self.calls.extend(learned.calls.iter().copied().take(room));
     }
 }
 

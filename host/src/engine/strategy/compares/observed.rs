@@ -214,29 +214,12 @@ fn is_signed(comparison: Comparison) -> bool {
 pub(super) fn observe(trace: &Trace, boundaries: bool, keeps: impl Fn(u32) -> bool) -> Vec<Observed> {
     let mut observed = Vec::new();
     let mut counts = BTreeMap::new();
-    // The depth of calls, and that of a function of which all is known.
-    let (mut depth, mut known, mut calls) = (0, None, Calls::default());
+    // And the depth of a function of which all is known.
+    let (mut calls, mut known) = (Calls::default(), None);
     for record in &trace.records {
-        match record.event {
-            Event::Enter { function, depth: entered } => {
-                depth = entered;
-                calls.enter(function, entered);
-                known = known.filter(|&known| entered > known);
-                continue;
-            }
-            Event::Leave { depth: left, .. } => {
-                depth = left.saturating_sub(1);
-                calls.leave(left);
-                known = known.filter(|&known| left > known);
-                continue;
-            }
-            Event::Caught { depth: caught } => {
-                depth = caught;
-                calls.leave(caught.saturating_add(1));
-                known = known.filter(|&known| caught >= known);
-                continue;
-            }
-            _ => {}
+        if let Some(kept) = calls.follow(&record.event) {
+            known = known.filter(|&known| kept >= known);
+            continue;
         }
         if known.is_some() {
             continue;
@@ -247,11 +230,11 @@ pub(super) fn observe(trace: &Trace, boundaries: bool, keeps: impl Fn(u32) -> bo
         {
             let whole = length.is_some_and(|length| length <= CONTENT_BYTES as u64);
             if whole || content.iter().all(|content| content.len() < CONTENT_BYTES) {
-                known = Some(depth);
+                known = Some(calls.depth());
             }
         }
         if matches!(record.event, Event::CompareQuads { .. }) {
-            known = Some(depth);
+            known = Some(calls.depth());
         }
         let own = keeps(record.site);
         let boundary = boundaries && keeps(record.site | BOUNDARY);

@@ -73,11 +73,11 @@ impl Strategy for Compares {
         Some(Box::new(move |task, worker, report| situation.compare(task, worker, report)))
     }
 
-    fn learn(&mut self, task: Comparing, learned: Learned, spent: Spent, corpus: &mut Corpus) {
+    fn learn(&mut self, task: Comparing, mut learned: Learned, spent: Spent, corpus: &mut Corpus) {
         self.execs += spent.execs;
-        let (tokens, checks) = self.take(&task.subject, learned);
-        corpus.add_tokens(tokens);
-        corpus.add_checks(checks);
+        self.take(&task.subject, &mut learned);
+        corpus.add_tokens(learned.tokens);
+        corpus.add_checks(learned.checks);
     }
 
     fn gained(&mut self, own: Gains, mutants: Gains) {
