@@ -214,8 +214,8 @@ impl Compares {
         }
     }
 
-    /// Takes what a task learned. Leaves what belongs to the corpus: what something from the input was compared with, and
-    /// what is checked.
+    /// Takes what a task learned. Leaves what belongs to the corpus: what something from the input was compared with,
+    /// and what is checked.
     fn take(&mut self, subject: &Subject, learned: &mut Learned) {
         self.budget.spend(learned.spent);
         match subject {
