@@ -97,7 +97,13 @@ fn context_spot(observed: &Observed) -> Spot {
     Spot { site, place: u64::MAX - u64::from(target), operand: observed.context }
 }
 
-/// Their keys.
+/// All cells that note what becomes of a comparison.
+fn all_spots(observed: &Observed) -> [Spot; 3] {
+    let [one, other] = spots(observed);
+    [context_spot(observed), one, other]
+}
+
+/// The keys of a comparison's cells by operand.
 fn cells(observed: &Observed) -> [u64; 2] {
     spots(observed).map(Spot::key)
 }
@@ -168,16 +174,14 @@ impl Facts {
         let Some(site) = self.sites.get(site_key(observed.place.site)) else { return false };
         let is_full = self.is_full(site);
         let knows = |cell| self.cells.get(cell).map_or(is_full, |cell| cell.outcomes.has(outcome));
-        let [one, other] = cells(observed);
-        site.outcomes.has(outcome) && [one, other, context_spot(observed).key()].into_iter().all(knows)
+        site.outcomes.has(outcome) && all_spots(observed).map(Spot::key).into_iter().all(knows)
     }
 
     /// Notes how a comparison turned out.
     pub(super) fn saw(&mut self, observed: &Observed) {
         let outcome = observed.operands.outcome();
         self.site(observed.place.site).outcomes.add(outcome);
-        let [one, other] = spots(observed);
-        for spot in [context_spot(observed), one, other] {
+        for spot in all_spots(observed) {
             if let Some(cell) = self.cell(spot) {
                 cell.outcomes.add(outcome);
             }
@@ -202,8 +206,7 @@ impl Facts {
     }
 
     fn tire(&mut self, observed: &Observed, effort: Effort) {
-        let [one, other] = spots(observed);
-        for spot in [context_spot(observed), one, other] {
+        for spot in all_spots(observed) {
             if let Some(cell) = self.cell(spot) {
                 cell.tries[effort as usize] = cell.tries[effort as usize].saturating_add(1);
             }
