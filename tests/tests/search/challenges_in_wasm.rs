@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, atomic::AtomicBool};
 
 /// First failures of each property.
-const SEEDS: u64 = 2;
+const SEEDS: u64 = 1;
 /// First failures of each for the table.
 const TABLE_SEEDS: u64 = 100;
 /// Executions in which a failure is found, at most.

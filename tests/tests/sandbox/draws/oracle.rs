@@ -83,7 +83,8 @@ fn first_difference(a: &Trace, b: &Trace) -> String {
 #[test]
 fn functions_put_into_modules_do_what_the_hosts_do() {
     // Pairs of a guest and a stream.
-    let (pairs, streams) = (10_000, 40);
+    let pairs = std::env::var("FUZZBOX_DRAWS_PAIRS").map_or(2_500, |pairs| pairs.parse().unwrap());
+    let streams = 40;
     let mut rng = Tail::random(11);
     let mut ends = std::collections::BTreeMap::<String, u32>::new();
     let (mut draws, mut closed) = (0, 0);
@@ -127,7 +128,7 @@ fn functions_put_into_modules_do_what_the_hosts_do() {
         }
     }
     println!("{draws} draws, {closed} closed by other indices than 0; {ends:?}");
-    assert!(closed > 1000);
+    assert!(closed > 250);
     for end in ["ok", "rejected", "failed", "overrun", "bad-draw", "memory-out-of-bounds"] {
         assert!(ends.get(end).is_some_and(|&count| count >= 20), "{ends:?}");
     }

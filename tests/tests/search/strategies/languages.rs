@@ -99,7 +99,7 @@ fn words(words: &[&[u8]], symbols: u8) -> Automaton {
 fn languages() -> Vec<(&'static str, Automaton, usize, u64)> {
     let mut languages = quick_languages();
     // Up to 300,000 words each.
-    if seeds("FUZZBOX_LANGUAGES", 0) > 0 {
+    if takes_all() {
         languages.extend([
             ("multiples of 31", multiples(31), 31, 4 * 13_800),
             ("sixth from the end", from_the_end(6), 64, 4 * 11_600),
@@ -128,19 +128,26 @@ fn quick_languages() -> Vec<(&'static str, Automaton, usize, u64)> {
     ]
 }
 
-/// How many of 20 seeds have this many states after so many executions, and whether one had more.
-fn found(strategy: &str, (_, automaton, states, execs): &(&str, Automaton, usize, u64)) -> (usize, bool) {
+/// Whether all languages are tried, by as many seeds as is promised.
+fn takes_all() -> bool {
+    seeds("FUZZBOX_LANGUAGES", 0) > 0
+}
+
+/// How many seeds have not found this many states after so many executions, and whether one had more: of 20, or a few
+/// of them.
+fn missed(strategy: &str, (_, automaton, states, execs): &(&str, Automaton, usize, u64)) -> (usize, bool) {
     let (target, workers) = (accepting(automaton), Workers::new(1, Arc::default()).unwrap());
-    let found = (1..=20).map(|seed| searched_by(&workers, &target, strategy, seed, *execs, true).states().len());
+    let found = (1..=if takes_all() { 20 } else { 5 })
+        .map(|seed| searched_by(&workers, &target, strategy, seed, *execs, true).states().len());
     let found: Vec<_> = found.collect();
     println!("{strategy}: {found:?} of {states}");
-    (found.iter().filter(|found| *found == states).count(), found.iter().any(|found| found > states))
+    (found.iter().filter(|found| *found != states).count(), found.iter().any(|found| found > states))
 }
 
 #[test]
 fn there_are_as_many_exemplars_as_states() {
     for language in languages() {
-        assert_eq!(found("exemplar", &language), (20, false), "{}", language.0);
+        assert_eq!(missed("exemplar", &language), (0, false), "{}", language.0);
     }
 }
 
@@ -148,12 +155,10 @@ fn there_are_as_many_exemplars_as_states() {
 #[test]
 fn the_states_of_few_words_are_found() {
     let few = words(&[&[2, 3, 3, 2], &[2, 3, 0, 2], &[1, 3, 0, 2], &[0, 1, 1, 0]], 4);
-    let (strategies, all) =
-        ([("exemplar:thorough", 300_000, 10), ("exemplar", 50_000, 8)], seeds("FUZZBOX_LANGUAGES", 0) > 0);
-    for (strategy, execs, least) in strategies {
+    for (strategy, execs, least) in [("exemplar:thorough", 300_000, 10), ("exemplar", 50_000, 8)] {
         let (target, workers) = (accepting(&few), Workers::new(1, Arc::default()).unwrap());
         let states = |seed| searched_by(&workers, &target, strategy, seed, execs, true).states().len();
-        let found: Vec<_> = (1..=if all { 20 } else { 4 }).map(states).collect();
+        let found: Vec<_> = (1..=if takes_all() { 20 } else { 2 }).map(states).collect();
         println!("{strategy}: {found:?} of 11");
         assert!(found.iter().all(|found| (least..=11).contains(found)), "{strategy}: {found:?}");
     }
@@ -162,8 +167,8 @@ fn the_states_of_few_words_are_found() {
 #[test]
 fn a_bloom_filter_loses_one_of_twenty_at_most() {
     for language in languages() {
-        let (same, more) = found("exemplar:bloom", &language);
-        assert!(same >= 19 && !more, "{}: {same}", language.0);
+        let (missed, more) = missed("exemplar:bloom", &language);
+        assert!(missed <= 1 && !more, "{}: {missed}", language.0);
     }
 }
 

@@ -21,7 +21,7 @@ fn opened(target: &Arc<Target>, workers: &Workers, strategy: &str, seeds: u64, e
 /// The median of the executions after which a guest fails, by strategy; 30 seeds are what is promised.
 fn medians(target: Arc<Target>, strategies: &[&'static str]) -> BTreeMap<&'static str, u64> {
     let workers = Workers::new(1, Arc::default()).unwrap();
-    let seeds = seeds("FUZZBOX_LOCK_SEEDS", 15);
+    let seeds = seeds("FUZZBOX_LOCK_SEEDS", 7);
     let median = |&strategy: &&'static str| (strategy, median(opened(&target, &workers, strategy, seeds, EXECS)));
     strategies.iter().map(median).collect()
 }

@@ -3,8 +3,21 @@
 use super::observed::{Matching, Operands};
 use super::probe::{Probe, Problem, Solution, Step};
 
+/// What is most likely comes first.
+const GLANCES_MAX: usize = 3;
+
+/// Tries what is most likely.
+pub(super) fn glance(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution>> {
+    first(probe, problem, GLANCES_MAX)
+}
+
 /// Tries what is likely, in a dozen executions.
 pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution>> {
+    first(probe, problem, usize::MAX)
+}
+
+/// Tries the first candidates for each side.
+fn first(probe: &mut Probe<'_, '_>, problem: Problem<'_>, candidates_max: usize) -> Step<Option<Solution>> {
     let Problem { input, goal, dependence } = problem;
     let Operands::Bytes { sides, matching } = &goal.operands else { return Ok(None) };
     for side in 0..2 {
@@ -14,7 +27,7 @@ pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Opt
         if *matching == Matching::Within && side == 1 {
             continue;
         }
-        if let Some(solution) = probe.first(text.candidates(), goal)? {
+        if let Some(solution) = probe.first(text.candidates().into_iter().take(candidates_max), goal)? {
             return Ok(Some(solution));
         }
     }

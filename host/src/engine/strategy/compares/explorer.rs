@@ -17,8 +17,9 @@ use std::sync::Arc;
 
 /// Goals of an input of which it is found out together what they depend on: most depend on nothing.
 const GOALS_MAX: usize = 1024;
-/// Of these, so many are tried.
+/// Of these, so many are tried, and for so many what is most likely, which takes some executions each.
 const TRIED_MAX: usize = 24;
+const GLANCED_MAX: usize = 128;
 /// Where boundaries are goals, each is behind so many others: these are never all done.
 const GOALS_PER_BOUNDARY: usize = 2;
 /// How often a task goes on from an input that reached a goal.
@@ -26,8 +27,9 @@ const CHAIN_MAX: usize = 64;
 /// Lengths of tokens, in bytes.
 const TOKEN_BYTES: std::ops::RangeInclusive<usize> = 3..=32;
 
-/// Goals that a task did not reach, and leaves for later.
+/// Goals that a task did not reach, and inputs that reached some and that it did not come to: left for later.
 const LEFT_MAX: usize = 16;
+const REACHED_MAX: usize = 4;
 
 /// Looks at what `input` compares and tries to let that turn out otherwise, and with `boundaries` to come to where it
 /// turns.
@@ -49,7 +51,7 @@ pub(super) fn explore(
     };
     let mut explorer = Explorer { probe, facts, learned: Learned::default() };
     let end = match subject {
-        Subject::Testcase(..) | Subject::Again(_) => explorer.chain(input),
+        Subject::Testcase(..) | Subject::Again(_) | Subject::Reached(_) => explorer.chain(input),
         Subject::Hard(hard) => explorer.work(hard),
     };
     match end {
@@ -67,6 +69,8 @@ struct Current<'i> {
     input: Option<Vec<u8>>,
     /// How those turned out.
     reached: Vec<(Place, bool)>,
+    /// Where something was written for them.
+    written: BTreeSet<usize>,
 }
 
 impl Current<'_> {
@@ -78,6 +82,21 @@ impl Current<'_> {
     }
 }
 
+/// How a goal is tried at once.
+#[derive(Clone, Copy)]
+enum How {
+    /// With what is most likely.
+    Glance,
+    /// With all that takes little.
+    Little,
+}
+
+/// What a chain goes on with.
+struct Next {
+    input: Vec<u8>,
+    is_testcase: bool,
+}
+
 struct Explorer<'e, 'r, 'a> {
     probe: Probe<'r, 'a>,
     facts: &'e Facts,
@@ -87,12 +106,20 @@ struct Explorer<'e, 'r, 'a> {
 impl Explorer<'_, '_, '_> {
     /// Reaches goals of an input, and goes on with what reached them.
     fn chain(&mut self, input: &[u8]) -> Step<()> {
-        let mut open = vec![input.to_vec()];
+        let mut open = vec![Next { input: input.to_vec(), is_testcase: true }];
+        let mut end = Ok(());
         for _ in 0..CHAIN_MAX {
-            let Some(input) = open.pop() else { break };
-            self.step(&input, &mut open)?;
+            let Some(next) = open.pop() else { break };
+            end = self.step(&next.input, &mut open);
+            if end.is_err() {
+                break;
+            }
         }
-        Ok(())
+        // Testcases have their own turn.
+        open.retain(|next| !next.is_testcase);
+        let left = open.drain(open.len().saturating_sub(REACHED_MAX)..);
+        self.learned.reached.extend(left.map(|next| next.input));
+        end
     }
 
     /// Enumerates for a goal, and goes on with what reached it; then, as long as there is fuel, for what that left.
@@ -145,7 +172,7 @@ impl Explorer<'_, '_, '_> {
     }
 
     /// Tries to reach the goals of an input, and adds what reached them to `open`.
-    fn step(&mut self, input: &[u8], open: &mut Vec<Vec<u8>>) -> Step<()> {
+    fn step(&mut self, input: &[u8], open: &mut Vec<Next>) -> Step<()> {
         let shown = self.probe.execute(input)?;
         let form = Arc::new(shown.drawn.as_ref().map_or_else(|| Form::plain(input), Form::of));
         let input = form.bytes();
@@ -169,55 +196,95 @@ impl Explorer<'_, '_, '_> {
         }
         // What is certain takes little.
         tried.sort_by_key(|(goal, dependence)| !repair::is_written(goal, dependence, input));
-        tried.truncate(TRIED_MAX);
-        let mut current = Current { first: input, input: None, reached: Vec::new() };
-        for number in 0..tried.len() {
-            let (goal, dependence) = &tried[number];
-            let end = self.attempt(goal, dependence, &mut current, open);
-            if matches!(end, Err(End::Spent)) {
-                self.postpone(current.input.as_deref().unwrap_or(input), tried.drain(number..));
+        let mut current = Current { first: input, input: None, reached: Vec::new(), written: BTreeSet::new() };
+        let end = self.attempt_all(tried, &mut current, open);
+        open.extend(current.input.map(|current| Next { input: form.input(&current).into_owned(), is_testcase: false }));
+        end
+    }
+
+    /// Tries to reach goals: all of them by what is most likely, which reaches most of what can be reached, then those
+    /// that are left.
+    fn attempt_all(
+        &mut self,
+        mut left: Vec<(Observed, Dependence)>,
+        current: &mut Current<'_>,
+        open: &mut Vec<Next>,
+    ) -> Step<()> {
+        for (how, goals_max) in [(How::Glance, GLANCED_MAX), (How::Little, TRIED_MAX)] {
+            left.truncate(goals_max);
+            let mut number = 0;
+            while let Some((goal, dependence)) = left.get(number) {
+                match self.attempt((goal, dependence), how, current, open) {
+                    Ok(true) => drop(left.remove(number)),
+                    Ok(false) => number += 1,
+                    Err(end) => {
+                        if matches!(end, End::Spent) {
+                            left.truncate(TRIED_MAX);
+                            self.postpone(current.input.as_deref().unwrap_or(current.first), left);
+                        }
+                        return Err(end);
+                    }
+                }
             }
-            end?;
         }
-        open.extend(current.input.map(|current| form.input(&current).into_owned()));
         Ok(())
     }
 
-    /// Tries to reach a goal, and has what reached it go on: as what is `current`, or in `open`.
+    /// Tries to reach a goal, and has what reached it go on: as what is `current`, or in `open`. Returns whether that
+    /// was all that is done for it.
     fn attempt(
         &mut self,
-        goal: &Observed,
-        dependence: &Dependence,
+        (goal, dependence): (&Observed, &Dependence),
+        how: How,
         current: &mut Current<'_>,
-        open: &mut Vec<Vec<u8>>,
-    ) -> Step<()> {
+        open: &mut Vec<Next>,
+    ) -> Step<bool> {
+        // What reached another goal may have shown that there is nothing to reach any more.
+        if self.learned.facts.rank(goal, 0, Effort::Little).is_none() {
+            return Ok(true);
+        }
         let mut now = Cow::Borrowed(goal);
         let mut stays = true;
         if let Some(input) = &current.input {
             match self.probe.compared(input, goal.place)?.0 {
                 Some(other) if other.operands.outcome() == goal.operands.outcome() => now = Cow::Owned(other),
-                Some(_) => return Ok(()),
+                Some(_) => return Ok(true),
                 // What reached another goal leads elsewhere.
                 None => stays = false,
             }
         }
         let from = current.input.as_deref().filter(|_| stays).unwrap_or(current.first);
-        let Some(Solution { input: solved, executed, shown }) = self.reach(from, now.into_owned(), dependence)? else {
-            return Ok(());
+        let solution = match how {
+            How::Glance => match glance(&mut self.probe, Problem { input: from, goal: &now, dependence })? {
+                None => return Ok(false),
+                solution => {
+                    self.keep_tokens(&now, dependence);
+                    self.tried(&now, Effort::Little, solution)
+                }
+            },
+            How::Little => self.reach(from, now.into_owned(), dependence)?,
         };
+        let Some(Solution { input: solved, executed, shown }) = solution else { return Ok(true) };
         // What another length has has other places, and what is kept shows something else.
         let fits = |solved: &Vec<u8>| stays && solved.len() == from.len() && self.probe.form.fits(shown.drawn.as_ref());
+        let next = Next { input: executed, is_testcase: shown.is_news };
         match solved.filter(fits) {
-            Some(_) if shown.is_news => open.push(executed),
-            // Of what excludes each other the first goes on at once: a name is one of many.
-            Some(_) if !current.is_kept(&self.probe, &shown) => open.insert(0, executed),
+            // Of what excludes each other the first goes on at once: a name is one of many, and what is small enough
+            // need not be 0, too.
+            Some(solved)
+                if changed(from, &solved, &self.probe.guards).any(|at| current.written.contains(&at))
+                    || !current.is_kept(&self.probe, &shown) =>
+            {
+                open.insert(0, next);
+            }
             Some(solved) => {
+                current.written.extend(changed(from, &solved, &self.probe.guards));
                 current.input = Some(solved);
                 current.reached.push((goal.place, !goal.operands.outcome()));
             }
-            None => open.push(executed),
+            None => open.push(next),
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Tries what is cheap for a goal of an input; returns what reached it, if one may go on from that.
@@ -257,7 +324,7 @@ impl Explorer<'_, '_, '_> {
 
     /// Keeps for later, of goals for which nothing may be spent any more, those that are worth it, one of each site:
     /// what they depend on is known.
-    fn postpone(&mut self, input: &[u8], goals: impl Iterator<Item = (Observed, Dependence)>) {
+    fn postpone(&mut self, input: &[u8], goals: Vec<(Observed, Dependence)>) {
         let mut sites = BTreeSet::new();
         for (goal, dependence) in goals {
             let is_worth_it = !self.known().iter().any(|facts| facts.met(&goal))
@@ -351,8 +418,23 @@ impl Explorer<'_, '_, '_> {
     }
 }
 
+/// Where two inputs of one length differ, but for what was repaired.
+fn changed<'i>(from: &'i [u8], to: &'i [u8], guards: &'i [Guard]) -> impl Iterator<Item = usize> + 'i {
+    let differs = from.iter().zip(to).enumerate().filter(|(_, (from, to))| from != to).map(|(at, _)| at);
+    differs.filter(|at| !guards.iter().any(|guard| guard.field.contains(at)))
+}
+
 /// A way to let numbers compare otherwise.
 type Solver = fn(&mut Probe<'_, '_>, Problem<'_>) -> Step<Option<Solution>>;
+
+/// Tries what is most likely.
+fn glance(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution>> {
+    match &problem.goal.operands {
+        Operands::Numbers { .. } => numbers::glance(probe, problem),
+        Operands::Bytes { .. } => bytes::glance(probe, problem),
+        Operands::Quads { .. } => Ok(None),
+    }
+}
 
 /// Tries what is cheap.
 fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution>> {

@@ -7,8 +7,9 @@ use crate::engine::learned::{Learned, Tried};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-/// Comparisons with different operands at a site that are told apart.
+/// Comparisons with different operands at a site that are told apart, and ways to it.
 const SITE_CELLS_MAX: u32 = 256;
+const SITE_CONTEXTS_MAX: u32 = 256;
 /// How often a comparison is tried in vain that one caller has seen to turn out otherwise and another has not, by
 /// effort.
 const CONTEXT_TRIES_MAX: [u32; Effort::COUNT] = [2, 0, 0];
@@ -48,12 +49,18 @@ impl Spot {
     fn key(self) -> u64 {
         key([self.site.into(), self.place, self.operand])
     }
+
+    /// Whether it is one of [`context_spot`].
+    fn is_context(self) -> bool {
+        self.place > u64::MAX - u64::from(u32::MAX)
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Site {
     outcomes: Outcomes,
     cells: u32,
+    contexts: u32,
     failed: [u32; Effort::COUNT],
     solved: u32,
     skipped: u32,
@@ -123,32 +130,32 @@ impl Facts {
             return None;
         }
         let level = effort as usize;
-        let tries_max = TRIES_MAX[level].saturating_mul(1 + self.passes);
-        let own = cells(observed).map(|cell| self.cells.get(cell));
-        if own.into_iter().flatten().any(|cell| cell.tries[level] >= tries_max) {
-            return None;
-        }
-        let was_met = own.into_iter().flatten().any(|cell| cell.outcomes.has(wanted));
-        let context = self.cells.get(context_spot(observed).key());
-        // What many call compares for each of them: what one has met the next has not.
-        let is_done = |cell: &Cell| cell.outcomes.has(wanted) || cell.tries[level] >= CONTEXT_TRIES_MAX[level];
         let site = self.sites.get(site_key(observed.place.site)).copied().unwrap_or_default();
-        if was_met && context.map_or(CONTEXT_TRIES_MAX[level] == 0 || self.is_full(&site), is_done) {
+        let own = cells(observed).map(|cell| self.cells.get(cell));
+        let mut known = own.into_iter().flatten();
+        // Of what is compared with ever other things, which find no room, only where that is done tells anything.
+        let was_met = known.clone().any(|cell| cell.outcomes.has(wanted))
+            || known.clone().next().is_none() && self.is_full(&site, false);
+        let more = 1 + self.passes;
+        let was_tried = known.any(|cell| cell.tries[level] >= TRIES_MAX[level].saturating_mul(more));
+        let is_tired = site.failed[level] >= FAILED_MAX[level].saturating_mul(more + site.solved);
+        // What many call, as what reads the next bytes, compares for each of them: what one has met the next has not,
+        // and what can't be reached for one can for the next.
+        let is_new_here = |cell: &Cell| !cell.outcomes.has(wanted) && cell.tries[level] < CONTEXT_TRIES_MAX[level];
+        let context = self.cells.get(context_spot(observed).key());
+        let is_new = context.map_or(CONTEXT_TRIES_MAX[level] > 0 && !self.is_full(&site, true), is_new_here);
+        if (was_met || was_tried || is_tired) && !is_new {
             return None;
         }
-        let is_known = own.into_iter().flatten().next().is_some();
         // That what is equal can be unequal is seen at once; and what is unequal is no other thing for being compared
         // with something else.
         let was_seen = site.outcomes.has(wanted);
         if observed.operands.are_same() && was_seen {
             return None;
         }
-        let tired = site.failed[level] >= FAILED_MAX[level].saturating_mul(1 + site.solved + self.passes);
-        // What finds no room could not be noted to be tried in vain.
-        let crowded = !is_known && self.is_full(&site);
         let is_number = matches!(observed.operands, Operands::Numbers { .. });
         let tried = site.failed[level] + site.skipped + site.solved;
-        (!tired && !crowded).then_some(Rank { is_number, was_seen, tried, at: Reverse(at) })
+        Some(Rank { is_number, was_seen, tried, at: Reverse(at) })
     }
 
     /// Lets everything be tried again, with other inputs; returns for which time.
@@ -172,9 +179,11 @@ impl Facts {
     pub(super) fn knows(&self, observed: &Observed) -> bool {
         let outcome = observed.operands.outcome();
         let Some(site) = self.sites.get(site_key(observed.place.site)) else { return false };
-        let is_full = self.is_full(site);
-        let knows = |cell| self.cells.get(cell).map_or(is_full, |cell| cell.outcomes.has(outcome));
-        site.outcomes.has(outcome) && all_spots(observed).map(Spot::key).into_iter().all(knows)
+        let knows = |spot: Spot| {
+            let cell = self.cells.get(spot.key());
+            cell.map_or(self.is_full(site, spot.is_context()), |cell| cell.outcomes.has(outcome))
+        };
+        site.outcomes.has(outcome) && all_spots(observed).into_iter().all(knows)
     }
 
     /// Notes how a comparison turned out.
@@ -267,21 +276,22 @@ impl Facts {
         self.sites.entry(site_key(site))
     }
 
-    /// Whether there is no room for another cell at a site.
-    fn is_full(&self, site: &Site) -> bool {
-        site.cells >= SITE_CELLS_MAX || self.cells.len() >= CELLS_MAX
+    /// Whether there is no room for another cell at a site: for one of a context, or of an operand.
+    fn is_full(&self, site: &Site, is_context: bool) -> bool {
+        let is_crowded = if is_context { site.contexts >= SITE_CONTEXTS_MAX } else { site.cells >= SITE_CELLS_MAX };
+        is_crowded || self.cells.len() >= CELLS_MAX
     }
 
     /// A cell of a site, new if there is room for it.
     fn cell(&mut self, spot: Spot) -> Option<&mut Cell> {
-        let (site, key) = (spot.site, spot.key());
+        let key = spot.key();
         if self.cells.get(key).is_none() {
-            let all = self.cells.len();
-            let own = self.site(site);
-            if own.cells >= SITE_CELLS_MAX || all >= CELLS_MAX {
+            let site = *self.site(spot.site);
+            if self.is_full(&site, spot.is_context()) {
                 return None;
             }
-            own.cells += 1;
+            let own = self.site(spot.site);
+            *(if spot.is_context() { &mut own.contexts } else { &mut own.cells }) += 1;
         }
         let cell = self.cells.entry(key);
         cell.spot = spot;
@@ -361,5 +371,9 @@ mod tests {
             facts.tried(&compare(2, 1 << 20 | constant, 1 << 30 | constant), Effort::Little, false);
         }
         assert_eq!(facts.rank(&compare(2, 1, 2), 0, Effort::Little), None, "the site has retired");
+        let elsewhere = Observed { context: 1, ..compare(2, 1, 2) };
+        assert!(facts.rank(&elsewhere, 0, Effort::Little).is_some(), "but not for those that were not tried");
+        facts.tried(&elsewhere, Effort::Little, false);
+        assert_eq!(facts.rank(&elsewhere, 0, Effort::Little), None);
     }
 }

@@ -19,7 +19,7 @@ use anyhow::Result;
 use std::sync::Arc;
 
 /// A testcase that was opened.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::engine) struct Outer {
     testcase: Arc<[u8]>,
     seed: u32,
@@ -52,11 +52,13 @@ pub(super) fn open(
     (variants, len_max, facts): (&Variants, usize, &Facts),
     worker: &mut Worker,
 ) -> Result<Opened> {
+    let given = |outer: &Option<Outer>| {
+        let open = |outer: &Outer| Opened::Open(outer.clone(), input.to_vec());
+        Ok(outer.as_ref().map_or(Opened::Closed, open))
+    };
     let (index, seed) = match subject {
-        Subject::Hard(hard) => {
-            let open = |outer: &Outer| Opened::Open(outer.clone(), input.to_vec());
-            return Ok(hard.outer.as_ref().map_or(Opened::Closed, open));
-        }
+        Subject::Reached(reached) => return given(&reached.outer),
+        Subject::Hard(hard) => return given(&hard.outer),
         Subject::Testcase(index, _) => (*index, 0),
         Subject::Again(index) => (*index, facts.passes()),
     };

@@ -8,7 +8,9 @@
 //! Correspondence", NDSS 2019) with places that were observed as Eclipser and GREYONE do, in place of those that look
 //! like the operand.
 //!
-//! A task ([`explorer`]) goes from goal to goal, and leaves for later those for which nothing may be spent any more.
+//! A task ([`explorer`]) goes from goal to goal: of all it tries first what is most likely, and what reached one is kept
+//! where the next one is reached, since a header is refused until all of its fields are right. It leaves for later the
+//! goals for which nothing may be spent any more, and inputs that it did not come to ([`reached`]).
 //! Candidates that no longer get to their goal because of a checksum or a length are repaired ([`repair`]); those that
 //! another check keeps from it solve that in its turn ([`detour`]). What enumerates waits for fuel ([`hard`]). When all
 //! was tried, it begins again with other inputs.
@@ -46,6 +48,7 @@ mod observed;
 mod places;
 mod probe;
 mod quads;
+mod reached;
 mod repair;
 mod search;
 mod sums;
@@ -58,14 +61,16 @@ use crate::engine::aim::Pursuit;
 use crate::engine::checks::Check;
 use crate::engine::learned as earlier;
 use budget::{
-    Budget, COMPILE_FUEL, TASK_EXECS_ENOUGH, TASK_EXECS_MAX, TASK_EXECS_MIN, TASK_FUEL_MIN, TASKS_MAX,
+    Budget, COMPILE_FUEL, ROUND_PART, TASK_EXECS_ENOUGH, TASK_EXECS_MAX, TASK_EXECS_MIN, TASK_FUEL_MIN, TASKS_MAX,
     TASKS_UNDER_WAY_MAX,
 };
 use calls::CALLS_MAX;
 use facts::Facts;
 pub(super) use form::Form;
 use hard::{Hard, Waiting};
+use inside::Outer;
 use probe::TracedExecution;
+use reached::{Inputs, Reached};
 pub(super) use repair::repair;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, VecDeque};
@@ -78,6 +83,8 @@ pub(in crate::engine) struct Compares {
     facts: Arc<Facts>,
     /// Testcases, by index: those that show new edges first, of these the youngest.
     queue: BTreeSet<(bool, Reverse<usize>)>,
+    /// Inputs that reached goals.
+    reached: Inputs,
     /// Goals that need much effort.
     hard: Waiting,
     /// Testcases that were looked at, and those of them that are looked at again, the last first.
@@ -106,6 +113,8 @@ enum Subject {
     Testcase(usize, bool),
     /// A testcase that was looked at before, by index.
     Again(usize),
+    /// An input that reached a goal, and that the task did not come to.
+    Reached(Arc<Reached>),
     /// A goal that needs much effort. Most of their inputs are no testcases: what leads to a goal may show nothing new.
     Hard(Arc<Hard>),
 }
@@ -123,6 +132,9 @@ pub(in crate::engine) struct Learned {
     pub(in crate::engine) spent: u64,
     /// Goals that were not reached.
     left: Vec<Hard>,
+    /// Inputs that reached goals and are to be looked at, the best last; and what they are inside of.
+    reached: Vec<Vec<u8>>,
+    outer: Option<Outer>,
 }
 
 impl Compares {
@@ -159,12 +171,21 @@ impl Compares {
                 queue.sort_by_key(|(index, _)| goals.level(*index));
             }
             let testcases = queue.into_iter().map(|(index, has_edges)| Subject::Testcase(index, has_edges));
-            let mut due = inputs_due(testcases, execution, Cost { fuel: left, execs: execs_max });
+            let mut subjects: Vec<_> = testcases.take(TASKS_MAX).collect();
+            // What leads on is not kept waiting by testcases that never end.
+            if let Some(reached) = self.reached.youngest().next() {
+                subjects.insert(1, Subject::Reached(reached.clone()));
+            }
+            let mut due = inputs_due(subjects.into_iter(), execution, Cost { fuel: left, execs: execs_max });
             // Rounds are short then, and what comes nearer is looked at before the rest.
             if goals.is_some_and(|goals| !goals.is_done()) {
                 due.truncate(TASKS_UNDER_WAY_MAX);
             }
             return due;
+        }
+        if self.reached.youngest().len() > 0 {
+            let reached = self.reached.youngest().cloned().map(Subject::Reached);
+            return inputs_due(reached, execution, Cost { fuel: left, execs: execs_max });
         }
         // What comes when there is nothing else leaves half for what comes after.
         let left = Cost { fuel: left / 2, execs: execs_max };
@@ -193,7 +214,8 @@ impl Compares {
     /// If there is nothing left to look at, begins with the testcases again, in another order: what failed may succeed
     /// with another input.
     fn begin_again(&mut self) {
-        if !(self.queue.is_empty() && self.hard.is_empty() && self.again.is_empty()) {
+        let is_waiting = self.reached.youngest().len() > 0 || !self.hard.is_empty();
+        if is_waiting || !(self.queue.is_empty() && self.again.is_empty()) {
             return;
         }
         let pass = Arc::make_mut(&mut self.facts).begin_again();
@@ -224,8 +246,11 @@ impl Compares {
                 self.done.push(*index);
             }
             Subject::Again(index) => self.again.retain(|other| other != index),
+            Subject::Reached(reached) => self.reached.remove(reached),
             Subject::Hard(hard) => self.hard.remove(hard),
         }
+        let reached = std::mem::take(&mut learned.reached).into_iter();
+        self.reached.add(reached.map(|input| Reached { outer: learned.outer.clone(), input: input.into() }));
         Arc::make_mut(&mut self.facts).merge(std::mem::take(&mut learned.facts));
         self.hard.add(std::mem::take(&mut learned.left), &self.facts);
         let room = CALLS_MAX.saturating_sub(self.calls.len());
@@ -237,9 +262,10 @@ impl Compares {
 fn inputs_due(subjects: impl ExactSizeIterator<Item = Subject>, execution: u64, left: Cost) -> Vec<Due> {
     let least =
         TASK_FUEL_MIN.clamp(execution.saturating_mul(TASK_EXECS_MIN), execution.saturating_mul(TASK_EXECS_ENOUGH));
-    let count = subjects.len().min(TASKS_MAX).min(usize::try_from(left.fuel / least).unwrap_or(TASKS_MAX));
-    // What the next rounds find has its part, if all have enough.
-    let fuel = (left.fuel / (count as u64).max(TASKS_MAX as u64 / 2)).max(least);
+    // Tasks of one round don't know what the others learn, and find the same: most is left for those that do.
+    let fuel = if left.fuel < least { 0 } else { (left.fuel / ROUND_PART).max(least) };
+    let count = subjects.len().min(TASKS_MAX).min(usize::try_from(fuel / least).unwrap_or(TASKS_MAX));
+    let fuel = (fuel / (count as u64).max(1)).max(least);
     let execs = (left.execs / (count as u64).max(1)).min(TASK_EXECS_MAX);
     let cost = Cost { fuel, execs };
     subjects.take(if execs == 0 { 0 } else { count }).map(|subject| Due { subject, cost }).collect()

@@ -11,6 +11,7 @@ use std::ops::Range;
 const RUN_BYTES_MAX: usize = 24;
 /// So many runs of places are tried.
 const RUNS_MAX: usize = 4;
+const GLANCES_MAX: usize = 2;
 /// Digits of a number in text that is moved, at most.
 const DIGITS_MAX: usize = 15;
 
@@ -52,10 +53,40 @@ pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Opt
                 return Ok(Some(solution));
             }
         }
-        for (growth, slopes) in dependence.by_length.iter().enumerate() {
-            if let Some(solution) = by_length(probe, input, goal, (side, growth, slopes[side]))? {
-                return Ok(Some(solution));
+        if let Some(solution) = by_length(probe, problem, side, &near(ty, other))? {
+            return Ok(Some(solution));
+        }
+    }
+    Ok(None)
+}
+
+/// Tries what is most likely, in one or two executions for each place: the number that is wanted, written as wide as
+/// the place is.
+pub(super) fn glance(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution>> {
+    let Problem { input, goal, dependence } = problem;
+    let Operands::Numbers { ty, sides, .. } = goal.operands else { return Ok(None) };
+    for side in 0..2 {
+        let Some(wanted) = near(ty, sides[1 - side]).into_iter().find(|&wanted| goal.operands.turns(side, wanted))
+        else {
+            continue;
+        };
+        let mut candidates = Vec::new();
+        for run in dependence.runs(side).into_iter().take(GLANCES_MAX) {
+            let place = Place { input, run: run.clone() };
+            if input[run.clone()].iter().all(u8::is_ascii_digit)
+                && let Some(text) = texts(ty, wanted).into_iter().next()
+            {
+                candidates.push(place.spliced(&text));
             }
+            if run.len() <= 8 {
+                place.replaced(ty, wanted, &[run], &mut candidates);
+            }
+        }
+        if let Some(solution) = probe.first(candidates, goal)? {
+            return Ok(Some(solution));
+        }
+        if let Some(solution) = by_length(probe, problem, side, &[wanted])? {
+            return Ok(Some(solution));
         }
     }
     Ok(None)
@@ -103,11 +134,16 @@ impl Place<'_> {
     fn texts(&self, ty: Number, wanted: u64, candidates: &mut Vec<Vec<u8>>) {
         for text in texts(ty, wanted) {
             // In the place of what is there, and over what follows.
-            let mut candidate = self.input.to_vec();
-            candidate.splice(self.run.clone(), text.iter().copied());
-            push(candidates, candidate);
+            push(candidates, self.spliced(&text));
             self.over(&text, candidates);
         }
+    }
+
+    /// A text in the place of what is there.
+    fn spliced(&self, text: &[u8]) -> Vec<u8> {
+        let mut candidate = self.input.to_vec();
+        candidate.splice(self.run.clone(), text.iter().copied());
+        candidate
     }
 
     /// A text written from the place on.
@@ -274,22 +310,22 @@ fn inverse(odd: u64) -> u64 {
     (0..5).fold(odd, |inverse, _| inverse.wrapping_mul(2_u64.wrapping_sub(odd.wrapping_mul(inverse))))
 }
 
-/// Makes the input longer or shorter in one of the ways, if that changes the operand.
+/// Makes the input longer or shorter in the ways that change an operand, to let it be one of the numbers that are
+/// wanted.
 fn by_length(
     probe: &mut Probe<'_, '_>,
-    input: &[u8],
-    goal: &Observed,
-    (side, growth, slope): (usize, usize, i64),
+    Problem { input, goal, dependence }: Problem<'_>,
+    side: usize,
+    wanted: &[u64],
 ) -> Step<Option<Solution>> {
     let Operands::Numbers { ty, sides, .. } = goal.operands else { return Ok(None) };
-    if slope == 0 {
-        return Ok(None);
-    }
-    for wanted in near(ty, sides[1 - side]) {
-        let by = ty.signed(wanted.wrapping_sub(sides[side])).checked_div(slope).unwrap_or(0);
-        let Some(candidate) = probe.form.grown(input, growth, (by, false), probe.len_max) else { continue };
-        if let Some(solution) = probe.attempt_grown(&candidate, goal)? {
-            return Ok(Some(solution));
+    for (growth, slopes) in dependence.by_length.iter().enumerate().filter(|(_, slopes)| slopes[side] != 0) {
+        for wanted in wanted {
+            let by = ty.signed(wanted.wrapping_sub(sides[side])).checked_div(slopes[side]).unwrap_or(0);
+            let Some(candidate) = probe.form.grown(input, growth, (by, false), probe.len_max) else { continue };
+            if let Some(solution) = probe.attempt_grown(&candidate, goal)? {
+                return Ok(Some(solution));
+            }
         }
     }
     Ok(None)

@@ -144,6 +144,13 @@ impl Operands {
         self.is_text() || self.bytes(side).is_some_and(|bytes| bytes.iter().all(|byte| matches!(byte, b' '..=b'~')))
     }
 
+    /// Whether it turns out otherwise when the number on a side is another one.
+    pub(super) fn turns(&self, side: usize, number: u64) -> bool {
+        let Self::Numbers { comparison, ty, mut sides } = *self else { return false };
+        sides[side] = number;
+        Self::Numbers { comparison, ty, sides }.outcome() != self.outcome()
+    }
+
     /// How the comparison turned out.
     pub(super) fn outcome(&self) -> bool {
         match self {

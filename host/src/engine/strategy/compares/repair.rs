@@ -25,7 +25,7 @@ pub(super) struct Guard {
     pub(super) place: Place,
     /// The side that lies in the input, and where.
     side: usize,
-    field: Range<usize>,
+    pub(super) field: Range<usize>,
     writing: Writing,
     /// How long the input was.
     len: usize,

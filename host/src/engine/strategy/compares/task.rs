@@ -53,6 +53,7 @@ impl Strategy for Compares {
         let task = |Due { subject, cost }: Due| {
             let input = match &subject {
                 Subject::Testcase(index, _) | Subject::Again(index) => &view.corpus.testcases()[*index].bytes,
+                Subject::Reached(reached) => &reached.input,
                 Subject::Hard(hard) => &hard.input,
             };
             Comparing { input: input.clone(), subject, cost }
@@ -117,6 +118,7 @@ impl Learned {
             hard.fuel = hard.fuel.max(spent / execs.max(1));
             hard.outer = outer.cloned();
         }
+        self.outer = outer.cloned();
         self
     }
 }
