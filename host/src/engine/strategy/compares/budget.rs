@@ -13,7 +13,7 @@ pub(super) const TASK_EXECS_MAX: u64 = 8192;
 /// Testcases that a round looks at.
 pub(super) const TASKS_MAX: usize = 16;
 /// One part in so many of what is left is for the tasks of a round.
-pub(super) const ROUND_PART: u64 = 4;
+pub(super) const ROUND_PART: u64 = 2;
 /// The same while a goal was not reached: of twenty parsers one is reached in 0.22 of the executions that it takes
 /// without a goal; with as many tasks as else in 0.57, nearly all of them made by comparisons of what is far.
 pub(super) const TASKS_UNDER_WAY_MAX: usize = 2;

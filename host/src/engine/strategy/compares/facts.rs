@@ -373,7 +373,7 @@ mod tests {
         assert_eq!(facts.rank(&compare(2, 1, 2), 0, Effort::Little), None, "the site has retired");
         let elsewhere = Observed { context: 1, ..compare(2, 1, 2) };
         assert!(facts.rank(&elsewhere, 0, Effort::Little).is_some(), "but not for those that were not tried");
-        facts.tried(&elsewhere, Effort::Little, false);
+        (0..CONTEXT_TRIES_MAX[0]).for_each(|_| facts.tried(&elsewhere, Effort::Little, false));
         assert_eq!(facts.rank(&elsewhere, 0, Effort::Little), None);
     }
 }

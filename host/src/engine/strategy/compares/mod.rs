@@ -8,12 +8,12 @@
 //! Correspondence", NDSS 2019) with places that were observed as Eclipser and GREYONE do, in place of those that look
 //! like the operand.
 //!
-//! A task ([`explorer`]) goes from goal to goal: of all it tries first what is most likely, and what reached one is kept
+//! A task ([`explorer`]) goes from goal to goal: of all it tries first what is most likely, and what reached one stays
 //! where the next one is reached, since a header is refused until all of its fields are right. It leaves for later the
-//! goals for which nothing may be spent any more, and inputs that it did not come to ([`reached`]).
-//! Candidates that no longer get to their goal because of a checksum or a length are repaired ([`repair`]); those that
-//! another check keeps from it solve that in its turn ([`detour`]). What enumerates waits for fuel ([`hard`]). When all
-//! was tried, it begins again with other inputs.
+//! goals for which nothing may be spent any more, and inputs that it did not come to ([`reached`]). Candidates that no
+//! longer get to their goal because of a checksum or a length are repaired ([`repair`]); those that another check
+//! keeps from it solve that in its turn ([`detour`]). What enumerates waits for fuel ([`hard`]). When all was tried,
+//! it begins again with other inputs.
 //!
 //! Of a guest that draws, what is changed are the values that were drawn ([`form`]), so all that is said of bytes is
 //! said of these. Of one that has a mutator of its own it is what that changes inside of an input ([`inside`]).
