@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Guests, and in how many executions a campaign finds what they hide, for all of the seeds.
-const GOALS: [(&str, u64); 14] = [
+const GOALS: [(&str, u64); 15] = [
     ("signature", 100_000),
     ("nested", 100_000),
     ("hash", 100_000),
@@ -29,6 +29,7 @@ const GOALS: [(&str, u64); 14] = [
     ("base64", 200_000),
     ("address", 100_000),
     ("ascending", 100_000),
+    ("header", 100_000),
 ];
 
 fn target(bytes: &[u8]) -> Arc<Target> {

@@ -262,7 +262,7 @@ impl Compares {
 fn inputs_due(subjects: impl ExactSizeIterator<Item = Subject>, execution: u64, left: Cost) -> Vec<Due> {
     let least =
         TASK_FUEL_MIN.clamp(execution.saturating_mul(TASK_EXECS_MIN), execution.saturating_mul(TASK_EXECS_ENOUGH));
-    // Tasks of one round don't know what the others learn, and find the same: most is left for those that do.
+    // Tasks of one round don't know what the others learn, and find the same: half is left for those that do.
     let fuel = if left.fuel < least { 0 } else { (left.fuel / ROUND_PART).max(least) };
     let count = subjects.len().min(TASKS_MAX).min(usize::try_from(fuel / least).unwrap_or(TASKS_MAX));
     let fuel = (fuel / (count as u64).max(1)).max(least);
