@@ -133,12 +133,15 @@ fn takes_all() -> bool {
     seeds("FUZZBOX_LANGUAGES", 0) > 0
 }
 
-/// How many seeds have not found this many states after so many executions, and whether one had more: of 20, or a few
-/// of them.
+/// So many seeds are tried.
+fn tried() -> u64 {
+    if takes_all() { 20 } else { 5 }
+}
+
+/// How many seeds have not found this many states after so many executions, and whether one had more.
 fn missed(strategy: &str, (_, automaton, states, execs): &(&str, Automaton, usize, u64)) -> (usize, bool) {
     let (target, workers) = (accepting(automaton), Workers::new(1, Arc::default()).unwrap());
-    let found = (1..=if takes_all() { 20 } else { 5 })
-        .map(|seed| searched_by(&workers, &target, strategy, seed, *execs, true).states().len());
+    let found = (1..=tried()).map(|seed| searched_by(&workers, &target, strategy, seed, *execs, true).states().len());
     let found: Vec<_> = found.collect();
     println!("{strategy}: {found:?} of {states}");
     (found.iter().filter(|found| *found != states).count(), found.iter().any(|found| found > states))
@@ -168,7 +171,7 @@ fn the_states_of_few_words_are_found() {
 fn a_bloom_filter_loses_one_of_twenty_at_most() {
     for language in languages() {
         let (missed, more) = missed("exemplar:bloom", &language);
-        assert!(missed <= 1 && !more, "{}: {missed}", language.0);
+        assert!(20 * missed as u64 <= tried() && !more, "{}: {missed}", language.0);
     }
 }
 

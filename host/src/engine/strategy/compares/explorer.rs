@@ -268,21 +268,19 @@ impl Explorer<'_, '_, '_> {
         // What another length has has other places, and what is kept shows something else.
         let fits = |solved: &Vec<u8>| stays && solved.len() == from.len() && self.probe.form.fits(shown.drawn.as_ref());
         let next = Next { input: executed, is_testcase: shown.is_news };
-        match solved.filter(fits) {
+        let Some(solved) = solved.filter(fits) else {
+            open.push(next);
+            return Ok(true);
+        };
+        let written = written(from, &solved, &self.probe.guards);
+        if current.written.is_disjoint(&written) && current.is_kept(&self.probe, &shown) {
+            current.written.extend(written);
+            current.input = Some(solved);
+            current.reached.push((goal.place, !goal.operands.outcome()));
+        } else {
             // Of what excludes each other the first goes on at once: a name is one of many, and what is small enough
             // need not be 0, too.
-            Some(solved)
-                if changed(from, &solved, &self.probe.guards).any(|at| current.written.contains(&at))
-                    || !current.is_kept(&self.probe, &shown) =>
-            {
-                open.insert(0, next);
-            }
-            Some(solved) => {
-                current.written.extend(changed(from, &solved, &self.probe.guards));
-                current.input = Some(solved);
-                current.reached.push((goal.place, !goal.operands.outcome()));
-            }
-            None => open.push(next),
+            open.insert(0, next);
         }
         Ok(true)
     }
@@ -419,9 +417,9 @@ impl Explorer<'_, '_, '_> {
 }
 
 /// Where two inputs of one length differ, but for what was repaired.
-fn changed<'i>(from: &'i [u8], to: &'i [u8], guards: &'i [Guard]) -> impl Iterator<Item = usize> + 'i {
-    let differs = from.iter().zip(to).enumerate().filter(|(_, (from, to))| from != to).map(|(at, _)| at);
-    differs.filter(|at| !guards.iter().any(|guard| guard.field.contains(at)))
+fn written(from: &[u8], to: &[u8], guards: &[Guard]) -> BTreeSet<usize> {
+    let is_repaired = |at: usize| guards.iter().any(|guard| guard.field.contains(&at));
+    (0..to.len()).filter(|&at| from[at] != to[at] && !is_repaired(at)).collect()
 }
 
 /// A way to let numbers compare otherwise.

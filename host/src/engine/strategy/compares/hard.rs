@@ -10,6 +10,7 @@ use super::effort::Effort;
 use super::facts::Facts;
 use super::form::Form;
 use super::inside::Outer;
+use super::keep_youngest;
 use super::observed::Observed;
 use super::places::Dependence;
 use super::probe::Problem;
@@ -134,12 +135,6 @@ impl Waiting {
             }
         }
         self.goals.retain(|hard| facts.rank(&hard.goal, 0, hard.effort).is_some());
-        let mut bytes = 0;
-        let room = self.goals.iter().rev().take(WAITING_MAX).take_while(|hard| {
-            bytes += hard.bytes();
-            bytes <= WAITING_BYTES_MAX
-        });
-        let kept = room.count();
-        self.goals.drain(..self.goals.len() - kept);
+        keep_youngest(&mut self.goals, (WAITING_MAX, WAITING_BYTES_MAX), |hard| hard.bytes());
     }
 }

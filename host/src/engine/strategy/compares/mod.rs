@@ -183,7 +183,7 @@ impl Compares {
             }
             return due;
         }
-        if self.reached.youngest().len() > 0 {
+        if !self.reached.is_empty() {
             let reached = self.reached.youngest().cloned().map(Subject::Reached);
             return inputs_due(reached, execution, Cost { fuel: left, execs: execs_max });
         }
@@ -214,8 +214,8 @@ impl Compares {
     /// If there is nothing left to look at, begins with the testcases again, in another order: what failed may succeed
     /// with another input.
     fn begin_again(&mut self) {
-        let is_waiting = self.reached.youngest().len() > 0 || !self.hard.is_empty();
-        if is_waiting || !(self.queue.is_empty() && self.again.is_empty()) {
+        let is_done = self.queue.is_empty() && self.reached.is_empty();
+        if !(is_done && self.hard.is_empty() && self.again.is_empty()) {
             return;
         }
         let pass = Arc::make_mut(&mut self.facts).begin_again();
@@ -258,15 +258,29 @@ impl Compares {
     }
 }
 
+/// Forgets the oldest of what waits, the youngest last: so many may stay, and so many bytes.
+fn keep_youngest<T>(waiting: &mut Vec<T>, (count_max, bytes_max): (usize, usize), bytes: impl Fn(&T) -> usize) {
+    let mut sum = 0;
+    let room = waiting.iter().rev().take(count_max).take_while(|one| {
+        sum += bytes(one);
+        sum <= bytes_max
+    });
+    let kept = room.count();
+    waiting.drain(..waiting.len() - kept);
+}
+
 /// The first of some inputs, with parts of what is `left`; an execution takes so much fuel.
 fn inputs_due(subjects: impl ExactSizeIterator<Item = Subject>, execution: u64, left: Cost) -> Vec<Due> {
     let least =
         TASK_FUEL_MIN.clamp(execution.saturating_mul(TASK_EXECS_MIN), execution.saturating_mul(TASK_EXECS_ENOUGH));
+    if left.fuel < least {
+        return Vec::new();
+    }
     // Tasks of one round don't know what the others learn, and find the same: half is left for those that do.
-    let fuel = if left.fuel < least { 0 } else { (left.fuel / ROUND_PART).max(least) };
+    let fuel = (left.fuel / ROUND_PART).max(least);
     let count = subjects.len().min(TASKS_MAX).min(usize::try_from(fuel / least).unwrap_or(TASKS_MAX));
-    let fuel = (fuel / (count as u64).max(1)).max(least);
-    let execs = (left.execs / (count as u64).max(1)).min(TASK_EXECS_MAX);
-    let cost = Cost { fuel, execs };
+    let parts = (count as u64).max(1);
+    let execs = (left.execs / parts).min(TASK_EXECS_MAX);
+    let cost = Cost { fuel: fuel / parts, execs };
     subjects.take(if execs == 0 { 0 } else { count }).map(|subject| Due { subject, cost }).collect()
 }

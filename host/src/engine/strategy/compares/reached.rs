@@ -1,6 +1,7 @@
 //! Inputs that reached goals, and that a task did not come to: most are no testcases, and what they compare leads on.
 
 use super::inside::Outer;
+use super::keep_youngest;
 use std::sync::Arc;
 
 /// Inputs that are kept, and their bytes.
@@ -20,6 +21,10 @@ pub(in crate::engine) struct Reached {
 pub(super) struct Inputs(Vec<Arc<Reached>>);
 
 impl Inputs {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Those that wait, the youngest first.
     pub(super) fn youngest(&self) -> impl ExactSizeIterator<Item = &Arc<Reached>> {
         self.0.iter().rev()
@@ -37,13 +42,7 @@ impl Inputs {
                 self.0.push(Arc::new(reached));
             }
         }
-        let mut bytes = 0;
-        let room = self.0.iter().rev().take(INPUTS_MAX).take_while(|reached| {
-            bytes += reached.input.len();
-            bytes <= BYTES_MAX
-        });
-        let kept = room.count();
-        self.0.drain(..self.0.len() - kept);
+        keep_youngest(&mut self.0, (INPUTS_MAX, BYTES_MAX), |reached| reached.input.len());
     }
 }
 
