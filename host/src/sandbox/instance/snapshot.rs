@@ -170,9 +170,7 @@ fn memories(
     let mut numbers = 0..;
     for ExportedMemory { region, .. } in memories.iter().filter(|_| target.restores) {
         let is_injected = Arc::ptr_eq(region, &injected.region);
-        // Of a stream only what the host wrote is read, and then what the guest did.
-        let stream = target.rewritten.injected.stream.as_ref().filter(|_| is_injected);
-        let scratch = stream.map(|stream| (stream.start + layout::stream::ITEMS) as usize);
+        let scratch = is_injected.then(|| scratch(target)).flatten();
         let only = is_injected.then(|| written(target)).flatten();
         // A trace is written in order, and what records one has fuel, so nobody closes a page to end it.
         let reads_ahead = !is_injected || target.rewritten.injected.trace.is_some();
@@ -189,11 +187,19 @@ fn memories(
     Ok(memories)
 }
 
+/// Where in the injected memory that begins which is written before it is read: of a stream only what the host wrote is
+/// read, and then what the guest did; of a trace what was recorded, if it is the last thing there.
+fn scratch(target: &Target) -> Option<usize> {
+    let place = &target.rewritten.injected;
+    let items = place.stream.as_ref().map(|stream| stream.start + layout::stream::ITEMS);
+    items.or(place.trace.as_ref().map(|trace| trace.start)).map(|start| start as usize)
+}
+
 /// What is written of the injected memory, if that is little.
 fn written(target: &Target) -> Option<[Range<usize>; 2]> {
     let place = &target.rewritten.injected;
     let counters = layout::COUNTERS as usize..layout::COUNTERS as usize + 4 * target.counters();
-    (place.stream.is_none() && place.trace.is_none()).then_some([0..layout::CELLS_END as usize, counters])
+    place.stream.is_none().then_some([0..layout::CELLS_END as usize, counters])
 }
 
 impl SavedGlobals {

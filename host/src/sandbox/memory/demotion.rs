@@ -11,17 +11,18 @@ use std::time::{Duration, Instant};
 /// 1.6 % in all. A prime, because inputs may repeat in cycles.
 const CHECK_EVERY: u32 = 61;
 
-/// A page that was clean in so many checks in a row is demoted, at first: about 240 executions. A page costs 40 ns per
-/// execution as long as it is hot, and 6 us once when it becomes hot again, for which other threads wait, too.
-const CLEAN_CHECKS: u32 = 4;
+/// A page that was clean in so many checks in a row is demoted, at first: about 490 executions. A page costs 40 ns per
+/// execution as long as it is hot, and 6 us once when it becomes hot again, for which other threads wait, too. Alone, a
+/// half of it costs as much; all threads together make fewer system calls so.
+const CLEAN_CHECKS: u32 = 8;
 
-/// A demotion was a mistake if the page became hot again within so many checks (4,000 executions): next time it takes
-/// twice as many clean checks. Comparing the costs alone, a thirtieth of it would do; but so a page that is written
+/// A demotion was a mistake if the page became hot again within so many checks (31,000 executions): next time it takes
+/// twice as many clean checks. Comparing the costs alone, a small part of it would do; but so a page that is written
 /// again and again stays hot after a few demotions, and there are no system calls any more.
-const MISTAKE_CHECKS: u32 = 64;
+const MISTAKE_CHECKS: u32 = 512;
 
 /// The most doublings: 2 million executions.
-const PATIENCE_MAX: u8 = 14;
+const PATIENCE_MAX: u8 = 12;
 
 /// Hot pages that are clean may take one part in so many of the time, of a guest whose executions take long: to make
 /// them read-only, and writable again, are system calls, for which all threads wait.
@@ -263,7 +264,7 @@ mod tests {
 
     #[test]
     fn no_cycle_of_inputs_keeps_a_page_going_up_and_down() {
-        for cycle in [64, 100, 244, 500, 610, 1_000, 2_000] {
+        for cycle in [64, 100, 244, 500, 610, 1_000, 2_000, 10_000] {
             let image = Image::of(&[0; 1 << 16]).unwrap();
             let hot = Marks::new(16);
             let (mut upkeep, mut demotions) = (Upkeep::new(16, None), 0);

@@ -189,7 +189,8 @@ impl Pages {
         }
         let together = self.demoted_with(page);
         let is_large = together.len() >= LARGE_PAGES;
-        let pages = together.start..self.ahead(page).max(together.end);
+        let others = self.written_by_others(page);
+        let pages = together.start.min(others.start)..self.ahead(page).max(together.end).max(others.end);
         // What is between others splits their mapping in three; what is beside a hot page moves a boundary; what is
         // between two hot pages joins them.
         let affordable = self.budget.take(2 * (1 - self.hot.around(&pages)));
@@ -202,6 +203,16 @@ impl Pages {
         self.hot.insert(pages);
         self.changed.store(true, Relaxed);
         true
+    }
+
+    /// A page that is not hot, with those around it that other memories with this image have hot, and this one hasn't.
+    fn written_by_others(&self, page: usize) -> Range<usize> {
+        let heat = self.image.heat();
+        let joins = |&page: &usize| heat.contains(page) && !self.hot.contains(page) && !self.is_forbidden(page);
+        let reach = if self.reads_ahead { AHEAD_PAGES_MAX } else { 0 };
+        let before = (page.saturating_sub(reach)..page).rev().take_while(joins).count();
+        let behind = (page + 1..(page + reach).min(self.scratch)).take_while(joins).count();
+        page - before..page + 1 + behind
     }
 
     /// Where the pages end that are to be opened with one that is not hot, itself among them.

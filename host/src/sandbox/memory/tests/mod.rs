@@ -1,3 +1,4 @@
+mod heat;
 mod large;
 
 use super::*;
@@ -309,19 +310,6 @@ fn what_is_written_in_order_is_opened_together() {
     assert!(faults < 500, "{faults} faults of pages that come back in blocks");
     assert!(again > 2 * first - 61, "{first} and {again} executions");
     assert_eq!(contents(&region), image.bytes());
-}
-
-#[test]
-fn what_is_hot_in_one_memory_is_open_in_the_next_one_until_it_is_idle() {
-    let (first, image) = tracked(64 * page(), pool(1_000));
-    [3, 4, 20].iter().for_each(|number| store(&first, number * page(), 1));
-    restore(&first);
-    let next = Region::with_budget(64 * page(), None, 32 << 20, GUARD, pool(1_000)).unwrap();
-    // SAFETY: no guest anywhere.
-    unsafe { (next.write(0, b"hello"), next.track(image, None, Writes::default()).unwrap()) };
-    assert_eq!(hot(&next), [(3, 2), (20, 1)]);
-    let executions = (1..).find(|_| (store(&next, 20 * page(), 1), restore(&next), hot(&next)).2 == [(20, 1)]).unwrap();
-    assert!(executions <= 122, "{executions}");
 }
 
 #[test]
