@@ -18,6 +18,11 @@ const BLOCK_BYTES_MIN: usize = 8;
 /// Executions for one input at most.
 const EXECS_MAX: usize = 384;
 
+/// About how many executions it takes to look at an input of so many bytes.
+pub(super) fn execs(bytes: usize) -> u64 {
+    EXECS_MAX.min(2 * bytes) as u64
+}
+
 /// Finds what the operands of `goals`, as they are for `input`, depend on, and repairs inputs that don't get there: as
 /// much of it as what may be spent tells.
 pub(super) fn dependence(probe: &mut Probe<'_, '_>, input: &[u8], goals: &[Observed]) -> Step<Vec<Dependence>> {

@@ -1,6 +1,6 @@
 //! Reaches goals of an input, one after the other, and goes on from what reached them.
 
-use super::dependence::dependence;
+use super::dependence::{self, dependence};
 use super::effort::Effort;
 use super::facts::Facts;
 use super::form::Form;
@@ -9,7 +9,7 @@ use super::observed::{Observed, Operands, Place};
 use super::places::Dependence;
 use super::probe::{End, Probe, Problem, Run, Solution, Step, TracedExecution};
 use super::repair::{self, Guard};
-use super::{Learned, Subject, bytes, detour, encodings, numbers, numerals, quads, search, sums};
+use super::{Learned, Subject, bytes, detour, encodings, literal, numbers, numerals, quads, search, sums};
 use anyhow::Result;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -178,14 +178,52 @@ impl Explorer<'_, '_, '_> {
         let input = form.bytes();
         self.probe.form = form.clone();
         let observed = self.probe.observe(&shown.trace, |_| true);
-        let goals = self.goals(&observed);
+        let mut goals = self.goals(&observed);
         let equal = repair::candidates(&observed);
         self.saw(&observed);
         drop(observed);
         if goals.is_empty() {
             return Ok(());
         }
-        let dependences = self.dependences(input, &goals, &equal)?;
+        let mut current = Current { first: input, input: None, reached: Vec::new(), written: BTreeSet::new() };
+        let end = if shown.fuel.saturating_mul(dependence::execs(input.len())) > self.probe.fuel_left {
+            self.attempt_literal(&mut goals, &mut current, open)
+        } else {
+            Ok(())
+        };
+        let end = end.and_then(|()| self.attempt_dependent(goals, &equal, &mut current, open));
+        open.extend(current.input.map(|current| Next { input: form.input(&current).into_owned(), is_testcase: false }));
+        end
+    }
+
+    /// Tries to reach goals with an operand that lies in the input, and leaves those that are not reached.
+    fn attempt_literal(
+        &mut self,
+        goals: &mut Vec<Observed>,
+        current: &mut Current<'_>,
+        open: &mut Vec<Next>,
+    ) -> Step<()> {
+        self.probe.guards.clear();
+        let mut reached = BTreeSet::new();
+        for (index, dependence) in literal::places(current.first, goals) {
+            if self.attempt((&goals[index], &dependence), How::Glance, current, open)? {
+                reached.insert(goals[index].place);
+            }
+        }
+        goals.retain(|goal| !reached.contains(&goal.place));
+        Ok(())
+    }
+
+    /// Finds out what goals depend on, and tries to reach those that depend on something.
+    fn attempt_dependent(
+        &mut self,
+        goals: Vec<Observed>,
+        equal: &[Observed],
+        current: &mut Current<'_>,
+        open: &mut Vec<Next>,
+    ) -> Step<()> {
+        let input = current.first;
+        let dependences = self.dependences(input, &goals, equal)?;
         let mut tried = Vec::new();
         for (goal, dependence) in goals.into_iter().zip(dependences) {
             if !dependence.is_none() {
@@ -196,10 +234,7 @@ impl Explorer<'_, '_, '_> {
         }
         // What is certain takes little.
         tried.sort_by_key(|(goal, dependence)| !repair::is_written(goal, dependence, input));
-        let mut current = Current { first: input, input: None, reached: Vec::new(), written: BTreeSet::new() };
-        let end = self.attempt_all(tried, &mut current, open);
-        open.extend(current.input.map(|current| Next { input: form.input(&current).into_owned(), is_testcase: false }));
-        end
+        self.attempt_all(tried, current, open)
     }
 
     /// Tries to reach goals: all of them by what is most likely, which reaches most of what can be reached, then those

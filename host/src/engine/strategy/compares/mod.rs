@@ -6,7 +6,7 @@
 //! encodings ([`encodings`], [`numbers`], [`numerals`], [`bytes`]), later, if that fails, what enumerates ([`search`]).
 //! This is RedQueen's input-to-state replacement (Aschermann et al., "REDQUEEN: Fuzzing with Input-to-State
 //! Correspondence", NDSS 2019) with places that were observed as Eclipser and GREYONE do, in place of those that look
-//! like the operand.
+//! like the operand; those are tried only where looking takes more than may be spent ([`literal`]).
 //!
 //! A task ([`explorer`]) goes from goal to goal: of all it tries first what is most likely, and what reached one stays
 //! where the next one is reached, since a header is refused until all of its fields are right. It leaves for later the
@@ -42,6 +42,7 @@ mod float128;
 mod form;
 mod hard;
 mod inside;
+mod literal;
 mod numbers;
 mod numerals;
 mod observed;

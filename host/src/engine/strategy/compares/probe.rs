@@ -21,6 +21,8 @@ pub(in crate::engine) struct TracedExecution {
     pub(in crate::engine) ended_well: bool,
     /// It is kept as a testcase.
     pub(in crate::engine) is_news: bool,
+    /// Fuel that it took.
+    pub(in crate::engine) fuel: u64,
     /// Fuel that may still be spent.
     pub(in crate::engine) fuel_left: u64,
 }
@@ -29,7 +31,7 @@ impl TracedExecution {
     /// Of what could not be executed, when so much fuel was spent.
     pub(super) fn nothing(cost: &Cost, spent: u64) -> Self {
         let fuel_left = cost.fuel.saturating_sub(spent);
-        Self { trace: Trace::default(), drawn: None, ended_well: false, is_news: false, fuel_left }
+        Self { trace: Trace::default(), drawn: None, ended_well: false, is_news: false, fuel: 0, fuel_left }
     }
 }
 

@@ -165,7 +165,8 @@ impl Situation {
             let testcases = report.testcases.len();
             let (outcome, observation) = worker.execute_traced(variants, known, (input, &rule), report)?;
             let trace = observation.trace();
-            spent += traced::fuel(observation.fuel(), &trace);
+            let fuel = traced::fuel(observation.fuel(), &trace);
+            spent += fuel;
             if let Some(aim) = aim.as_ref().filter(|_| execs == 1) {
                 seen = calls(&trace, aim.program());
             }
@@ -175,6 +176,7 @@ impl Situation {
                 drawn: takes_choices.then(|| observation.draws().canonical()),
                 ended_well: matches!(outcome, Outcome::Ok | Outcome::Rejected),
                 is_news: report.testcases.len() > testcases,
+                fuel: traced::EXECUTION_FUEL + fuel,
                 fuel_left: task.cost.fuel.saturating_sub(spent),
             }))
         };
