@@ -76,25 +76,6 @@ fn events_are_features_in_every_variant_and_for_any_number_of_jobs() {
     assert_eq!(inputs(&one), inputs(&campaign(&wat, 5, 2, 60_000)));
 }
 
-/// To make x * y large where x + y is at most 1000.
-const PRODUCT: &str = "
-    (data (i32.const 0) \"product\")
-    (func (export \"fbx_product\") (local $x i64) (local $y i64)
-        (local.set $x (call $draw_int (i64.const 0) (i64.const 1000) (i64.const 0)))
-        (local.set $y (call $draw_int (i64.const 0) (i64.const 1000) (i64.const 0)))
-        (call $assume (i64.le_s (i64.add (local.get $x) (local.get $y)) (i64.const 1000)))
-        (call $target (i32.const 0) (i32.const 7)
-            (f64.convert_i64_s (i64.mul (local.get $x) (local.get $y)))))";
-
-#[test]
-fn a_product_under_a_bound_comes_within_a_hundredth_of_its_maximum() {
-    for seed in 0..20 {
-        let campaign = campaign(&module(PRODUCT), seed, 1, 2_000);
-        let best = best_score(&campaign);
-        assert!(best >= 0.99 * 250_000.0, "seed {seed}: {best}");
-    }
-}
-
 #[test]
 fn scores_become_the_same_for_any_number_of_jobs() {
     // A list whose length is drawn first, and two scores that exclude each other.

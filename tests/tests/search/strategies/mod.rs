@@ -1,10 +1,12 @@
 //! Strategies with names: what each is known for, on guests, with fixed seeds and numbers of executions.
 
+mod figures;
 mod languages;
 mod locks;
 mod same_by_jobs;
 mod small_inputs;
 mod swarms;
+mod targets;
 mod trees;
 
 use fuzzbox::engine::{Campaign, Dictionary, Mutator, Workers};
@@ -26,6 +28,7 @@ fn guest(body: &str) -> Arc<Target> {
             (import "fuzzbox_v1" "feature" (func $feature (param i32 i32) (result i32)))
             (import "fuzzbox_v1" "event" (func $event (param i32 i32 i64)))
             (import "fuzzbox_v1" "assume" (func $assume (param i32)))
+            (import "fuzzbox_v1" "target" (func $target (param i32 i32 f64)))
             (memory (export "memory") 1)
             {body})"#
     );
@@ -124,6 +127,39 @@ fn deceptive() -> Arc<Target> {
     ))
 }
 
+/// Steps of which half bring nearer to what is new, a ladder of 60 rungs, and make the bug impossible: it takes four
+/// certain steps of the other half, and none of the first before. No part of these is an edge.
+fn trap() -> Arc<Target> {
+    let mut rungs = String::new();
+    for rung in 0..60 {
+        let _ = write!(
+            rungs,
+            "(if (i32.and (i32.eq (local.get $rung) (i32.const {rung})) (i32.eq (local.get $key) (i32.const {})))
+                (then (local.set $rung (i32.const {})) (br $again)))",
+            (rung * 37 + 11) % 64,
+            rung + 1
+        );
+    }
+    guest(&format!(
+        r#"(func (export "fbx_trap") (local $rung i32) (local $key i32) (local $right i32) (local $step i32)
+            (loop $again
+                (if (i32.eq (local.get $right) (i32.const 4)) (then unreachable))
+                (if (i32.eqz (call $more (i32.const 0) (i32.const 128) (i32.const 0))) (then (return)))
+                (local.set $step (call $choice (i32.const 8) (i32.const 0)))
+                (if (i32.lt_u (local.get $step) (i32.const 4)) (then
+                    (local.set $right (i32.const -1000))
+                    (local.set $key (call $choice (i32.const 64) (i32.const 0)))
+                    {rungs}
+                    (br $again)))
+                (local.set $right (select
+                    (i32.add (local.get $right) (i32.const 1))
+                    (select (i32.const 0) (local.get $right) (i32.ge_s (local.get $right) (i32.const 0)))
+                    (i32.eq (local.get $step) (i32.add (i32.const 4)
+                        (i32.rem_u (i32.add (i32.mul (local.get $right) (i32.const 5)) (i32.const 2)) (i32.const 4))))))
+                (br $again)))"#
+    ))
+}
+
 /// Draws one of six letters after the other; it fails after five certain ones, none of which is an edge.
 fn word() -> Arc<Target> {
     guest(
@@ -136,11 +172,6 @@ fn word() -> Arc<Target> {
                         (i32.rem_u (i32.add (i32.mul (local.get $letters) (i32.const 5)) (i32.const 2)) (i32.const 6)))))
                 (br $again)))"#,
     )
-}
-
-/// A number from the environment, such as of seeds: what is promised takes more than what is tried each time.
-fn seeds(variable: &str, usual: u64) -> u64 {
-    std::env::var(variable).map_or(usual, |number| number.parse().unwrap_or_else(|error| panic!("{variable}: {error}")))
 }
 
 fn median(numbers: Vec<u64>) -> u64 {

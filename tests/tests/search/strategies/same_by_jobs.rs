@@ -1,6 +1,7 @@
 //! One worker or two: every strategy finds the same corpus.
 
-use super::{lock, searched, seeds};
+use super::figures::promised;
+use super::{lock, searched};
 use fuzzbox::sandbox::Target;
 use fuzzbox::settings::Settings;
 use fuzzbox_tests::search::{Found, if_begins_with};
@@ -77,7 +78,7 @@ fn the_corpus_is_the_same_whatever_the_number_of_jobs() {
     for (target, strategies) in [(lock(true), &STRATEGIES[..]), (bytes(), &OF_BYTES)] {
         for strategy in strategies {
             let usual = if strategy.contains("restarts") || *strategy == "auto" { EXECS_RESTARTED } else { EXECS };
-            let execs = seeds("FUZZBOX_SAME_EXECS", usual);
+            let execs = promised(usual, 300_000);
             let [one, two] = [1, 2].map(|jobs| searched(&target, strategy, 7, jobs, execs, false));
             assert_eq!(one.corpus().hash(), two.corpus().hash(), "{strategy}");
             assert_eq!(Found::of(&one), Found::of(&two), "{strategy}");

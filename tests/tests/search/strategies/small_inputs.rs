@@ -1,6 +1,7 @@
 //! What is executed first, and what is never executed.
 
-use super::{guest, searched, seeds};
+use super::figures::{Section, figure, promised};
+use super::{guest, searched};
 use fuzzbox::sandbox::Target;
 use fuzzbox::settings::Settings;
 use std::sync::Arc;
@@ -19,7 +20,14 @@ fn what_is_rejected_at_its_first_choice_is_executed_once() {
     for strategy in ["enumerate", "tree:explore"] {
         let campaign = searched(&target, strategy, 1, 1, 2000, false);
         // One for each that is rejected, and the empty stream that all campaigns begin with.
-        assert_eq!(campaign.totals().rejected, 10, "{strategy}");
+        let rejected = campaign.totals().rejected;
+        figure(
+            Section::Random,
+            &format!("rejected at the first of ten, `{strategy}`"),
+            "at most 11",
+            &rejected.to_string(),
+        );
+        assert_eq!(rejected, 10, "{strategy}");
     }
     let campaign = searched(&target, "quickcheck", 1, 1, 2000, false);
     assert!(campaign.totals().rejected > 1700);
@@ -53,6 +61,8 @@ fn generators_end_that_would_not_end_by_themselves() {
     // Half of all runs go on for ever (extinction 1/3 by 2/3; 0.5095 of 2,000 modelled ones ended).
     let campaign = searched(&trees(), "quickcheck", 1, 1, 10_000, false);
     let totals = campaign.totals();
+    let ours = format!("{} of {}", totals.execs - totals.overruns - totals.rejected, totals.execs);
+    figure(Section::Random, "trees that end, of which half would not", "all of 10,000", &ours);
     assert_eq!((totals.overruns, totals.rejected), (0, 0), "{totals:?}");
 }
 
@@ -73,8 +83,7 @@ fn small_inputs_stay_as_likely_as_they_were() {
 #[test]
 #[ignore = "takes minutes"]
 fn walks_leave_small_inputs_behind() {
-    // 100,000 are what is promised.
-    let execs = seeds("FUZZBOX_WALK_EXECS", 20_000);
+    let execs = promised(20_000, 100_000);
     let share = |strategy, first: u64, last: u64| {
         let small = |execs| {
             let campaign = searched(&trees(), strategy, 1, 1, execs, false);
@@ -85,9 +94,13 @@ fn walks_leave_small_inputs_behind() {
     let part = execs / 10;
     let (early, late) = (share("walkers", 0, part), share("walkers", execs - part, execs));
     println!("{early:.4}, then {late:.4}");
+    let told = |early: f64, late: f64| format!("{:.2}, then {:.2}", 100.0 * early, 100.0 * late);
+    let what = "percent with fewer than four leaves, first and last tenth of 100,000";
+    figure(Section::Random, &format!("{what}, `walkers`"), "a tenth or less", &told(early, late));
     assert!(early >= 10.0 * late, "{early} {late}");
     let (early, late) = (share("quickcheck", 0, part), share("quickcheck", execs - part, execs));
     println!("{early:.4}, then {late:.4}");
+    figure(Section::Random, &format!("{what}, `quickcheck`"), "within 2", &told(early, late));
     // Two points, or three standard deviations of fewer executions.
     assert!((early - late).abs() < 0.02_f64.max(3.0 * (0.5 / part as f64).sqrt()), "{early} {late}");
 }

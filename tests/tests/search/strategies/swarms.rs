@@ -1,7 +1,8 @@
 //! What is printed by a grammar whose rules are applied bottom-up, with all rules or some of them, beside what TSTL's
 //! author published for the same grammar.
 
-use super::{guest, searched, seeds};
+use super::figures::{Section, figure, promised};
+use super::{guest, searched};
 use fuzzbox::sandbox::{Executor, Target};
 use fuzzbox::stream::Rule;
 use std::fmt::Write as _;
@@ -108,12 +109,13 @@ fn letters_are_printed_as_often_as_published() {
         ("quickcheck:whole+swarm:deps", [53.54, 22.84, 11.57, 5.99, 3.04, 3.02]),
         ("quickcheck:whole+swarm:parents", [28.12, 21.84, 15.93, 10.93, 9.51, 13.68]),
     ];
-    // 100,000 are what is promised.
-    let prints = 1000 * seeds("FUZZBOX_SWARM_PRINTS", 30);
+    let prints = promised(30_000, 100_000);
     for (strategy, expected) in published {
         let target = lopsided(strategy.contains("swarm"));
         let letters = printed(&target, strategy, prints);
         println!("{strategy}: {letters:.2?}, published {expected:.2?}");
+        let listed = |letters: [f64; 6]| letters.map(|letter| format!("{letter:.2}")).join(" ");
+        figure(Section::Swarm, &format!("A to F, `{strategy}`"), &listed(expected), &listed(letters));
         let off = letters.iter().zip(expected).map(|(letter, expected)| (letter - expected).abs());
         assert!(off.clone().all(|off| off <= 2.5), "{strategy}: {letters:?}");
         let ratio = letters.iter().copied().fold(0.0, f64::max) / letters.iter().copied().fold(100.0, f64::min);
