@@ -16,7 +16,8 @@ static ITS_USER: Mutex<()> = Mutex::new(());
 const HEAD: &str = "# Strategies: what is published or modelled, and what they do here
 
 Made by the tests beside this file (`CONTRIBUTING.md` says how); all are held to bounds there. Executions are medians
-over seeds where nothing else is said. \"Modelled\" is a prototype of the algorithm alone, without wasm.
+over seeds where nothing else is said. \"Modelled\" is a prototype of the algorithm alone, without wasm; for languages
+four times as many words are asked as it took at most.
 ";
 
 /// A part of the table.
@@ -37,7 +38,7 @@ const TITLES: [&str; 7] = [
     "`quickcheck`, `enumerate`, `walkers`: what is executed first, and how often",
     "A lock of six keys: executions until it opens (MacIver, Crowbar's design notes)",
     "`restarts`: executions until a bug beside what leads away",
-    "`tree`: how evenly leaves are drawn (Regehr, Explore the space of a generator; Pearce)",
+    "`tree`: how evenly leaves are drawn (Regehr, guided-tree-search; Pearce)",
     "`swarm`: percent of each letter of the lopsided grammar (Groce, TSTL)",
     "Scores: `target`",
 ];
