@@ -97,20 +97,24 @@ fn lock(reset: bool) -> Arc<Target> {
     ))
 }
 
+/// The steps of a ladder of 60 rungs: each is a new edge, which one key of so many reaches, and leads back to a loop.
+fn rungs(keys: u32, from: &str) -> String {
+    let step = |rung: u32| {
+        format!(
+            "(if (i32.and (i32.eq (local.get $rung) (i32.const {rung})) (i32.eq (local.get $key) (i32.const {})))
+                (then (local.set $rung (i32.const {})) (br ${from})))",
+            (rung * 37 + 11) % keys,
+            rung + 1
+        )
+    };
+    (0..60).map(step).collect()
+}
+
 /// A first draw that mostly leads to a ladder of 60 rungs, each a new edge that one draw of 256 reaches. At its end
 /// there is nothing; beside it is a bug without a rung, for one pair of draws in 2,048. Whoever follows what is new or
 /// rare climbs.
 fn deceptive() -> Arc<Target> {
-    let mut rungs = String::new();
-    for rung in 0..60 {
-        let _ = write!(
-            rungs,
-            "(if (i32.and (i32.eq (local.get $rung) (i32.const {rung})) (i32.eq (local.get $key) (i32.const {})))
-                (then (local.set $rung (i32.const {})) (br $ladder)))",
-            (rung * 37 + 11) % 256,
-            rung + 1
-        );
-    }
+    let rungs = rungs(256, "ladder");
     guest(&format!(
         r#"(func (export "fbx_deceptive") (local $rung i32) (local $key i32)
             (if (i32.lt_u (call $choice (i32.const 256) (i32.const 0)) (i32.const 240)) (then
@@ -130,16 +134,7 @@ fn deceptive() -> Arc<Target> {
 /// Steps of which half bring nearer to what is new, a ladder of 60 rungs, and make the bug impossible: it takes four
 /// certain steps of the other half, and none of the first before. No part of these is an edge.
 fn trap() -> Arc<Target> {
-    let mut rungs = String::new();
-    for rung in 0..60 {
-        let _ = write!(
-            rungs,
-            "(if (i32.and (i32.eq (local.get $rung) (i32.const {rung})) (i32.eq (local.get $key) (i32.const {})))
-                (then (local.set $rung (i32.const {})) (br $again)))",
-            (rung * 37 + 11) % 64,
-            rung + 1
-        );
-    }
+    let rungs = rungs(64, "again");
     guest(&format!(
         r#"(func (export "fbx_trap") (local $rung i32) (local $key i32) (local $right i32) (local $step i32)
             (loop $again

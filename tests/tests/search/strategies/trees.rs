@@ -177,17 +177,21 @@ fn the_leaves_that_chance_seldom_reaches_are_soon_seen() {
     assert!(median <= 40, "{median}");
 }
 
+/// Of the alternatives 0, 1 and 2 the one that stands alone in the outer choice, and the first of the others, which is
+/// also the outer choice that leads to them.
+fn places(left: bool) -> (usize, usize) {
+    if left { (2, 0) } else { (0, 1) }
+}
+
 /// Two ways to nest three alternatives with eight leaves each: one of eight, one of four and of two, three of two.
 fn nested(left: bool) -> Arc<Target> {
-    let (first, second) = if left { (0, 0) } else { (1, 1) };
-    // The alternatives are 0, 1, 2; that which stands alone in the outer choice is 0 or 2.
-    let alone = if left { 2 } else { 0 };
+    let (alone, inner) = places(left);
     guest(&format!(
         r#"(func $draw (param $of i32) (drop (call $choice (local.get $of) (i32.const 0))))
         (func (export "fbx_nested") (local $which i32)
             (local.set $which (i32.const {alone}))
-            (if (i32.eq (call $choice (i32.const 2) (i32.const 0)) (i32.const {first}))
-                (then (local.set $which (i32.add (i32.const {second}) (call $choice (i32.const 2) (i32.const 0))))))
+            (if (i32.eq (call $choice (i32.const 2) (i32.const 0)) (i32.const {inner}))
+                (then (local.set $which (i32.add (i32.const {inner}) (call $choice (i32.const 2) (i32.const 0))))))
             (if (i32.eqz (local.get $which)) (then (return (call $draw (i32.const 8)))))
             (if (i32.eq (local.get $which) (i32.const 1))
                 (then (call $draw (i32.const 4)) (return (call $draw (i32.const 2)))))
@@ -197,7 +201,7 @@ fn nested(left: bool) -> Arc<Target> {
 
 /// The share of each of the three alternatives in what was drawn to its end.
 fn alternatives(left: bool, strategy: &str, execs: u64) -> [f64; 3] {
-    let (alone, inner) = if left { (2, 0) } else { (0, 1) };
+    let (alone, inner) = places(left);
     let mut sums = [0.0; 3];
     for (drawn, share) in shares(&nested(left), strategy, execs) {
         let goes_in = drawn.first().is_some_and(|&first| (first == 0) == left);
