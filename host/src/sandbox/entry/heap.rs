@@ -13,17 +13,25 @@ pub(super) fn is_exported(interface: &Interface) -> bool {
 /// The smallest block that is allocated, in bytes: below, sizes make no difference to most allocators.
 const BLOCK_BYTES_MIN: u32 = 16;
 
-/// Lets the guest's allocator take so much memory, or nearly: two blocks of a quarter of it, two of an eighth and so on
-/// are allocated, and given back when all of them are there. For an allocator that cuts up what it has one block would
-/// do; one that keeps memory for each size apart, as Zig's does, has some for every size then. Tells whether it had
-/// any; `None` if the guest failed in between.
+/// A page of WebAssembly.
+const PAGE_BYTES: u32 = 64 << 10;
+
+/// What fits in one with what an allocator writes beside it.
+const PAGE_BLOCK_BYTES: u32 = 60 << 10;
+
+/// Lets the guest's allocator take so much memory, or nearly: blocks are allocated, and given back when all of them are
+/// there. For an allocator that cuts up what it has one block would do. One that keeps memory for each size apart, as
+/// Zig's does, has some for every size then: a half is blocks that fill a page, from which it cuts small ones, and of
+/// the other half two are a quarter of it, two an eighth and so on. Tells whether it had any; `None` if the guest failed
+/// in between.
 pub(super) fn grow(store: &mut Store<Host>, instance: &Instance, bytes: u32) -> Option<bool> {
     let Some(allocator) = Allocator::of(store, instance) else { return Some(false) };
-    let first = (bytes / 4).max(1);
+    let first = (bytes / 8).max(1);
     let halves = std::iter::successors(Some(first), |&size| Some(size / 2));
-    let sizes = halves.take_while(|&size| size >= first.min(BLOCK_BYTES_MIN));
+    let sizes = halves.take_while(|&size| size >= first.min(BLOCK_BYTES_MIN)).flat_map(|size| [size; 2]);
+    let pages = std::iter::repeat_n(PAGE_BLOCK_BYTES, (bytes / 2 / PAGE_BYTES) as usize);
     let mut blocks = Vec::new();
-    for size in sizes.flat_map(|size| [size; 2]) {
+    for size in sizes.chain(pages) {
         match allocator.allocate(store, size).ok()? {
             0 => break,
             block => blocks.push(block),

@@ -15,6 +15,7 @@ use crate::sandbox::instance::exports::Exports;
 use crate::sandbox::instance::injected::{Injected, Provision};
 use crate::sandbox::interrupt::gate::Gate;
 use crate::sandbox::limits::CALLS_MAX;
+use crate::sandbox::memory::Region;
 use crate::sandbox::source::interface::Interface;
 use crate::sandbox::targets::Target;
 use crate::sandbox::targets::instance_facts::{Attempt, Plan, Preparation};
@@ -96,7 +97,8 @@ pub(crate) fn prepare(
     }
     // What an execution may take is enough for an attempt.
     let attempt = with_fuel(target.candidate.settings.fuel_max);
-    let Some(heap) = guest.call(attempt, || grow_heap(target, store, instance, plan))?? else {
+    let memory = annex.as_ref().map(|annex| &*annex.region);
+    let Some(heap) = guest.call(attempt, || grow_heap(target, store, instance, memory, plan))?? else {
         return Ok(Prepared::InVain(Attempt::Heap));
     };
     // What initialisers drew is no part of any execution.
@@ -179,17 +181,27 @@ fn libfuzzer_initialize(target: &Target, store: &mut Store<Host>, instance: &Ins
         .map_err(|error| initialiser_failed(target, error, ("in `LLVMFuzzerInitialize`", target.init_fuel_max())))
 }
 
-/// Lets the guest's allocator take memory: one block is allocated and given back. Tells whether it was; `None` if the
-/// guest failed in between.
+/// Lets the guest's allocator take memory: blocks are allocated and given back. Tells whether that was done; `None` if
+/// the guest failed in between.
 ///
 /// An allocator that has no more memory asks for 64 KiB or so at a time, and every execution that makes it do so pays
-/// for making pages accessible and inaccessible again.
-fn grow_heap(target: &Target, store: &mut Store<Host>, instance: &Instance, plan: &Plan) -> Result<Option<bool>> {
+/// for making pages accessible and inaccessible again. So does this, which `memory` is made ready for.
+fn grow_heap(
+    target: &Target,
+    store: &mut Store<Host>,
+    instance: &Instance,
+    memory: Option<&Region>,
+    plan: &Plan,
+) -> Result<Option<bool>> {
     let bytes = target.candidate.settings.grow_heap_bytes;
     if bytes == 0 || target.candidate.entry.is_program() || !plan.heap {
         return Ok(Some(false));
     }
-    Ok(target.candidate.entry.way().grow_heap(store, instance, bytes))
+    // A half is for what allocators write beside blocks, and leave between them.
+    memory.map_or(Ok(()), |memory| memory.open_ahead(bytes as usize / 2 * 3))?;
+    let had_any = target.candidate.entry.way().grow_heap(store, instance, bytes);
+    memory.map_or(Ok(()), Region::close_ahead)?;
+    Ok(had_any)
 }
 
 /// Calls the entry with the empty input, if that is wanted: by the settings, or because the guest can ask for a

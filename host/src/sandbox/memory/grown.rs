@@ -3,7 +3,7 @@
 //! What opening and closing pages by mprotect costs is that the kernel splits mappings and joins them: neighbours with
 //! the same access become one. A mark that pages get when they become hot keeps these apart from all others, so that
 //! each run of hot pages is a mapping of its own for good, and only its access changes: 1.4 us for both instead of 4.2.
-//! Nothing else depends on the mark.
+//! Nothing else depends on the mark. It is a system call, too, so a memory that hardly ever grows does without.
 
 use super::budget::{Budget, Pool};
 use super::mapping::{Access, Mapping, PAGE_BYTES, page_of, round_up};
@@ -28,6 +28,9 @@ const CHUNK_PAGES_MAX: usize = 64;
 /// or a quarter of the hot pages directly before it, and no more than so many: who touched these touches them in order.
 const AHEAD_PAGES_MAX: usize = 1024;
 
+/// Hot pages are set apart from the execution on that grows the memory as the so manieth.
+const CUTS_JOINED: usize = 16;
+
 /// Which pages above the snapshot were ever touched. These are writable as soon as the memory grows over them, and
 /// zeroed when it is cut back. The others stay inaccessible, which costs nothing, until the fault that touches them.
 /// Pages are numbered from the first.
@@ -35,10 +38,12 @@ const AHEAD_PAGES_MAX: usize = 1024;
 pub(super) struct Grown {
     /// Where memory above the snapshot begins, in bytes: at a page.
     first: usize,
-    /// Set apart, unless the kernel refused that.
+    /// Set apart after [`CUTS_JOINED`] cuts, unless the kernel refused that.
     hot: Marks,
     /// How often pages became hot.
     faults: AtomicUsize,
+    /// How often the memory was cut back.
+    cuts: AtomicUsize,
     /// All that grows is writable: the budget of mappings is spent.
     all: AtomicBool,
     /// What is writable stays so, whatever the memory's size is.
@@ -53,8 +58,8 @@ impl Grown {
     /// its size.
     pub(super) fn new(first: usize, capacity: usize, keeps_open: bool, pool: &'static Pool) -> Self {
         let pages = capacity.saturating_sub(first).div_ceil(*PAGE_BYTES);
-        let (hot, faults, all) = (Marks::new(pages), AtomicUsize::new(0), AtomicBool::new(false));
-        Self { first, hot, faults, all, keeps_open, budget: Budget::new(pool) }
+        let (faults, cuts, all) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
+        Self { first, hot: Marks::new(pages), faults, cuts, all, keeps_open, budget: Budget::new(pool) }
     }
 
     /// Where memory above the snapshot begins, in bytes: at a page.
@@ -130,10 +135,20 @@ impl Grown {
 
     /// These pages are hot from now on.
     fn insert(&self, mapping: &Mapping, pages: Range<usize>) {
-        let bytes = self.bytes(&pages);
+        if self.sets_apart() {
+            self.set_apart(mapping, &pages);
+        }
+        self.hot.insert(pages);
+    }
+
+    pub(super) fn sets_apart(&self) -> bool {
+        self.cuts.load(Relaxed) >= CUTS_JOINED
+    }
+
+    fn set_apart(&self, mapping: &Mapping, pages: &Range<usize>) {
+        let bytes = self.bytes(pages);
         // A kernel that refuses this joins and splits the mappings each time, as it would without.
         let _ = mapping.set_apart(bytes.start, bytes.len(), true);
-        self.hot.insert(pages);
     }
 
     /// The ranges of bytes, up to the page that ends at `end`, that are accessible, in ascending order.
@@ -183,6 +198,9 @@ impl Grown {
         mapping.protect(open.start, open.len(), Access::None)?;
         if !self.all.load(Relaxed) {
             self.budget.take(-self.parts(self.pages(self.first, end).end));
+            if self.cuts.fetch_add(1, Relaxed) + 1 == CUTS_JOINED {
+                self.hot.runs(0..self.hot.pages()).for_each(|run| self.set_apart(mapping, &run));
+            }
         }
         Ok(())
     }

@@ -36,6 +36,7 @@ mod closed;
 mod creator;
 mod demotion;
 mod grown;
+mod growth;
 mod image;
 mod images;
 mod lines;
@@ -85,6 +86,8 @@ pub(crate) struct Region {
     forbidden: AtomicUsize,
     /// What an execution grew stays open after it.
     keeps_open: AtomicBool,
+    /// Where pages end that are writable before the memory grows over them: not behind its size if there are none.
+    open_ahead: AtomicUsize,
     pool: &'static Pool,
     /// What is worth a system call is measured by the time that executions take.
     timed: bool,
@@ -124,6 +127,7 @@ impl Region {
             annex: OnceLock::new(),
             forbidden: AtomicUsize::new(NOWHERE),
             keeps_open: AtomicBool::new(false),
+            open_ahead: AtomicUsize::new(0),
             pool,
             timed: false,
             tracking: OnceLock::new(),
@@ -314,6 +318,7 @@ impl Region {
     /// As for [`Region::bytes`]; and from now on the store's fault handler must know this region.
     pub(crate) unsafe fn track(&self, image: Arc<Image>, annex: Option<Arc<Image>>, writes: Writes) -> io::Result<()> {
         assert_eq!(image.len(), self.size());
+        assert!(self.open_ahead.load(Relaxed) <= image.len(), "what is ahead was closed");
         let forbidden = Some(self.forbidden.load(Relaxed)).filter(|&offset| offset != NOWHERE);
         let page_in = |range: Range<usize>| {
             forbidden.filter(|offset| range.contains(offset)).map(|offset| page_of(offset - range.start))
@@ -437,38 +442,5 @@ impl Region {
                 visit(start, std::slice::from_raw_parts(self.base().add(start), end - start));
             });
         }
-    }
-
-    /// wasmtime's growth, to so many bytes: of what the guest counts, or, announced before, an annex.
-    fn grow_to(&self, length: usize) -> io::Result<()> {
-        let start = self.announced.swap(NOWHERE, Relaxed);
-        if start == NOWHERE {
-            return self.grow(length);
-        }
-        if length > self.capacity || length <= start {
-            return Err(io::Error::from(io::ErrorKind::OutOfMemory));
-        }
-        self.mapping.protect(start, length - start, Access::Write)?;
-        // So that it becomes one mapping again whenever the access is the same.
-        // SAFETY: nobody knows of the annex yet.
-        unsafe { self.base().add(start).write_volatile(0) };
-        self.annex.set(start..length).expect("there is no annex yet");
-        Ok(())
-    }
-
-    /// Lets the guest count so many bytes, zeros at first.
-    pub(crate) fn grow(&self, size: usize) -> io::Result<()> {
-        let old = self.size();
-        let end = self.annex.get().map_or(self.capacity, |annex| annex.start - *PAGE_BYTES);
-        if size > end || size < old {
-            return Err(io::Error::from(io::ErrorKind::OutOfMemory));
-        }
-        let (start, end) = (round_up(old), round_up(size));
-        match self.tracking.get() {
-            Some(tracking) => tracking.grown.open(&self.mapping, start, end)?,
-            None => self.mapping.protect(start, end - start, Access::Write)?,
-        }
-        self.size.store(size, Relaxed);
-        Ok(())
     }
 }
