@@ -15,6 +15,9 @@ const ROUND_DOUBLINGS_MAX: u32 = 3;
 /// A round has one part in so many of all executions before it at least, so that what is done between rounds, by one
 /// thread, takes ever less beside them, however many workers there are.
 const ROUND_PART: u64 = 64;
+/// The same of the fuel that a round may take, up to so many times [`ROUND_FUEL`]: half a minute on one worker, after
+/// half an hour. With 64 workers slow targets' rounds would otherwise be over in the time of their slowest executions.
+const ROUND_FUEL_GROWTH: u64 = 8;
 /// Executions without a new edge after which mutants may be twice as long. Short inputs are executed faster, and what
 /// they can reach should be reached by them.
 const LEN_PATIENCE: u64 = 20_000;
@@ -47,6 +50,8 @@ impl Campaign {
         let on_trace = ROUND_EXECS_ON_TRACE << self.rounds_without_news.min(8);
         let old = if self.has_reached_traces() { old } else { old.min(on_trace) };
         let old = old.max(self.totals.execs / ROUND_PART);
-        young.min(old).min(ROUND_FUEL / self.fuel_mean()).max(1)
+        let fuel = self.totals.execs.saturating_mul(self.fuel_mean()) / ROUND_PART;
+        let fuel = fuel.clamp(ROUND_FUEL, ROUND_FUEL_GROWTH * ROUND_FUEL);
+        young.min(old).min(fuel / self.fuel_mean()).max(1)
     }
 }
