@@ -26,6 +26,16 @@ pub enum Event {
         /// The second operand's bits.
         right: u64,
     },
+    /// Two integers are compared for equality, as a part of what is wider: whether all parts are equal is compared with
+    /// 0 next.
+    Part {
+        /// Size of each in bytes: 4 or 8.
+        width: u8,
+        /// The first operand's bits.
+        left: u64,
+        /// The second operand's bits.
+        right: u64,
+    },
     /// A condition that was not just compared: it decides by whether it is 0.
     Condition {
         /// What decides.

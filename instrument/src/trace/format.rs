@@ -48,6 +48,9 @@ pub(super) const COMPARERS: [Comparer; 10] = [
     Comparer::Strstr,
 ];
 
+/// In the place of a comparison's number: a part of a comparison of what is wider.
+pub(crate) const PART: u8 = 11;
+
 /// All comparisons, by their number in a tag less 1.
 const COMPARISONS: [Comparison; 10] = [
     Comparison::Eq,

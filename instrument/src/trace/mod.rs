@@ -14,7 +14,8 @@
 //! of the operands, in bytes. By class:
 //!
 //! ```text
-//! 1 compare    numbers: left, right. i32, i64: 1 eq, 2 ne, 3 lt_s, 4 lt_u, 5 gt_s, 6 gt_u, 7 le_s, 8 le_u, 9 ge_s, 10 ge_u
+//! 1 compare    numbers: left, right. i32, i64: 1 eq, 2 ne, 3 lt_s, 4 lt_u, 5 gt_s, 6 gt_u, 7 le_s, 8 le_u, 9 ge_s, 10 ge_u,
+//!              11 a part by eq
 //! 2 compare    numbers: left, right, as bits. f32, f64: 1 eq, 2 ne, 3 lt, 5 gt, 7 le, 9 ge
 //! 3 test       numbers: the operand, which is compared with 0: 0 eqz, 1 if, 2 br_if, 3 select
 //! 4 choose     numbers: index, how many targets there are besides the default. br_table
@@ -26,8 +27,8 @@
 //! 10 quads     then a slot: two floats of 128 bits. functions like __letf2
 //! ```
 //!
-//! A `xor` whose result is one of several that are combined by `or` and held against 0 is a comparison by `eq`: so what
-//! is wider than a number is compared.
+//! A `xor` whose result is one of several that are combined by `or` and held against 0 is a part of a comparison by
+//! `eq`: so what is wider than a number is compared.
 //!
 //! "Bytes" are recorded where functions like `memcmp` are entered, which [`Comparer`] names, and "quads" where such are
 //! that compare floats of 128 bits, which WebAssembly does not have. All other records are made before the operator
@@ -44,8 +45,8 @@ mod spans;
 
 pub use event::{Comparer, Comparison, Conditional, Event, Record, Source, Way};
 pub(crate) use format::{
-    LEAVE_END, LEAVE_RETURN, LEAVE_TAIL_CALL, MEMORY_COPY, MEMORY_FILL, MEMORY_INIT, TEST_BR_IF, TEST_EQZ, TEST_IF,
-    TEST_SELECT, compares,
+    LEAVE_END, LEAVE_RETURN, LEAVE_TAIL_CALL, MEMORY_COPY, MEMORY_FILL, MEMORY_INIT, PART, TEST_BR_IF, TEST_EQZ,
+    TEST_IF, TEST_SELECT, compares,
 };
 pub use read::Trace;
 pub(crate) use recorders::{Recorder, Recorders, place, tag};

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::event::{Comparison, Conditional, Event, Record, Source, Way};
 use super::format::{
     CLASS_BYTES, CLASS_CAUGHT, CLASS_CHOOSE, CLASS_COMPARE, CLASS_COMPARE_FLOATS, CLASS_ENTER, CLASS_LEAVE,
-    CLASS_MEMORY, CLASS_QUADS, CLASS_TEST, COMPARERS, LEAVE_RETURN, LEAVE_TAIL_CALL, MEMORY_COPY, MEMORY_FILL,
+    CLASS_MEMORY, CLASS_QUADS, CLASS_TEST, COMPARERS, LEAVE_RETURN, LEAVE_TAIL_CALL, MEMORY_COPY, MEMORY_FILL, PART,
     SLOT_BYTES, TEST_BR_IF, TEST_EQZ, TEST_IF, comparison,
 };
 use crate::layout;
@@ -47,6 +47,7 @@ fn read_record<'m>(slots: &mut impl Iterator<Item = &'m [u8]>) -> Option<Record>
     let number = |number: usize| slot[8 + 8 * number..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
     let operator = (tag & 0xf) as u8;
     let event = match class {
+        CLASS_COMPARE if operator == PART => Event::Part { width, left: number(0), right: number(1) },
         CLASS_COMPARE | CLASS_COMPARE_FLOATS => Event::Compare {
             comparison: comparison(operator)?,
             float: class == CLASS_COMPARE_FLOATS,

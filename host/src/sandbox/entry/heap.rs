@@ -22,8 +22,8 @@ const PAGE_BLOCK_BYTES: u32 = 60 << 10;
 /// Lets the guest's allocator take so much memory, or nearly: blocks are allocated, and given back when all of them are
 /// there. For an allocator that cuts up what it has one block would do. One that keeps memory for each size apart, as
 /// Zig's does, has some for every size then: a half is blocks that fill a page, from which it cuts small ones, and of
-/// the other half two are a quarter of it, two an eighth and so on. Tells whether it had any; `None` if the guest failed
-/// in between.
+/// the other half two are a quarter of it, two an eighth and so on. Tells whether it had any; `None` if the guest
+/// failed in between.
 pub(super) fn grow(store: &mut Store<Host>, instance: &Instance, bytes: u32) -> Option<bool> {
     let Some(allocator) = Allocator::of(store, instance) else { return Some(false) };
     let first = (bytes / 8).max(1);

@@ -74,7 +74,24 @@ impl Values {
                 left.truncate(PARTS_MAX);
                 self.stack.push(left);
             }
-            O::I32WrapI64 | O::I64ExtendI32U | O::I64ExtendI32S => {}
+            O::I32WrapI64
+            | O::I64ExtendI32U
+            | O::I64ExtendI32S
+            | O::I32Extend8S
+            | O::I32Extend16S
+            | O::I64Extend8S
+            | O::I64Extend16S
+            | O::I64Extend32S => {}
+            // Some of the bits are held against zero: of halves that were combined as wholes.
+            O::I32And | O::I64And => {
+                let (right, left) = (self.pop(), self.pop());
+                self.stack.push(if left.is_empty() { right } else { left });
+            }
+            O::I32Shl | O::I64Shl | O::I32ShrU | O::I64ShrU | O::I32ShrS | O::I64ShrS => {
+                self.pop();
+                let value = self.pop();
+                self.stack.push(value);
+            }
             O::I32Eqz | O::I64Eqz => {
                 let value = self.pop();
                 self.compare(value);
@@ -91,7 +108,7 @@ impl Values {
                 self.compare(value);
                 self.forget();
             }
-            O::I32Add | O::I64Add | O::I32And | O::I64And | O::I32Sub | O::I64Sub | O::I32Shl | O::I64Shl => {
+            O::I32Add | O::I64Add | O::I32Sub | O::I64Sub => {
                 self.pop();
                 self.pop();
                 self.stack.push(Parts::new());

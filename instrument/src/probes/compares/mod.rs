@@ -16,12 +16,9 @@ use wasmparser::{FunctionBody, Operator, ValType};
 use super::probe::{Probe, Site};
 use crate::module::survey::Survey;
 use crate::trace::{
-    Comparison, MEMORY_COPY, MEMORY_FILL, MEMORY_INIT, Recorder, Recorders, TEST_BR_IF, TEST_EQZ, TEST_IF, TEST_SELECT,
+    MEMORY_COPY, MEMORY_FILL, MEMORY_INIT, PART, Recorder, Recorders, TEST_BR_IF, TEST_EQZ, TEST_IF, TEST_SELECT,
     compares, tag,
 };
-
-/// The number of `eq` in a tag.
-const EQUAL: u8 = 1 + Comparison::Eq as u8;
 
 pub(super) struct Compares {
     recorders: Recorders,
@@ -72,8 +69,8 @@ impl Probe for Compares {
             (Recorder::Compare(ty), number)
         } else {
             match *operator {
-                O::I32Xor if self.differences.contains(&site.at) => (Recorder::Compare(ValType::I32), EQUAL),
-                O::I64Xor if self.differences.contains(&site.at) => (Recorder::Compare(ValType::I64), EQUAL),
+                O::I32Xor if self.differences.contains(&site.at) => (Recorder::Compare(ValType::I32), PART),
+                O::I64Xor if self.differences.contains(&site.at) => (Recorder::Compare(ValType::I64), PART),
                 O::I32Eqz => {
                     self.compared = true;
                     (Recorder::Test(ValType::I32), TEST_EQZ)

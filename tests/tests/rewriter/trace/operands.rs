@@ -93,16 +93,26 @@ fn what_is_compared_with_zero_is_recorded_once() {
 }
 
 #[test]
-fn differences_that_are_compared_together_are_comparisons() {
+fn differences_that_are_compared_together_are_parts_of_a_comparison() {
     let mut run = Traced::text(
         r#"(module (memory 1) (func (export "wide_equal") (param i32) (result i32)
             (i64.eqz (i64.or
                 (i64.xor (i64.load (local.get 0)) (i64.const 7))
-                (i64.xor (i64.load offset=8 (local.get 0)) (i64.const 9))))))"#,
+                (i64.xor (i64.load offset=8 (local.get 0)) (i64.const 9)))))
+            (func (export "three_bytes_equal") (param i32) (result i32)
+                (i32.ne (i32.const 0) (i32.and (i32.const 0xffff) (i32.or
+                    (i32.xor (i32.load16_u (local.get 0)) (i32.const 7))
+                    (i32.xor (i32.load8_u offset=2 (local.get 0)) (i32.const 9)))))))"#,
     );
     let found = run.operands("wide_equal", &[Val::I32(0)]);
-    let equal = |left, right| Event::Compare { comparison: Comparison::Eq, float: false, width: 8, left, right };
-    let expected = [("i64.xor", equal(0, 7)), ("i64.xor", equal(0, 9)), ("i64.eqz", equal(7 | 9, 0))];
+    let part = |width, left, right| Event::Part { width, left, right };
+    let compare = |comparison, width, left, right| Event::Compare { comparison, float: false, width, left, right };
+    let expected =
+        [("i64.xor", part(8, 0, 7)), ("i64.xor", part(8, 0, 9)), ("i64.eqz", compare(Comparison::Eq, 8, 7 | 9, 0))];
+    assert_eq!(found, expected.map(|(operator, event)| (operator.to_owned(), event)));
+    let found = run.operands("three_bytes_equal", &[Val::I32(0)]);
+    let expected =
+        [("i32.xor", part(4, 0, 7)), ("i32.xor", part(4, 0, 9)), ("i32.ne", compare(Comparison::Ne, 4, 0, 7 | 9))];
     assert_eq!(found, expected.map(|(operator, event)| (operator.to_owned(), event)));
 }
 

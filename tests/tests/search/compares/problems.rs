@@ -10,11 +10,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Problems, of all kinds in turn.
-const PROBLEMS: u64 = 36;
+const PROBLEMS: u64 = 45;
 /// Executions in which one is to be solved.
 const EXECS: u64 = 60_000;
+/// The same of those with long inputs: they become long when nothing was found for a while.
+const LONG_EXECS: u64 = 400_000;
 /// How many of them are.
-const SOLVED_MIN: usize = 34;
+const SOLVED_MIN: usize = 43;
 
 /// What makes a problem.
 struct Maker {
@@ -25,11 +27,13 @@ struct Maker {
     len: u64,
     /// Bytes at address 0.
     table: Vec<u8>,
+    /// Functions that conditions call.
+    functions: String,
 }
 
 type Kind = (&'static str, fn(&mut Maker));
 
-const KINDS: [Kind; 12] = [
+const KINDS: [Kind; 15] = [
     ("bytes", Maker::bytes),
     ("word", Maker::word),
     ("decimal", Maker::decimal),
@@ -42,6 +46,9 @@ const KINDS: [Kind; 12] = [
     ("length", Maker::length),
     ("float", Maker::float),
     ("utf16", Maker::utf16),
+    ("wide", Maker::wide),
+    ("count", Maker::count),
+    ("depth", Maker::depth),
 ];
 
 fn byte(at: u64) -> String {
@@ -56,7 +63,7 @@ impl Maker {
     fn new(number: u64) -> Self {
         let mut random = Box::new(Tail::random(number));
         let len = random.next_u64() % 12;
-        Self { random, conditions: Vec::new(), len, table: Vec::new() }
+        Self { random, conditions: Vec::new(), len, table: Vec::new(), functions: String::new() }
     }
 
     fn below(&mut self, bound: u64) -> u64 {
@@ -279,6 +286,66 @@ impl Maker {
         }
     }
 
+    /// Bytes that differ nowhere from others, as compilers ask for it: the differences of numbers, put together.
+    fn equal(&mut self, from: &str, count: u64) -> String {
+        let (mut at, mut all) = (0, String::new());
+        while at < count {
+            let width = [4, 2, 1].into_iter().find(|width| *width <= count - at).expect("a byte always fits");
+            let load = ["i32.load8_u", "i32.load16_u", "", "i32.load"][width as usize - 1];
+            let value = (0..width).fold(0, |value, _| value << 8 | self.letter()) as u32;
+            let part = format!("(i32.xor ({load} offset={at} align=1 {from}) (i32.const {value}))");
+            all = if all.is_empty() { part } else { format!("(i32.or {all} {part})") };
+            at += width;
+        }
+        let mask = if count == 3 { 0xffff } else { u32::MAX };
+        format!("(i32.eqz (i32.and {all} (i32.const {mask})))")
+    }
+
+    /// Some texts one after the other, which are compared so.
+    fn wide(&mut self) {
+        for _ in 0..2 + self.below(3) {
+            let count = [3, 5, 6, 7, 11][self.below(5) as usize];
+            let at = self.take(count);
+            let condition = self.equal(&format!("(i32.add (local.get $data) (i32.const {at}))"), count);
+            self.wants(condition);
+        }
+    }
+
+    /// So many times the same text, counted without a branch.
+    fn count(&mut self) {
+        let (length, many) = (3, 6 + self.below(7));
+        let (step, is_equal) = ([1, length][self.below(2) as usize], self.equal("(local.get $at)", length));
+        write!(
+            self.functions,
+            "(func $count (param $at i32) (param $end i32) (result i32) (local $count i32)
+                (loop $next (if (i32.le_u (i32.add (local.get $at) (i32.const {length})) (local.get $end)) (then
+                    (local.set $count (i32.add (local.get $count) {is_equal}))
+                    (local.set $at (i32.add (local.get $at) (i32.const {step})))
+                    (br $next))))
+                (local.get $count))"
+        )
+        .unwrap();
+        self.wants(format!("(i32.ge_u (call $count (local.get $data) (i32.add (local.get $data) (local.get $size))) (i32.const {many}))"));
+    }
+
+    /// Letters in turn, as many as nobody tells apart who counts how often something is executed.
+    fn depth(&mut self) {
+        let (first, letters, depth) = (self.below(200), 3 + self.below(8), 100 + self.below(60));
+        write!(
+            self.functions,
+            "(func $deep (param $at i32) (param $end i32) (param $depth i32) (result i32)
+                (if (i32.gt_u (local.get $depth) (i32.const {depth})) (then (return (i32.const 1))))
+                (if (i32.ge_u (local.get $at) (local.get $end)) (then (return (i32.const 0))))
+                (if (i32.ne (i32.load8_u (local.get $at))
+                        (i32.add (i32.rem_u (local.get $depth) (i32.const {letters})) (i32.const {first})))
+                    (then (return (i32.const 0))))
+                (call $deep (i32.add (local.get $at) (i32.const 1)) (local.get $end)
+                    (i32.add (local.get $depth) (i32.const 1))))"
+        )
+        .unwrap();
+        self.wants("(call $deep (local.get $data) (i32.add (local.get $data) (local.get $size)) (i32.const 0))".into());
+    }
+
     fn module(&self) -> String {
         let mut text = String::from(r#"(module (memory (export "memory") 1) (data (i32.const 0) ""#);
         self.table.iter().for_each(|byte| write!(text, "\\{byte:02x}").unwrap());
@@ -288,8 +355,7 @@ impl Maker {
         for condition in &self.conditions {
             writeln!(text, "(if (i32.eqz {condition}) (then (return (i32.const 0))))").unwrap();
         }
-        text.push_str("unreachable))");
-        text
+        format!("{text} unreachable) {})", self.functions)
     }
 }
 
@@ -334,7 +400,8 @@ fn problems_of_all_kinds_are_solved() {
         let mut maker = Maker::new(problem);
         make(&mut maker);
         let module = wat::parse_str(maker.module()).unwrap();
-        let found = search(campaign(&target(&module), 1), 1, EXECS, true);
+        let execs_max = if kind == "depth" { LONG_EXECS } else { EXECS };
+        let found = search(campaign(&target(&module), 1), 1, execs_max, true);
         execs += found.totals().execs;
         if found.failures().len() == 0 {
             missed.entry(kind).or_default().push(problem);

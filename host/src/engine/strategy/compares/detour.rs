@@ -75,14 +75,14 @@ fn back(
     for input in [rewritten, solved] {
         match probe.attempt(&input, &hard.goal)? {
             Ok(solution) => return Ok(Some(solution)),
-            // It is there again.
-            Err(Some(goal)) => {
+            // It is there again; what is shorter than it was may lack the places that it depends on.
+            Err(Some(goal)) if input.len() >= hard.input.len() => {
                 let problem = Problem { input: &input, goal: &goal, dependence: &hard.dependence };
                 if let Some(solution) = solve(probe, problem)? {
                     return Ok(Some(solution));
                 }
             }
-            Err(None) => {}
+            Err(_) => {}
         }
     }
     Ok(None)

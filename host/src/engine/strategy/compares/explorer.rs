@@ -1,15 +1,17 @@
 //! Reaches goals of an input, one after the other, and goes on from what reached them.
 
+use super::climb::{Climbed, Mutate, climb, counted};
 use super::dependence::{self, dependence};
 use super::effort::Effort;
 use super::facts::Facts;
 use super::form::Form;
 use super::hard::Hard;
+use super::little::{glance, solve};
 use super::observed::{Observed, Operands, Place};
 use super::places::Dependence;
 use super::probe::{End, Probe, Problem, Run, Solution, Step, TracedExecution};
 use super::repair::{self, Guard};
-use super::{Learned, Subject, bytes, detour, encodings, literal, numbers, numerals, quads, search, sums};
+use super::{Learned, Subject, detour, encodings, literal, search};
 use anyhow::Result;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,6 +40,7 @@ pub(super) fn explore(
     (input, len_max): (&[u8], usize),
     subject: &Subject,
     (facts, boundaries): (&Facts, bool),
+    mutate: &Mutate<'_>,
 ) -> Result<Learned> {
     let probe = Probe {
         run,
@@ -49,7 +52,7 @@ pub(super) fn explore(
         is_spent: false,
         boundaries,
     };
-    let mut explorer = Explorer { probe, facts, learned: Learned::default() };
+    let mut explorer = Explorer { probe, facts, learned: Learned::default(), mutate };
     let end = match subject {
         Subject::Testcase(..) | Subject::Again(_) | Subject::Reached(_) => explorer.chain(input),
         Subject::Hard(hard) => explorer.work(hard),
@@ -101,6 +104,7 @@ struct Explorer<'e, 'r, 'a> {
     probe: Probe<'r, 'a>,
     facts: &'e Facts,
     learned: Learned,
+    mutate: &'e Mutate<'e>,
 }
 
 impl Explorer<'_, '_, '_> {
@@ -163,12 +167,32 @@ impl Explorer<'_, '_, '_> {
     fn enumerate(&mut self, hard: &Hard) -> Step<Option<Solution>> {
         let solution = match search::solve(&mut self.probe, hard.problem(), hard.effort)? {
             None if hard.effort == Effort::Some => detour::detour(&mut self.probe, hard, solve)?,
+            None if hard.effort == Effort::Much && self.is_climbed(hard) => {
+                match climb(&mut self.probe, hard.problem(), self.mutate)? {
+                    Climbed::Solved(solution) => Some(solution),
+                    Climbed::Nearer(input, goal) => {
+                        self.keep((&input, Effort::Much), goal, Dependence::default(), Vec::new());
+                        return Ok(None);
+                    }
+                    Climbed::Nowhere => None,
+                }
+            }
             solution => solution,
         };
         if solution.is_none() {
             self.learned.left.extend(hard.harder());
         }
         Ok(self.tried(&hard.goal, hard.effort, solution))
+    }
+
+    /// Whether a goal is come nearer to by mutants: nobody has seen it reached, and its input is executed as it is.
+    fn is_climbed(&self, hard: &Hard) -> bool {
+        hard.form.is_plain() && !hard.goal.place.is_boundary() && self.is_open(&hard.goal)
+    }
+
+    /// Whether nobody has seen a comparison turn out otherwise, and it is not given up.
+    fn is_open(&self, goal: &Observed) -> bool {
+        self.known().iter().all(|facts| !facts.met(goal) && facts.rank(goal, 0, Effort::Much).is_some())
     }
 
     /// Tries to reach the goals of an input, and adds what reached them to `open`.
@@ -180,6 +204,10 @@ impl Explorer<'_, '_, '_> {
         let observed = self.probe.observe(&shown.trace, |_| true);
         let mut goals = self.goals(&observed);
         let equal = repair::candidates(&observed);
+        let counted: Vec<_> = counted(&observed).into_iter().filter(|goal| self.is_open(goal)).cloned().collect();
+        for goal in counted.into_iter().filter(|_| form.is_plain()) {
+            self.keep((input, Effort::Much), goal, Dependence::default(), Vec::new());
+        }
         self.saw(&observed);
         drop(observed);
         if goals.is_empty() {
@@ -455,32 +483,4 @@ impl Explorer<'_, '_, '_> {
 fn written(from: &[u8], to: &[u8], guards: &[Guard]) -> BTreeSet<usize> {
     let is_repaired = |at: usize| guards.iter().any(|guard| guard.field.contains(&at));
     (0..to.len()).filter(|&at| from[at] != to[at] && !is_repaired(at)).collect()
-}
-
-/// A way to let numbers compare otherwise.
-type Solver = fn(&mut Probe<'_, '_>, Problem<'_>) -> Step<Option<Solution>>;
-
-/// Tries what is most likely.
-fn glance(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution>> {
-    match &problem.goal.operands {
-        Operands::Numbers { .. } => numbers::glance(probe, problem),
-        Operands::Bytes { .. } => bytes::glance(probe, problem),
-        Operands::Quads { .. } => Ok(None),
-    }
-}
-
-/// Tries what is cheap.
-fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution>> {
-    match &problem.goal.operands {
-        Operands::Numbers { .. } => {
-            for solver in [numbers::solve as Solver, sums::solve, numerals::solve] {
-                if let Some(solution) = solver(probe, problem)? {
-                    return Ok(Some(solution));
-                }
-            }
-            Ok(None)
-        }
-        Operands::Quads { .. } => quads::solve(probe, problem),
-        Operands::Bytes { .. } => bytes::solve(probe, problem),
-    }
 }

@@ -6,6 +6,7 @@
 //! is many times what mutants take.
 
 use super::Cost;
+use super::climb;
 use super::effort::Effort;
 use super::facts::Facts;
 use super::form::Form;
@@ -73,6 +74,15 @@ impl Hard {
         Some(Self { effort: self.effort.next()?, ..self.clone() })
     }
 
+    /// Whether no place leads to it, so that mutants are all that is tried.
+    fn is_climbed(&self) -> bool {
+        self.effort == Effort::Much && self.dependence.is_none()
+    }
+
+    fn climbs_as(&self, other: &Self) -> bool {
+        other.is_climbed() && self.goal.place.site == other.goal.place.site
+    }
+
     fn bytes(&self) -> usize {
         self.input.len() + self.lost.iter().map(Vec::len).sum::<usize>()
     }
@@ -130,7 +140,12 @@ impl Waiting {
     /// Takes more, and forgets what by now is no goal any more.
     pub(super) fn add(&mut self, more: Vec<Hard>, facts: &Facts) {
         for hard in more {
-            if !self.goals.iter().any(|known| known.is_same(&hard)) {
+            let known = self.goals.iter_mut().find(|known| hard.is_climbed() && hard.climbs_as(known));
+            if let Some(known) = known {
+                if climb::is_nearer(&hard.goal, &known.goal) {
+                    *known = Arc::new(hard);
+                }
+            } else if !self.goals.iter().any(|known| known.is_same(&hard)) {
                 self.goals.push(Arc::new(hard));
             }
         }

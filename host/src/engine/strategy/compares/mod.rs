@@ -31,6 +31,7 @@
 mod budget;
 mod bytes;
 mod calls;
+mod climb;
 mod context;
 mod dependence;
 mod detour;
@@ -43,6 +44,7 @@ mod form;
 mod hard;
 mod inside;
 mod literal;
+mod little;
 mod numbers;
 mod numerals;
 mod observed;

@@ -88,7 +88,7 @@ pub(super) enum Matching {
 }
 
 impl Number {
-    fn new(float: bool, width: u8) -> Self {
+    pub(super) fn new(float: bool, width: u8) -> Self {
         match (float, width) {
             (false, 4) => Self::I32,
             (false, _) => Self::I64,
@@ -223,7 +223,9 @@ pub(super) fn observe(trace: &Trace, boundaries: bool, keeps: impl Fn(u32) -> bo
     let mut counts = BTreeMap::new();
     // And the depth of a function of which all is known.
     let (mut calls, mut known) = (Calls::default(), None);
+    let mut parts = Parts::default();
     for record in &trace.records {
+        let whole = parts.follow(&record.event);
         if let Some(kept) = calls.follow(&record.event) {
             known = known.filter(|&known| kept >= known);
             continue;
@@ -255,7 +257,10 @@ pub(super) fn observe(trace: &Trace, boundaries: bool, keeps: impl Fn(u32) -> bo
             continue;
         }
         if own {
-            add(&mut observed, (place, calls.context()), &record.event);
+            match whole {
+                Some(operands) => observed.push(Observed { place, context: calls.context(), operands }),
+                None => add(&mut observed, (place, calls.context()), &record.event),
+            }
         }
         if boundary {
             add_boundaries(&mut observed, (place, calls.context()), &record.event);
@@ -264,11 +269,52 @@ pub(super) fn observe(trace: &Trace, boundaries: bool, keeps: impl Fn(u32) -> bo
     observed
 }
 
+/// The parts that were compared last, of what is wider than a number: what `memcmp` is asked for at a length that
+/// compilers know.
+#[derive(Debug, Default)]
+struct Parts {
+    sides: [Vec<u8>; 2],
+    count: usize,
+}
+
+impl Parts {
+    /// Follows what happens. Where all parts are held against 0, what is compared there really.
+    fn follow(&mut self, event: &Event) -> Option<Operands> {
+        match *event {
+            Event::Part { left, right, .. } => {
+                self.count += 1;
+                // As many bytes as are needed, and as loads have: what was extended is 0 on both sides.
+                let bytes = (u64::BITS - (left | right).leading_zeros()).div_ceil(8).next_power_of_two() as usize;
+                for (side, number) in self.sides.iter_mut().zip([left, right]) {
+                    side.extend(&number.to_le_bytes()[..bytes]);
+                }
+                None
+            }
+            _ if self.count == 0 => None,
+            _ => {
+                let Self { sides, count } = std::mem::take(self);
+                let are_equal = match *event {
+                    Event::Compare {
+                        comparison: Comparison::Eq | Comparison::Ne, float: false, left, right, ..
+                    } if left == 0 || right == 0 => left == right,
+                    Event::Condition { value, .. } => value == 0,
+                    _ => return None,
+                };
+                let fits = count > 1 && are_equal == (sides[0] == sides[1]);
+                fits.then_some(Operands::Bytes { matching: Matching::Equal, sides })
+            }
+        }
+    }
+}
+
 /// Adds what an event compares.
 fn add(observed: &mut Vec<Observed>, (place, context): (Place, u64), event: &Event) {
     let operands = match event {
         &Event::Compare { comparison, float, width, left, right } => {
             Operands::Numbers { comparison, ty: Number::new(float, width), sides: [left, right] }
+        }
+        &Event::Part { width, left, right } => {
+            Operands::Numbers { comparison: Comparison::Eq, ty: Number::new(false, width), sides: [left, right] }
         }
         &Event::Condition { value, .. } => {
             Operands::Numbers { comparison: Comparison::Ne, ty: Number::I32, sides: [value.into(), 0] }
@@ -385,6 +431,24 @@ mod tests {
         assert_eq!(rights(Comparison::GtU, 8, 70), [70, 71, 0, u64::MAX]);
         assert_eq!((rights(Comparison::GeS, 4, 0), rights(Comparison::LeS, 8, 7)), (vec![0, max], vec![7, 8]));
         assert!(rights(Comparison::Eq, 4, 7).is_empty());
+    }
+
+    #[test]
+    fn parts_that_are_held_against_zero_together_are_a_text() {
+        let part = |left, right| Event::Part { width: 4, left, right };
+        let whole = |left| Event::Compare { comparison: Comparison::Ne, float: false, width: 4, left, right: 0 };
+        let observed = |events: &[Event]| {
+            let records = (0..).zip(events).map(|(site, event)| Record { site, event: event.clone() }).collect();
+            observe(&Trace { records, lost: 0 }, false, |_| true).pop().unwrap().operands
+        };
+        let text = |sides: [&[u8]; 2]| Operands::Bytes { matching: Matching::Equal, sides: sides.map(<[u8]>::to_vec) };
+        assert_eq!(observed(&[part(0x4142, 0x4b4c), part(0, 0x4d), whole(1)]), text([b"BA\0", b"LKM"]));
+        assert_eq!(observed(&[part(7, 7), part(9, 9), whole(0)]), text([&[7, 9], &[7, 9]]));
+        // One part is what was compared, and a text that is no other one is not what was held against zero.
+        assert_eq!(observed(&[part(1, 2), whole(3)]), numbers(Comparison::Ne, Number::I32, 3, 0));
+        assert_eq!(observed(&[part(1, 2), part(3, 4), whole(0)]), numbers(Comparison::Ne, Number::I32, 0, 0));
+        let other = Event::Enter { function: 1, depth: 1 };
+        assert_eq!(observed(&[part(1, 2), part(3, 4), other, whole(3)]), numbers(Comparison::Ne, Number::I32, 3, 0));
     }
 
     #[test]

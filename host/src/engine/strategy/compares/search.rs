@@ -9,6 +9,7 @@
 //!   differ, then as numbers. So what is put together from several places is solved place by place (base64, digits,
 //!   tables). Texts get digits first.
 
+use super::climb;
 use super::effort::Effort;
 use super::float128;
 use super::observed::{Number, Observed, Operands};
@@ -55,7 +56,7 @@ pub(super) fn execs(problem: Problem<'_>, effort: Effort) -> u64 {
     let sides = problem.dependence.sides.each_ref().map(|places| places.len() as u64);
     let places: u64 = sides.iter().sum();
     match effort {
-        Effort::Much => (4 * 256 * places).min(DESCENT_EXECS_MAX),
+        Effort::Much => (4 * 256 * places).min(DESCENT_EXECS_MAX) + climb::execs(problem),
         _ => {
             let swept = (0..2).filter(|&side| is_swept(problem, side)).count() as u64 * 257;
             if problem.goal.operands.is_text() {

@@ -4,8 +4,12 @@ use super::calls::calls;
 use super::explorer::explore;
 use super::inside::{self, Opened, Outer};
 use super::{Compares, Due, Facts, Learned, Subject, TracedExecution};
+use crate::coverage::Seen;
 use crate::engine::aim::Aim;
 use crate::engine::corpus::Corpus;
+use crate::engine::dictionary::Dictionary;
+use crate::engine::mutate::Mutator;
+use crate::engine::rng::Rng;
 use crate::engine::strategy::traced::{self, SLOWNESS};
 use crate::engine::strategy::{Aside, Cost, Gains, Spent, Strategy, View};
 use crate::engine::workers::report::{Known, Report};
@@ -16,6 +20,7 @@ use crate::sandbox::CustomMutator;
 use crate::stream::Rule;
 use anyhow::Result;
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -180,8 +185,14 @@ impl Situation {
                 fuel_left: task.cost.fuel.saturating_sub(spent),
             }))
         };
-        let mut learned =
-            explore(run, (given.bytes, given.len_max), &task.subject, (facts, variants.metered.against.is_some()))?;
+        let climber = OnceCell::new();
+        let mutate = |input: &mut Vec<u8>, len_max: usize, rng: &mut Rng| {
+            let plain = || (Mutator::new(Dictionary::default()), Corpus::of(Seen::nothing_of(&variants.metered)));
+            let (mutator, corpus): &(Mutator, Corpus) = climber.get_or_init(plain);
+            mutator.mutate(input, len_max, corpus, rng);
+        };
+        let what = (facts.as_ref(), variants.metered.against.is_some());
+        let mut learned = explore(run, (given.bytes, given.len_max), &task.subject, what, &mutate)?;
         learned.calls = seen;
         Ok(learned.after(spent, execs, given.outer))
     }

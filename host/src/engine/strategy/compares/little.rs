@@ -1,0 +1,33 @@
+//! What takes little, by what is compared.
+
+use super::observed::Operands;
+use super::probe::{Probe, Problem, Solution, Step};
+use super::{bytes, numbers, numerals, quads, sums};
+
+/// A way to let numbers compare otherwise.
+type Solver = fn(&mut Probe<'_, '_>, Problem<'_>) -> Step<Option<Solution>>;
+
+/// Tries what is most likely.
+pub(super) fn glance(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution>> {
+    match &problem.goal.operands {
+        Operands::Numbers { .. } => numbers::glance(probe, problem),
+        Operands::Bytes { .. } => bytes::glance(probe, problem),
+        Operands::Quads { .. } => Ok(None),
+    }
+}
+
+/// Tries what is cheap.
+pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution>> {
+    match &problem.goal.operands {
+        Operands::Numbers { .. } => {
+            for solver in [numbers::solve as Solver, sums::solve, numerals::solve] {
+                if let Some(solution) = solver(probe, problem)? {
+                    return Ok(Some(solution));
+                }
+            }
+            Ok(None)
+        }
+        Operands::Quads { .. } => quads::solve(probe, problem),
+        Operands::Bytes { .. } => bytes::solve(probe, problem),
+    }
+}
