@@ -49,13 +49,13 @@ fn the_heap_is_grown_before_the_first_execution() {
 #[test]
 fn growth_of_the_heap_never_fails_a_target() {
     let nothing: [String; 0] = [];
-    let is_large = "(i32.ge_u (local.get $len) (i32.const 262144))";
+    let is_large = "(i32.ge_u (local.get $len) (i32.const 131072))";
     for (malloc, maximum, what) in [
         (format!("(if {is_large} (then (return (i32.const 0))))"), "", "refuses"),
         (format!("(if {is_large} (then unreachable))"), "", "traps"),
         (format!("(if {is_large} (then (loop (br 0))))"), "", "never ends"),
         (format!("(if {is_large} (then (global.set $have (i32.const 0)) unreachable))"), "", "traps after a change"),
-        (String::new(), "4", "has no memory"),
+        (String::new(), "2", "has no memory"),
     ] {
         let target = load(&allocating(&malloc, maximum), Settings { fuel_max: 10_000, ..settings() });
         assert_eq!(target.summary().before, nothing, "{what}");

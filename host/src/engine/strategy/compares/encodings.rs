@@ -1,4 +1,5 @@
-//! How a number may be written in an input: as an integer or a float of some width in either byte order, or as text.
+//! How a number may be written in an input: as an integer or a float of some width in either byte order, as text, or in
+//! as many bytes as it needs.
 
 use super::observed::Number;
 
@@ -73,7 +74,32 @@ pub(super) fn texts(ty: Number, bits: u64) -> Vec<Vec<u8>> {
         add(format!("{unsigned:o}"));
     }
     texts.retain(|text| text.len() <= 40);
+    if !ty.is_float() {
+        texts.extend(variable(ty, bits));
+    }
     texts
+}
+
+/// A number that needs more than seven bits, in ways that need more bytes the larger it is: a character as UTF-8, and
+/// LEB128, of the number and of what zigzag makes of it (as Protocol Buffers have signed numbers).
+fn variable(ty: Number, bits: u64) -> Vec<Vec<u8>> {
+    let (unsigned, signed) = (bits & ty.mask(), ty.signed(bits));
+    if unsigned < 0x80 {
+        return Vec::new();
+    }
+    let character = u32::try_from(unsigned).ok().and_then(char::from_u32).map(|character| character.to_string());
+    let zigzag = ((signed << 1) ^ (signed >> 63)).cast_unsigned();
+    character.map(String::into_bytes).into_iter().chain([unsigned, zigzag].map(leb128)).collect()
+}
+
+fn leb128(mut number: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+    bytes
 }
 
 /// Values that let an operand and the other, which has `bits`, turn out otherwise: the same, and those next to it.
@@ -118,5 +144,11 @@ mod tests {
             assert!(found.contains(&text.as_bytes().to_vec()), "{text}");
         }
         assert_eq!(texts(Number::F32, 0.1_f32.to_bits().into())[0], b"0.1");
+        let found = texts(Number::I32, 0x41f);
+        for bytes in [[0xd0, 0x9f], [0x9f, 0x08], [0xbe, 0x10]] {
+            assert!(found.contains(&bytes.to_vec()), "{bytes:x?}");
+        }
+        assert!(texts(Number::I64, u64::MAX - 63).contains(&b"\x7f".to_vec()), "-64 by zigzag");
+        assert!(texts(Number::I32, 0x7f).iter().all(|text| text.is_ascii()), "no other than a byte is");
     }
 }
