@@ -10,13 +10,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Problems, of all kinds in turn.
-const PROBLEMS: u64 = 45;
+const PROBLEMS: u64 = 48;
 /// Executions in which one is to be solved.
 const EXECS: u64 = 60_000;
 /// The same of those with long inputs: they become long when nothing was found for a while.
 const LONG_EXECS: u64 = 400_000;
 /// How many of them are.
-const SOLVED_MIN: usize = 43;
+const SOLVED_MIN: usize = 47;
 
 /// What makes a problem.
 struct Maker {
@@ -33,7 +33,7 @@ struct Maker {
 
 type Kind = (&'static str, fn(&mut Maker));
 
-const KINDS: [Kind; 15] = [
+const KINDS: [Kind; 16] = [
     ("bytes", Maker::bytes),
     ("word", Maker::word),
     ("decimal", Maker::decimal),
@@ -49,6 +49,7 @@ const KINDS: [Kind; 15] = [
     ("wide", Maker::wide),
     ("count", Maker::count),
     ("depth", Maker::depth),
+    ("offset", Maker::offset),
 ];
 
 fn byte(at: u64) -> String {
@@ -344,6 +345,29 @@ impl Maker {
         )
         .unwrap();
         self.wants("(call $deep (local.get $data) (i32.add (local.get $data) (local.get $size)) (i32.const 0))".into());
+    }
+
+    /// Bytes, where another word lies, which is not on them, and that.
+    fn offset(&mut self) {
+        self.len = 0;
+        let (bytes, at) = ([1, 2, 4][self.below(3) as usize], 4 + self.below(8));
+        let from = self.below(2) * at;
+        for at in 0..at {
+            let value = self.below(256);
+            self.wants(format!("(i32.eq {} (i32.const {value}))", byte(at)));
+        }
+        let big_endian = self.below(2) == 0;
+        let field = (0..bytes).fold("(i32.const 0)".to_owned(), |number, index| {
+            let at = if big_endian { at + index } else { at + bytes - 1 - index };
+            format!("(i32.or (i32.shl {number} (i32.const 8)) {})", byte(at))
+        });
+        self.len = at + bytes;
+        self.wants(format!("(i32.ne {field} (i32.const 0))"));
+        self.wants(format!("(i32.lt_u {field} (i32.const 0x10000))"));
+        self.wants(format!("(i32.le_u (i32.add {field} (i32.const {})) (local.get $size))", from + 4));
+        let value = self.below(1 << 32) as u32;
+        let there = format!("(i32.add (local.get $data) {field})");
+        self.wants(format!("(i32.eq (i32.load offset={from} align=1 {there}) (i32.const {value}))"));
     }
 
     fn module(&self) -> String {

@@ -8,15 +8,21 @@
 use super::observed::{Observed, Operands, Place};
 use super::places::Dependence;
 use super::probe::{End, Probe, Step};
+use super::table;
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// Inputs up to this length are changed byte by byte at once.
 const SINGLE_BYTES_MAX: usize = 16;
 /// Longer ones begin with blocks, so many at most, of so many bytes at least.
 const BLOCKS: usize = 64;
 const BLOCK_BYTES_MIN: usize = 8;
+/// Inputs of more bytes are not always begun with at their beginning.
+const ROTATED_BYTES_MIN: usize = 128;
+/// Places that are looked at once more for what nothing was seen to change.
+const AWAY_MAX: usize = 24;
 /// Executions for one input at most.
-const EXECS_MAX: usize = 384;
+const EXECS_MAX: usize = 1024;
 
 /// About how many executions it takes to look at an input of so many bytes.
 pub(super) fn execs(bytes: usize) -> u64 {
@@ -26,70 +32,148 @@ pub(super) fn execs(bytes: usize) -> u64 {
 /// Finds what the operands of `goals`, as they are for `input`, depend on, and repairs inputs that don't get there: as
 /// much of it as what may be spent tells.
 pub(super) fn dependence(probe: &mut Probe<'_, '_>, input: &[u8], goals: &[Observed]) -> Step<Vec<Dependence>> {
-    let mut found = Effects::new(goals);
-    match look(probe, input, goals, &mut found) {
-        Ok(()) | Err(End::Spent) => Ok(found.finish()),
+    let found = Effects::new(goals);
+    let mut look = Look { probe, input, goals, found, changed: input.to_vec(), left: EXECS_MAX, away: Vec::new() };
+    match look.all() {
+        Ok(()) | Err(End::Spent) => Ok(look.found.finish()),
         Err(failed) => Err(failed),
     }
 }
 
 /// Changes an input at its places, and adds what that changes.
-fn look(probe: &mut Probe<'_, '_>, input: &[u8], goals: &[Observed], found: &mut Effects) -> Step<()> {
-    let block = if input.len() <= SINGLE_BYTES_MAX { 1 } else { input.len().div_ceil(BLOCKS).max(BLOCK_BYTES_MIN) };
-    let mut blocks: Vec<_> =
-        (0..input.len()).step_by(block).map(|start| start..(start + block).min(input.len())).collect();
-    // As a stack: what changes something is looked at closer before the next.
-    blocks.reverse();
-    let mut execs = 0;
-    let mut changed = input.to_vec();
-    while let Some(range) = blocks.pop() {
-        let (mut depends, mut is_lost) = (false, false);
-        for (number, replace) in REPLACEMENTS.into_iter().enumerate() {
-            // The nearest ones are for a byte with which all else leads elsewhere, as one that has a limit near it.
-            if number >= REPLACEMENTS.len() - NEAREST && !(is_lost && range.len() == 1) {
-                break;
-            }
-            if execs == EXECS_MAX {
-                return Ok(());
-            }
-            execs += 1;
-            changed.copy_from_slice(input);
-            range.clone().for_each(|at| changed[at] = replace(changed[at], at));
-            let shown = probe.show(&changed)?;
-            let mut made = found.made(probe.observe(&shown.trace, |site| found.has_site(site)));
-            is_lost = made.len() < goals.len();
-            if is_lost && let Some((_, shown)) = probe.repaired(&changed, &shown.trace)? {
-                made = found.made(probe.observe(&shown.trace, |site| found.has_site(site)));
-                is_lost = made.len() < goals.len();
-            }
-            // Where some of several bytes lead elsewhere the others may still matter.
-            depends = found.compare(goals, &made, (range.len() == 1).then_some(range.start))
-                || is_lost && (2..=BLOCK_BYTES_MIN).contains(&range.len());
-            if depends {
-                break;
-            }
-        }
-        if depends && range.len() > 1 {
-            if range.len() <= BLOCK_BYTES_MIN {
-                blocks.extend(range.rev().map(|at| at..at + 1));
-                continue;
-            }
-            let middle = range.start + range.len() / 2;
-            blocks.extend([middle..range.end, range.start..middle]);
-        }
-    }
-    for growth in 0..probe.form.growths() {
-        if let Some(longer) = probe.form.grown(input, growth, (1, true), probe.len_max) {
-            let shown = probe.execute(&longer)?;
-            let made = found.made(probe.observe(&shown.trace, |site| found.has_site(site)));
-            found.lengthened(goals, growth, &made);
-        }
-    }
-    Ok(())
+struct Look<'l, 'r, 'a> {
+    probe: &'l mut Probe<'r, 'a>,
+    input: &'l [u8],
+    goals: &'l [Observed],
+    found: Effects,
+    changed: Vec<u8>,
+    /// Executions.
+    left: usize,
+    /// Places that change some goals, while others are not come to.
+    away: Vec<usize>,
 }
 
+/// What the change of some bytes shows.
+#[derive(Clone, Copy, Default)]
+struct Change {
+    /// An operand.
+    depends: bool,
+    /// Some goal is not come to.
+    is_lost: bool,
+}
+
+impl Look<'_, '_, '_> {
+    fn all(&mut self) -> Step<()> {
+        let bytes = self.input.len();
+        let block = if bytes <= SINGLE_BYTES_MAX { 1 } else { bytes.div_ceil(BLOCKS).max(BLOCK_BYTES_MIN) };
+        let mut blocks: Vec<_> = (0..bytes).step_by(block).map(|start| start..(start + block).min(bytes)).collect();
+        if bytes > ROTATED_BYTES_MIN {
+            // What may be spent is not enough for all, often: so every other input has another part that comes first.
+            let hash = |hash, chunk: &[u8]| {
+                table::key([hash, chunk.iter().fold(0, |sum, &byte| sum * 31 + u64::from(byte)), 0])
+            };
+            let first = self.input.chunks(8).fold(0, hash) as usize % (2 * blocks.len());
+            let first = if first < blocks.len() { first } else { 0 };
+            blocks.rotate_left(first);
+        }
+        // As a stack: what changes something is looked at closer before the next.
+        blocks.reverse();
+        while let Some(range) = blocks.pop() {
+            let depends = self.block(&range)?;
+            if depends && (2..=BLOCK_BYTES_MIN).contains(&range.len()) {
+                blocks.extend(range.rev().map(|at| at..at + 1));
+            } else if depends && range.len() > 1 {
+                let middle = range.start + range.len() / 2;
+                blocks.extend([middle..range.end, range.start..middle]);
+            }
+        }
+        self.nearby()?;
+        for growth in 0..self.probe.form.growths() {
+            self.grown(growth, true)?;
+        }
+        // What lies at the end and can't be changed is another one when something else does.
+        if self.probe.form.is_plain() && self.found.is_any_hidden() {
+            self.grown(0, false)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the input longer by one in one of the ways, by the last byte again or by another one.
+    fn grown(&mut self, growth: usize, last: bool) -> Step<()> {
+        let Some(longer) = self.probe.form.grown(self.input, growth, (1, last), self.probe.len_max) else {
+            return Ok(());
+        };
+        let shown = self.probe.execute(&longer)?;
+        let mut made = self.found.made(self.probe.observe(&shown.trace, |site| self.found.has_site(site)));
+        // A length that was right is not any more.
+        let is_lost = self.probe.form.is_plain() && made.len() < self.goals.len();
+        if is_lost && let Some((_, shown)) = self.probe.repaired(&longer, &shown.trace)? {
+            made = self.found.made(self.probe.observe(&shown.trace, |site| self.found.has_site(site)));
+        }
+        self.found.lengthened(self.goals, growth, &made);
+        Ok(())
+    }
+
+    /// Changes a block in one way after the other until something depends on it, or somewhere inside of it.
+    fn block(&mut self, range: &Range<usize>) -> Step<bool> {
+        let is_single = range.len() == 1;
+        let mut change = Change::default();
+        for (number, replace) in REPLACEMENTS.into_iter().enumerate() {
+            // The nearest ones are for a byte with which all else leads elsewhere, as one that has a limit near it.
+            if number >= REPLACEMENTS.len() - NEAREST && !(change.is_lost && is_single) {
+                break;
+            }
+            let Some(next) = self.replaced(range, replace)? else { return Ok(false) };
+            change = next;
+            if change.depends && change.is_lost && is_single {
+                self.away.push(range.start);
+            }
+            // Where some of several bytes lead elsewhere the others may still matter.
+            if change.depends || change.is_lost && (2..=BLOCK_BYTES_MIN).contains(&range.len()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// What nothing was seen to change may depend on what is compared before it, as an offset is with the end: changes
+    /// such bytes as little as can be. What is behind others is read later, most likely.
+    fn nearby(&mut self) -> Step<()> {
+        let away = std::mem::take(&mut self.away);
+        for at in away.into_iter().rev().take(AWAY_MAX) {
+            for replace in &REPLACEMENTS[REPLACEMENTS.len() - NEAREST..] {
+                if !self.found.is_any_hidden() {
+                    return Ok(());
+                }
+                self.replaced(&(at..at + 1), *replace)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Executes the input with some bytes replaced; `None` if that was done often enough.
+    fn replaced(&mut self, range: &Range<usize>, replace: Replace) -> Step<Option<Change>> {
+        let Some(left) = self.left.checked_sub(1) else { return Ok(None) };
+        self.left = left;
+        self.changed.copy_from_slice(self.input);
+        range.clone().for_each(|at| self.changed[at] = replace(self.changed[at], at));
+        let shown = self.probe.show(&self.changed)?;
+        let mut made = self.found.made(self.probe.observe(&shown.trace, |site| self.found.has_site(site)));
+        let mut is_lost = made.len() < self.goals.len();
+        if is_lost && let Some((_, shown)) = self.probe.repaired(&self.changed, &shown.trace)? {
+            made = self.found.made(self.probe.observe(&shown.trace, |site| self.found.has_site(site)));
+            is_lost = made.len() < self.goals.len();
+        }
+        let depends = self.found.compare(self.goals, &made, (range.len() == 1).then_some(range.start));
+        Ok(Some(Change { depends, is_lost }))
+    }
+}
+
+/// Another byte, by the one that is there and its place.
+type Replace = fn(u8, usize) -> u8;
+
 /// What bytes are replaced by: by what is like them first, and in the end by what is next to them.
-const REPLACEMENTS: [fn(u8, usize) -> u8; 4] = [alike, unlike, above, below];
+const REPLACEMENTS: [Replace; 4] = [alike, unlike, above, below];
 /// So many of these are next to it.
 const NEAREST: usize = 2;
 
@@ -144,6 +228,11 @@ impl Effects {
             content: goals.iter().map(content).collect(),
             by_length: vec![Vec::new(); goals.len()],
         }
+    }
+
+    /// Whether no place was seen to change some goal.
+    fn is_any_hidden(&self) -> bool {
+        self.sides.iter().any(|sides| sides.iter().all(BTreeSet::is_empty))
     }
 
     /// Whether there are goals at a site.
@@ -207,7 +296,9 @@ impl Effects {
             {
                 let slopes = &mut self.by_length[*index];
                 slopes.resize(slopes.len().max(growth + 1), [0; 2]);
-                slopes[growth] = [0, 1].map(|side| ty.signed(others[side].wrapping_sub(sides[side])));
+                if slopes[growth] == [0; 2] {
+                    slopes[growth] = [0, 1].map(|side| ty.signed(others[side].wrapping_sub(sides[side])));
+                }
             }
         }
     }

@@ -11,7 +11,7 @@ use super::observed::{Observed, Operands, Place};
 use super::places::Dependence;
 use super::probe::{End, Probe, Problem, Run, Solution, Step, TracedExecution};
 use super::repair::{self, Guard};
-use super::{Learned, Subject, detour, encodings, literal, search};
+use super::{Learned, Subject, detour, elsewhere, encodings, literal, search};
 use anyhow::Result;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -166,7 +166,10 @@ impl Explorer<'_, '_, '_> {
     /// Enumerates for a goal; returns what reached it, if one may go on from that.
     fn enumerate(&mut self, hard: &Hard) -> Step<Option<Solution>> {
         let solution = match search::solve(&mut self.probe, hard.problem(), hard.effort)? {
-            None if hard.effort == Effort::Some => detour::detour(&mut self.probe, hard, solve)?,
+            None if hard.effort == Effort::Some => match elsewhere::solve(&mut self.probe, hard.problem())? {
+                None => detour::detour(&mut self.probe, hard, solve)?,
+                solution => solution,
+            },
             None if hard.effort == Effort::Much && self.is_climbed(hard) => {
                 match climb(&mut self.probe, hard.problem(), self.mutate)? {
                     Climbed::Solved(solution) => Some(solution),

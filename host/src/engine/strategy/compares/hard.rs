@@ -8,6 +8,7 @@
 use super::Cost;
 use super::climb;
 use super::effort::Effort;
+use super::elsewhere;
 use super::facts::Facts;
 use super::form::Form;
 use super::inside::Outer;
@@ -58,7 +59,10 @@ impl Hard {
     pub(super) fn execs(&self) -> u64 {
         let own = match self.effort {
             Effort::Little => LITTLE_EXECS,
-            Effort::Some => search::execs(self.problem(), self.effort) + self.lost.len() as u64 * DETOUR_EXECS,
+            Effort::Some => {
+                let moved = elsewhere::execs(self.problem());
+                search::execs(self.problem(), self.effort) + moved + self.lost.len() as u64 * DETOUR_EXECS
+            }
             Effort::Much => search::execs(self.problem(), self.effort),
         };
         own + MORE_EXECS

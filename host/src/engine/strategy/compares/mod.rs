@@ -12,7 +12,8 @@
 //! where the next one is reached, since a header is refused until all of its fields are right. It leaves for later the
 //! goals for which nothing may be spent any more, and inputs that it did not come to ([`reached`]). Candidates that no
 //! longer get to their goal because of a checksum or a length are repaired ([`repair`]); those that another check
-//! keeps from it solve that in its turn ([`detour`]). What enumerates waits for fuel ([`hard`]). When all was tried,
+//! keeps from it solve that in its turn ([`detour`]), or let their goal read something else ([`elsewhere`]). What
+//! enumerates waits for fuel ([`hard`]). When all was tried,
 //! it begins again with other inputs.
 //!
 //! Of a guest that draws, what is changed are the values that were drawn ([`form`]), so all that is said of bytes is
@@ -36,6 +37,7 @@ mod context;
 mod dependence;
 mod detour;
 mod effort;
+mod elsewhere;
 mod encodings;
 mod explorer;
 mod facts;
@@ -90,6 +92,8 @@ pub(in crate::engine) struct Compares {
     reached: Inputs,
     /// Goals that need much effort.
     hard: Waiting,
+    /// Fuel that was spent on those inputs, and on those goals.
+    turns: [u64; 2],
     /// Testcases that were looked at, and those of them that are looked at again, the last first.
     done: Vec<usize>,
     again: Vec<usize>,
@@ -186,7 +190,9 @@ impl Compares {
             }
             return due;
         }
-        if !self.reached.is_empty() {
+        // What reached goals may reach more without end, each time as it did before, and what holds it up is a goal.
+        let [on_reached, on_hard] = self.turns;
+        if !self.reached.is_empty() && (self.hard.is_empty() || on_reached <= on_hard) {
             let reached = self.reached.youngest().cloned().map(Subject::Reached);
             return inputs_due(reached, execution, Cost { fuel: left, execs: execs_max });
         }
@@ -249,8 +255,14 @@ impl Compares {
                 self.done.push(*index);
             }
             Subject::Again(index) => self.again.retain(|other| other != index),
-            Subject::Reached(reached) => self.reached.remove(reached),
-            Subject::Hard(hard) => self.hard.remove(hard),
+            Subject::Reached(reached) => {
+                self.reached.remove(reached);
+                self.turns[0] += learned.spent;
+            }
+            Subject::Hard(hard) => {
+                self.hard.remove(hard);
+                self.turns[1] += learned.spent;
+            }
         }
         let reached = std::mem::take(&mut learned.reached).into_iter();
         self.reached.add(reached.map(|input| Reached { outer: learned.outer.clone(), input: input.into() }));
