@@ -10,13 +10,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Problems, of all kinds in turn.
-const PROBLEMS: u64 = 48;
+const PROBLEMS: u64 = 51;
 /// Executions in which one is to be solved.
 const EXECS: u64 = 60_000;
 /// The same of those with long inputs: they become long when nothing was found for a while.
 const LONG_EXECS: u64 = 400_000;
 /// How many of them are.
-const SOLVED_MIN: usize = 47;
+const SOLVED_MIN: usize = 50;
 
 /// What makes a problem.
 struct Maker {
@@ -33,7 +33,7 @@ struct Maker {
 
 type Kind = (&'static str, fn(&mut Maker));
 
-const KINDS: [Kind; 16] = [
+const KINDS: [Kind; 17] = [
     ("bytes", Maker::bytes),
     ("word", Maker::word),
     ("decimal", Maker::decimal),
@@ -50,6 +50,7 @@ const KINDS: [Kind; 16] = [
     ("count", Maker::count),
     ("depth", Maker::depth),
     ("offset", Maker::offset),
+    ("flags", Maker::flags),
 ];
 
 fn byte(at: u64) -> String {
@@ -368,6 +369,39 @@ impl Maker {
         let value = self.below(1 << 32) as u32;
         let there = format!("(i32.add (local.get $data) {field})");
         self.wants(format!("(i32.eq (i32.load offset={from} align=1 {there}) (i32.const {value}))"));
+    }
+
+    /// Fields of which all are looked at, and what is wrong is noted, before it is said.
+    fn flags(&mut self) {
+        let (branches, mut wrong) = (self.below(2) == 0, Vec::new());
+        for _ in 0..3 + self.below(5) {
+            let at = self.take(2);
+            let word = format!("(i32.load16_u offset={at} align=1 (local.get $data))");
+            wrong.push(match self.below(4) {
+                0 => format!("(i32.ne {} (i32.const {}))", byte(at), self.below(256)),
+                1 => format!("(i32.ge_u {} (i32.const {}))", byte(at), 1 + self.below(8)),
+                2 => format!("(i32.gt_u (i32.sub {word} (i32.const 1)) (i32.const {}))", self.below(2000)),
+                _ => {
+                    let (one, other) = (self.below(256), self.below(256));
+                    let is_none = |value| format!("(i32.ne {} (i32.const {value}))", byte(at));
+                    format!("(i32.and {} {})", is_none(one), is_none(other))
+                }
+            });
+        }
+        let note = |wrong: &String| {
+            if branches {
+                format!("(if {wrong} (then (local.set $wrong (i32.const 1))))")
+            } else {
+                format!("(local.set $wrong (i32.or (local.get $wrong) {wrong}))")
+            }
+        };
+        let notes: String = wrong.iter().map(note).collect();
+        write!(
+            self.functions,
+            "(func $flags (param $data i32) (result i32) (local $wrong i32) {notes} (i32.eqz (local.get $wrong)))"
+        )
+        .unwrap();
+        self.wants("(call $flags (local.get $data))".into());
     }
 
     fn module(&self) -> String {
