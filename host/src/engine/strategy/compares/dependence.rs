@@ -7,7 +7,7 @@
 
 use super::observed::{Observed, Operands, Place};
 use super::places::Dependence;
-use super::probe::{End, Probe, Step};
+use super::probe::{End, Probe, Step, TracedExecution};
 use super::table;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -33,7 +33,7 @@ pub(super) fn execs(bytes: usize) -> u64 {
 /// much of it as what may be spent tells.
 pub(super) fn dependence(probe: &mut Probe<'_, '_>, input: &[u8], goals: &[Observed]) -> Step<Vec<Dependence>> {
     let found = Effects::new(goals);
-    let mut look = Look { probe, input, goals, found, changed: input.to_vec(), left: EXECS_MAX, away: Vec::new() };
+    let mut look = Look { probe, input, goals, found, left: EXECS_MAX, away: Vec::new() };
     match look.all() {
         Ok(()) | Err(End::Spent) => Ok(look.found.finish()),
         Err(failed) => Err(failed),
@@ -46,7 +46,6 @@ struct Look<'l, 'r, 'a> {
     input: &'l [u8],
     goals: &'l [Observed],
     found: Effects,
-    changed: Vec<u8>,
     /// Executions.
     left: usize,
     /// Places that change some goals, while others are not come to.
@@ -104,11 +103,10 @@ impl Look<'_, '_, '_> {
             return Ok(());
         };
         let shown = self.probe.execute(&longer)?;
-        let mut made = self.found.made(self.probe.observe(&shown.trace, |site| self.found.has_site(site)));
+        let mut made = self.made(&shown);
         // A length that was right is not any more.
-        let is_lost = self.probe.form.is_plain() && made.len() < self.goals.len();
-        if is_lost && let Some((_, shown)) = self.probe.repaired(&longer, &shown.trace)? {
-            made = self.found.made(self.probe.observe(&shown.trace, |site| self.found.has_site(site)));
+        if self.probe.form.is_plain() {
+            made = self.repaired(&longer, &shown, made)?;
         }
         self.found.lengthened(self.goals, growth, &made);
         Ok(())
@@ -155,17 +153,33 @@ impl Look<'_, '_, '_> {
     fn replaced(&mut self, range: &Range<usize>, replace: Replace) -> Step<Option<Change>> {
         let Some(left) = self.left.checked_sub(1) else { return Ok(None) };
         self.left = left;
-        self.changed.copy_from_slice(self.input);
-        range.clone().for_each(|at| self.changed[at] = replace(self.changed[at], at));
-        let shown = self.probe.show(&self.changed)?;
-        let mut made = self.found.made(self.probe.observe(&shown.trace, |site| self.found.has_site(site)));
-        let mut is_lost = made.len() < self.goals.len();
-        if is_lost && let Some((_, shown)) = self.probe.repaired(&self.changed, &shown.trace)? {
-            made = self.found.made(self.probe.observe(&shown.trace, |site| self.found.has_site(site)));
-            is_lost = made.len() < self.goals.len();
-        }
+        let mut changed = self.input.to_vec();
+        range.clone().for_each(|at| changed[at] = replace(changed[at], at));
+        let shown = self.probe.show(&changed)?;
+        let made = self.made(&shown);
+        let made = self.repaired(&changed, &shown, made)?;
+        let is_lost = made.len() < self.goals.len();
         let depends = self.found.compare(self.goals, &made, (range.len() == 1).then_some(range.start));
         Ok(Some(Change { depends, is_lost }))
+    }
+
+    /// The goals that an execution came to.
+    fn made(&self, shown: &TracedExecution) -> Vec<(usize, Operands)> {
+        self.found.made(self.probe.observe(&shown.trace, |site| self.found.has_site(site)))
+    }
+
+    /// Those that it comes to when the input is repaired, if it did not come to all and there is something to repair.
+    fn repaired(
+        &mut self,
+        input: &[u8],
+        shown: &TracedExecution,
+        made: Vec<(usize, Operands)>,
+    ) -> Step<Vec<(usize, Operands)>> {
+        if made.len() >= self.goals.len() {
+            return Ok(made);
+        }
+        let repaired = self.probe.repaired(input, &shown.trace)?;
+        Ok(repaired.map_or(made, |(_, shown)| self.made(&shown)))
     }
 }
 

@@ -13,8 +13,7 @@
 //! goals for which nothing may be spent any more, and inputs that it did not come to ([`reached`]). Candidates that no
 //! longer get to their goal because of a checksum or a length are repaired ([`repair`]); those that another check
 //! keeps from it solve that in its turn ([`detour`]), or let their goal read something else ([`elsewhere`]). What
-//! enumerates waits for fuel ([`hard`]). When all was tried,
-//! it begins again with other inputs.
+//! enumerates waits for fuel ([`hard`]). When all was tried, it begins again with other inputs.
 //!
 //! Of a guest that draws, what is changed are the values that were drawn ([`form`]), so all that is said of bytes is
 //! said of these. Of one that has a mutator of its own it is what that changes inside of an input ([`inside`]).
