@@ -10,13 +10,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Problems, of all kinds in turn.
-const PROBLEMS: u64 = 51;
+const PROBLEMS: u64 = 54;
 /// Executions in which one is to be solved.
 const EXECS: u64 = 60_000;
 /// The same of those with long inputs: they become long when nothing was found for a while.
 const LONG_EXECS: u64 = 400_000;
 /// How many of them are.
-const SOLVED_MIN: usize = 50;
+const SOLVED_MIN: usize = 53;
 
 /// What makes a problem.
 struct Maker {
@@ -33,7 +33,7 @@ struct Maker {
 
 type Kind = (&'static str, fn(&mut Maker));
 
-const KINDS: [Kind; 17] = [
+const KINDS: [Kind; 18] = [
     ("bytes", Maker::bytes),
     ("word", Maker::word),
     ("decimal", Maker::decimal),
@@ -51,6 +51,7 @@ const KINDS: [Kind; 17] = [
     ("depth", Maker::depth),
     ("offset", Maker::offset),
     ("flags", Maker::flags),
+    ("sized", Maker::sized),
 ];
 
 fn byte(at: u64) -> String {
@@ -369,6 +370,35 @@ impl Maker {
         let value = self.below(1 << 32) as u32;
         let there = format!("(i32.add (local.get $data) {field})");
         self.wants(format!("(i32.eq (i32.load offset={from} align=1 {there}) (i32.const {value}))"));
+    }
+
+    /// How long a part is that ends before a checksum of it, or a byte, which is looked at first.
+    fn sized(&mut self) {
+        self.len = 0;
+        let (bytes, at) = ([1, 2, 4][self.below(3) as usize], 2 + self.below(5));
+        for at in 0..at {
+            let value = self.below(256);
+            self.wants(format!("(i32.eq {} (i32.const {value}))", byte(at)));
+        }
+        let big_endian = self.below(2) == 0;
+        let field = (0..bytes).fold("(i32.const 0)".to_owned(), |number, index| {
+            let at = if big_endian { at + index } else { at + bytes - 1 - index };
+            format!("(i32.or (i32.shl {number} (i32.const 8)) {})", byte(at))
+        });
+        let (kind, start, covered) = (self.below(4), at + bytes, self.below(2) * bytes);
+        let tail = if kind < 3 { 4 } else { 1 };
+        self.len = start + tail;
+        self.wants(format!("(i32.le_u {field} (i32.sub (local.get $size) (i32.const {})))", self.len));
+        let from = format!("(i32.add (local.get $data) (i32.const {}))", start - covered);
+        let end = format!("(i32.add (local.get $data) (i32.add {field} (i32.const {start})))");
+        let last = self.below(256);
+        self.wants(match kind {
+            3 => format!("(i32.eq (i32.load8_u {end}) (i32.const {last}))"),
+            _ => format!("(i32.eq (i32.load align=1 {end}) (call $sum{kind} {from} {end}))"),
+        });
+        let (length, value) = (5 + self.below(60), self.below(1 << 32) as u32);
+        self.wants(format!("(i32.eq {field} (i32.const {length}))"));
+        self.wants(format!("(i32.eq (i32.load offset={start} align=1 (local.get $data)) (i32.const {value}))"));
     }
 
     /// Fields of which all are looked at, and what is wrong is noted, before it is said.

@@ -9,7 +9,7 @@ use super::observed::{Observed, Operands, Place};
 use super::places::Dependence;
 use super::probe::{End, Probe, Step, TracedExecution};
 use super::table;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// Inputs up to this length are changed byte by byte at once.
@@ -155,11 +155,14 @@ impl Look<'_, '_, '_> {
         self.left = left;
         let mut changed = self.input.to_vec();
         range.clone().for_each(|at| changed[at] = replace(changed[at], at));
+        // There is nothing next to the least.
+        let at = (range.len() == 1 && changed != self.input).then_some(range.start);
         let shown = self.probe.show(&changed)?;
         let made = self.made(&shown);
         let made = self.repaired(&changed, &shown, made)?;
         let is_lost = made.len() < self.goals.len();
-        let depends = self.found.compare(self.goals, &made, (range.len() == 1).then_some(range.start));
+        let depends = self.found.compare(self.goals, &made, at);
+        at.into_iter().for_each(|at| self.found.came(at, &made));
         Ok(Some(Change { depends, is_lost }))
     }
 
@@ -224,6 +227,8 @@ struct Effects {
     sides: Vec<[BTreeSet<usize>; 2]>,
     content: Vec<[Vec<BTreeSet<usize>>; 2]>,
     by_length: Vec<Vec<[i64; 2]>>,
+    /// By place that was changed by itself: which goals were come to then.
+    came: BTreeMap<usize, Vec<bool>>,
 }
 
 impl Effects {
@@ -241,6 +246,7 @@ impl Effects {
             sides: vec![Default::default(); goals.len()],
             content: goals.iter().map(content).collect(),
             by_length: vec![Vec::new(); goals.len()],
+            came: BTreeMap::new(),
         }
     }
 
@@ -301,6 +307,12 @@ impl Effects {
         depends
     }
 
+    /// Takes which goals are come to when the byte `at` is another one.
+    fn came(&mut self, at: usize, made: &[(usize, Operands)]) {
+        let came = self.came.entry(at).or_insert_with(|| vec![false; self.sides.len()]);
+        made.iter().for_each(|(index, _)| came[*index] = true);
+    }
+
     /// Takes how numbers are when the input is longer by one, in one of the ways.
     fn lengthened(&mut self, goals: &[Observed], growth: usize, made: &[(usize, Operands)]) {
         for (index, other) in made {
@@ -319,11 +331,12 @@ impl Effects {
 
     fn finish(self) -> Vec<Dependence> {
         let sorted = |set: BTreeSet<usize>| set.into_iter().collect::<Vec<_>>();
-        let all = self.sides.into_iter().zip(self.content).zip(self.by_length);
-        all.map(|((sides, content), by_length)| Dependence {
+        let all = self.sides.into_iter().zip(self.content).zip(self.by_length).enumerate();
+        all.map(|(index, ((sides, content), by_length))| Dependence {
             sides: sides.map(sorted),
             content: content.map(|content| content.into_iter().map(sorted).collect()),
             by_length,
+            away: self.came.iter().filter(|(_, came)| !came[index]).map(|(&at, _)| at).collect(),
         })
         .collect()
     }

@@ -5,6 +5,7 @@
 //! changes all bytes of the operand where others change one each, and by as much as it is changed the operand moves. So
 //! it is changed by the way to another place, and what is wanted is written there.
 
+use super::numbers;
 use super::observed::Operands;
 use super::probe::{Probe, Problem, Solution, Step};
 use std::cmp::Reverse;
@@ -164,22 +165,11 @@ impl Lying {
         if by % unit != 0 {
             return None;
         }
-        let by = by / unit;
         let mut moved = input.to_vec();
+        numbers::add(&mut moved, number, by / unit)?;
         let end = target + self.wanted.len();
         moved.resize(moved.len().max(end), 0);
         moved[target..end].copy_from_slice(&self.wanted);
-        let byte = i64::from(input[number]) + by;
-        if let Ok(byte) = u8::try_from(byte) {
-            moved[number] = byte;
-            return Some(moved);
-        }
-        // It is in two bytes then, the higher of which comes before or behind it.
-        let higher = [number.checked_sub(1), Some(number + 1)].into_iter().flatten().filter(|&at| at < input.len());
-        let carried = |at: usize| Some((at, u8::try_from(i64::from(input[at]) + byte.div_euclid(256)).ok()?));
-        let (at, high) = higher.filter_map(carried).min_by_key(|&(at, _)| input[at])?;
-        moved[at] = high;
-        moved[number] = byte.rem_euclid(256) as u8;
         Some(moved)
     }
 }

@@ -11,7 +11,7 @@ use super::observed::{Observed, Operands, Place};
 use super::places::Dependence;
 use super::probe::{End, Probe, Problem, Run, Solution, Step, TracedExecution};
 use super::repair::{self, Guard};
-use super::{Learned, Subject, detour, elsewhere, encodings, literal, search};
+use super::{Learned, Subject, detour, elsewhere, encodings, literal, resize, search};
 use anyhow::Result;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,6 +47,7 @@ pub(super) fn explore(
         form: Arc::new(Form::plain(input)),
         len_max: len_max.max(input.len()),
         guards: Vec::new(),
+        constants: Vec::new(),
         lost: Vec::new(),
         fuel_left: 0,
         is_spent: false,
@@ -257,7 +258,9 @@ impl Explorer<'_, '_, '_> {
         let dependences = self.dependences(input, &goals, equal)?;
         let mut tried = Vec::new();
         for (goal, dependence) in goals.into_iter().zip(dependences) {
-            if !dependence.is_none() {
+            let is_length =
+                || self.is_open(&goal) && resize::is_length(Problem { input, goal: &goal, dependence: &dependence });
+            if !dependence.is_none() || is_length() {
                 tried.push((goal, dependence));
             } else if !self.probe.is_spent {
                 self.learned.facts.skip(&goal, Effort::Little);
@@ -417,6 +420,9 @@ impl Explorer<'_, '_, '_> {
         let guards = all.iter().zip(&dependences);
         self.probe.guards =
             guards.filter_map(|(observed, dependence)| Guard::new(observed, dependence, input)).collect();
+        let constants = all.iter().zip(&dependences);
+        self.probe.constants =
+            constants.filter_map(|(observed, dependence)| Guard::of_constant(observed, dependence, input)).collect();
         self.learned.checks.extend(self.probe.guards.iter().filter_map(Guard::check));
         dependences.truncate(goals.len());
         // What changes nothing may have led elsewhere: now it is repaired.

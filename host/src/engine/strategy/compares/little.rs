@@ -2,7 +2,7 @@
 
 use super::observed::Operands;
 use super::probe::{Probe, Problem, Solution, Step};
-use super::{bytes, elsewhere, numbers, numerals, quads, sums};
+use super::{bytes, elsewhere, numbers, numerals, quads, resize, sums};
 
 /// A way to let numbers compare otherwise.
 type Solver = fn(&mut Probe<'_, '_>, Problem<'_>) -> Step<Option<Solution>>;
@@ -20,7 +20,7 @@ pub(super) fn glance(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Op
 pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution>> {
     match &problem.goal.operands {
         Operands::Numbers { .. } => {
-            for solver in [numbers::solve as Solver, sums::solve, numerals::solve, elsewhere::behind] {
+            for solver in [numbers::solve as Solver, sums::solve, numerals::solve, elsewhere::behind, resize::solve] {
                 if let Some(solution) = solver(probe, problem)? {
                     return Ok(Some(solution));
                 }

@@ -12,8 +12,9 @@
 //! where the next one is reached, since a header is refused until all of its fields are right. It leaves for later the
 //! goals for which nothing may be spent any more, and inputs that it did not come to ([`reached`]). Candidates that no
 //! longer get to their goal because of a checksum or a length are repaired ([`repair`]); those that another check
-//! keeps from it solve that in its turn ([`detour`]), or let their goal read something else ([`elsewhere`]). What
-//! enumerates waits for fuel ([`hard`]). When all was tried, it begins again with other inputs.
+//! keeps from it solve that in its turn ([`detour`]), or let their goal read something else ([`elsewhere`]). Lengths
+//! change with what they count ([`resize`]). What enumerates waits for fuel ([`hard`]). When all was tried, it begins
+//! again with other inputs.
 //!
 //! Of a guest that draws, what is changed are the values that were drawn ([`form`]), so all that is said of bytes is
 //! said of these. Of one that has a mutator of its own it is what that changes inside of an input ([`inside`]).
@@ -54,6 +55,7 @@ mod probe;
 mod quads;
 mod reached;
 mod repair;
+mod resize;
 mod search;
 mod sums;
 mod table;

@@ -204,6 +204,22 @@ pub(super) fn replaced(input: &[u8], run: Range<usize>, (ty, wanted): (Number, u
     place.texts(ty, wanted, candidates);
 }
 
+/// Adds to the number whose lowest byte is at a place, and which another byte before or behind it belongs to where it
+/// needs one. `None` if that is not enough.
+pub(super) fn add(input: &mut [u8], lowest: usize, by: i64) -> Option<()> {
+    let byte = i64::from(input[lowest]).checked_add(by)?;
+    if let Ok(byte) = u8::try_from(byte) {
+        input[lowest] = byte;
+        return Some(());
+    }
+    let higher = [lowest.checked_sub(1), Some(lowest + 1)].into_iter().flatten().filter(|&at| at < input.len());
+    let carried = |at: usize| Some((at, u8::try_from(i64::from(input[at]) + byte.div_euclid(256)).ok()?));
+    let (at, high) = higher.filter_map(carried).min_by_key(|&(at, _)| input[at])?;
+    input[at] = high;
+    input[lowest] = byte.rem_euclid(256) as u8;
+    Some(())
+}
+
 fn push(candidates: &mut Vec<Vec<u8>>, candidate: Vec<u8>) {
     if !candidates.contains(&candidate) {
         candidates.push(candidate);

@@ -12,6 +12,8 @@ pub(super) struct Dependence {
     pub(super) content: [Vec<Vec<usize>>; 2],
     /// By way to make the input longer, and by side: how a number changes when it is longer by one.
     pub(super) by_length: Vec<[i64; 2]>,
+    /// Places in the input, ascending, with each change of which the goal is not come to.
+    pub(super) away: Vec<usize>,
 }
 
 impl Dependence {

@@ -65,6 +65,8 @@ pub(super) struct Probe<'r, 'a> {
     pub(super) len_max: usize,
     /// What must stay as it is, in the order of executions.
     pub(super) guards: Vec<Guard>,
+    /// What else was equal to a number in the input: it may have to stay so where lengths change.
+    pub(super) constants: Vec<Guard>,
     /// The first inputs that did not get to their goal, unless somebody took them.
     pub(super) lost: Vec<Vec<u8>>,
     /// Fuel that may still be spent.

@@ -69,20 +69,32 @@ pub(super) fn is_written(observed: &Observed, dependence: &Dependence, input: &[
 }
 
 impl Guard {
-    /// A comparison whose operands depend on the input so; `None` if it is no guard.
+    /// A comparison whose operands depend on the input so, with what else the number is compared with than a constant;
+    /// `None` if it is no guard.
     pub(super) fn new(observed: &Observed, dependence: &Dependence, input: &[u8]) -> Option<Self> {
+        Self::lying(observed, dependence, input).filter(|(_, is_made)| *is_made).map(|(guard, _)| guard)
+    }
+
+    /// The same if nothing was seen to change what a number of several bytes is compared with.
+    pub(super) fn of_constant(observed: &Observed, dependence: &Dependence, input: &[u8]) -> Option<Self> {
+        let (guard, is_made) = Self::lying(observed, dependence, input)?;
+        (!is_made && guard.field.len() > 1).then_some(guard)
+    }
+
+    /// A comparison with a number that lies in the input, and whether something in it changes the other one.
+    fn lying(observed: &Observed, dependence: &Dependence, input: &[u8]) -> Option<(Self, bool)> {
         let value = equal_number(observed)?;
         (0..2).find_map(|side| {
             let [field] = &dependence.runs(side)[..] else { return None };
             let others = &dependence.sides[1 - side];
-            let is_apart = !others.iter().any(|at| field.contains(at));
-            let is_made = !others.is_empty() || dependence.by_length.iter().any(|slopes| slopes[1 - side] != 0);
-            if !(is_apart && is_made) {
+            if others.iter().any(|at| field.contains(at)) {
                 return None;
             }
+            let is_made = !others.is_empty() || dependence.by_length.iter().any(|slopes| slopes[1 - side] != 0);
             let writing = Writing::of(input.get(field.clone())?, value)?;
             let is_check = others.is_empty() || others.len() >= COVERED_BYTES_MIN;
-            Some(Self { place: observed.place, side, field: field.clone(), writing, len: input.len(), is_check })
+            let (place, field, len) = (observed.place, field.clone(), input.len());
+            Some((Self { place, side, field, writing, len, is_check }, is_made))
         })
     }
 
