@@ -20,8 +20,8 @@
 //!   (operands, scores) takes an executor, as `climb` does.
 //! - **A report is no success yet.** Other tasks may have found the same. What counts is known when reports are merged:
 //!   [`Strategy::learn`] says it by task, [`Strategy::gained`] by round.
-//! - **Spend by what it brings.** The strategy alone knows what it is good for: `compares`, `visits` and
-//!   `checksums` have an [`allowance`], `climb` half of all executions, `closing` one in fifty.
+//! - **Spend by what it brings.** The strategy alone knows what it is good for: `compares`, `swaps`, `visits`
+//!   and `checksums` have an [`allowance`], `climb` half of all executions, `closing` one in fifty.
 //! - **End.** A task that goes on until something succeeds holds up the round; count executions.
 //!
 //! | strategy | executes | when |
@@ -29,6 +29,7 @@
 //! | [`trim`] | new testcases without some of their bytes | in the round |
 //! | [`visits`] | what other strategies do that begin with nothing | beside rounds |
 //! | [`compares`] | inputs that let a comparison turn out otherwise | beside rounds |
+//! | [`swaps`](compares::Swaps) | testcases with operands swapped for what they were compared with | in the round |
 //! | [`pieces`] | streams that begin as those that came furthest on traces | in the round |
 //! | [`checksums`] | mutants whose checksums are written anew | in the round |
 //! | [`named`] | mutants of testcases, or what `--strategy` says, as many as a round has | in the round |
@@ -117,6 +118,7 @@ strategies! {
     visits: visits::Visits, Aside;
     compares: compares::Compares, Aside;
     pieces: pieces::Pieces, Beside;
+    swaps: compares::Swaps, Beside;
     checksums: checksums::Checksums, Beside;
     mutants: named::Method, Mutants;
     climb: climb::Climbing, AfterRound;

@@ -3,7 +3,7 @@
 use super::climb::{Climbed, Mutate, climb, counted};
 use super::dependence::{self, dependence};
 use super::effort::Effort;
-use super::facts::Facts;
+use super::facts::{Facts, in_turn};
 use super::form::Form;
 use super::hard::Hard;
 use super::little::{glance, solve};
@@ -14,7 +14,7 @@ use super::repair::{self, Guard};
 use super::{Learned, Subject, detour, elsewhere, encodings, literal, resize, search};
 use anyhow::Result;
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Goals of an input of which it is found out together what they depend on: most depend on nothing.
@@ -452,24 +452,15 @@ impl Explorer<'_, '_, '_> {
             let [all, own] = self.known().map(|facts| move || facts.rank(observed, at, Effort::Little));
             all().filter(|_| own().is_some())
         };
-        let mut goals: Vec<_> =
-            observed.iter().enumerate().filter_map(|(at, observed)| Some((rank(at, observed)?, observed))).collect();
-        goals.sort_by_key(|&(rank, _)| rank);
-        // One of each site before the next one: loops have many.
-        let mut counts = BTreeMap::<u32, u32>::new();
-        for (rank, goal) in &mut goals {
-            let count = counts.entry(goal.place.site).or_default();
-            rank.tried += *count;
-            *count += 1;
-        }
-        goals.sort_by_key(|&(rank, _)| rank);
-        let (boundaries, others): (Vec<_>, Vec<_>) = goals.into_iter().partition(|(_, goal)| goal.place.is_boundary());
+        let goals = observed.iter().enumerate().filter_map(|(at, observed)| Some((rank(at, observed)?, observed)));
+        let goals = in_turn(goals.collect());
+        let (boundaries, others): (Vec<_>, Vec<_>) = goals.into_iter().partition(|goal| goal.place.is_boundary());
         let (mut others, mut mixed) = (others.into_iter(), Vec::new());
         for boundary in boundaries {
             mixed.extend(others.by_ref().take(GOALS_PER_BOUNDARY));
             mixed.push(boundary);
         }
-        mixed.into_iter().chain(others).take(GOALS_MAX).map(|(_, goal)| goal.clone()).collect()
+        mixed.into_iter().chain(others).take(GOALS_MAX).cloned().collect()
     }
 
     /// Keeps what something from the input is compared with.

@@ -5,7 +5,7 @@ use super::observed::{Observed, Operands, Place};
 use super::table::{Table, key};
 use crate::engine::learned::{Learned, Tried};
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Comparisons with different operands at a site that are told apart, and ways to it.
 const SITE_CELLS_MAX: u32 = 256;
@@ -86,8 +86,21 @@ impl Outcomes {
 pub(super) struct Rank {
     is_number: bool,
     was_seen: bool,
-    pub(super) tried: u32,
+    tried: u32,
     at: Reverse<usize>,
+}
+
+/// Comparisons in the order in which they are tried: one of each site before the next one, since loops have many.
+pub(super) fn in_turn(mut ranked: Vec<(Rank, &Observed)>) -> Vec<&Observed> {
+    ranked.sort_by_key(|&(rank, _)| rank);
+    let mut counts = BTreeMap::<u32, u32>::new();
+    for (rank, observed) in &mut ranked {
+        let count = counts.entry(observed.place.site).or_default();
+        rank.tried += *count;
+        *count += 1;
+    }
+    ranked.sort_by_key(|&(rank, _)| rank);
+    ranked.into_iter().map(|(_, observed)| observed).collect()
 }
 
 /// A comparison's cells.

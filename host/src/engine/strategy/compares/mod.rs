@@ -16,6 +16,8 @@
 //! change with what they count ([`resize`]). What enumerates waits for fuel ([`hard`]). When all was tried, it begins
 //! again with other inputs.
 //!
+//! What lies in testcases as it was compared is also swapped without all that, and executed as mutants are ([`swaps`]).
+//!
 //! Of a guest that draws, what is changed are the values that were drawn ([`form`]), so all that is said of bytes is
 //! said of these. Of one that has a mutator of its own it is what that changes inside of an input ([`inside`]).
 //!
@@ -58,9 +60,11 @@ mod repair;
 mod resize;
 mod search;
 mod sums;
+mod swaps;
 mod table;
 mod task;
 mod values;
+mod windows;
 
 use super::{Cost, traced};
 use crate::engine::aim::Pursuit;
@@ -81,6 +85,7 @@ pub(super) use repair::repair;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
+pub(in crate::engine) use swaps::Swaps;
 
 /// What a campaign knows of comparisons, and which testcases it has not looked at.
 #[derive(Debug, Default)]

@@ -1,0 +1,256 @@
+//! Swaps numbers and texts of testcases for what they were compared with, where they lie there as they are.
+//!
+//! Looking for what a comparison depends on takes hundreds of executions where all is recorded, and of what is long or
+//! slow few testcases are ever looked at. Here each is executed there once. Where one of two operands lies in it as it
+//! is, the other is written, and what that makes is executed as all mutants are, in a fraction of the time. So what a
+//! place leads to is guessed, and most of it is wrong, but there is much more of it. (RedQueen's input-to-state
+//! replacement without colourising; Aschermann et al., NDSS 2019, section III.A.)
+
+use super::super::allowance::{Allowance, Terms};
+use super::super::traced::{self, SLOWNESS};
+use super::super::{Cost, Gains, Spent, Strategy, View};
+use super::effort::Effort;
+use super::encodings::{fields, near, texts};
+use super::facts::{Facts, in_turn};
+use super::observed::{Matching, Number, Operands, observe};
+use super::windows::{Windows, firsts};
+use crate::engine::corpus::Corpus;
+use crate::engine::suspects::Origin;
+use crate::engine::workers::report::Report;
+use crate::engine::workers::worker::Worker;
+use crate::stream::Rule;
+use anyhow::Result;
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// What is free is some tenths of a second.
+const TERMS: Terms = Terms { free: 1 << 29, share_min: 48, share_max: 12, share_stuck: 32 };
+/// Testcases of a round, at most.
+const TASKS_MAX: usize = 32;
+/// Executions of a task: of the testcase, and of what is made of it.
+const TASK_EXECS: u64 = 1 + SWAPS_MAX as u64;
+const SWAPS_MAX: usize = 255;
+/// An execution where all is recorded takes so many times the fuel that others take, as long as it isn't known.
+const TRACED_FUEL: u64 = 16;
+/// Fuel that each comparison takes beside what recording takes: to see whether it is worth it, where nothing else is
+/// done with most of them.
+const COMPARISON_FUEL: u64 = 256;
+/// Comparisons of a testcase that are looked for in it.
+const GOALS_MAX: usize = 512;
+/// What lies in more places is looked for in none, by how many of its bytes are not zero: one, or more.
+const PLACES_MAX: [usize; 2] = [4, 12];
+/// The longest text, in bytes.
+const TEXT_BYTES_MAX: usize = 32;
+
+/// What is known, and which testcases nothing was swapped in.
+#[derive(Debug, Default)]
+pub(in crate::engine) struct Swaps {
+    /// Testcases, by index: those that show new edges first, of these the youngest.
+    queue: BTreeSet<(bool, Reverse<usize>)>,
+    facts: Arc<Facts>,
+    allowance: Allowance,
+    /// Tasks that were executed, and fuel that they took.
+    tasks: u64,
+    spent: u64,
+}
+
+/// A testcase.
+#[derive(Debug)]
+pub(in crate::engine) struct Swapping {
+    queued: (bool, Reverse<usize>),
+    facts: Arc<Facts>,
+}
+
+/// What a task learned, and the fuel that it took.
+#[derive(Debug, Default)]
+pub(in crate::engine) struct Swapped {
+    facts: Facts,
+    spent: u64,
+}
+
+impl Swaps {
+    /// Fuel that a task takes, about.
+    fn task_fuel(&self, view: &View<'_>) -> u64 {
+        let first = (TRACED_FUEL * SLOWNESS + TASK_EXECS).saturating_mul(view.fuel_mean.max(1));
+        self.spent.checked_div(self.tasks).unwrap_or(first).max(1)
+    }
+}
+
+impl Strategy for Swaps {
+    type Task = Swapping;
+    type Learned = Swapped;
+
+    fn plan(&self, view: &View<'_>, execs: u64) -> Vec<Swapping> {
+        // What is made of draws, or by the guest, does not lie in its input.
+        let is_made = view.variants.metered.takes_choices() || view.variants.custom.is_some();
+        if view.variants.traced.is_none() || is_made {
+            return Vec::new();
+        }
+        let left = self.allowance.total(&TERMS, view.fuel).saturating_sub(self.spent);
+        let affordable = (left / self.task_fuel(view)).min(execs / TASK_EXECS);
+        let count = usize::try_from(affordable).unwrap_or(usize::MAX).min(TASKS_MAX).min(self.queue.len());
+        // What was found now, and what waits for longest.
+        let (young, old) = (self.queue.iter().take(count.div_ceil(2)), self.queue.iter().rev().take(count / 2));
+        young.chain(old).map(|&queued| Swapping { queued, facts: self.facts.clone() }).collect()
+    }
+
+    fn cost(&self, _: &Swapping, view: &View<'_>) -> Cost {
+        Cost { execs: TASK_EXECS, fuel: self.task_fuel(view) }
+    }
+
+    fn run(&self, task: &Swapping, view: &View<'_>, worker: &mut Worker, report: &mut Report) -> Result<Swapped> {
+        let (_, Reverse(index)) = task.queued;
+        let input = &view.corpus.testcases()[index].bytes;
+        let mut learned = Swapped::default();
+        let (_, observation) = worker.execute_traced(view.variants, view.known, (input, &Rule::default()), report)?;
+        let trace = observation.trace();
+        learned.spent = (traced::EXECUTION_FUEL + traced::fuel(observation.fuel(), &trace)).saturating_mul(SLOWNESS);
+        let observed = observe(&trace, false, |_| true);
+        learned.spent += COMPARISON_FUEL * observed.len() as u64;
+        observed.iter().filter(|observed| !task.facts.knows(observed)).for_each(|new| learned.facts.saw(new));
+        let rank = |(at, observed)| Some((task.facts.rank(observed, at, Effort::Little)?, observed));
+        let goals = in_turn(observed.iter().enumerate().filter_map(rank).collect());
+        let windows = Windows::new(input);
+        let (mut made, firsts) = (BTreeSet::new(), firsts(&windows, &observed));
+        for goal in goals.into_iter().take(GOALS_MAX) {
+            let first = firsts.get(&goal.place.site).copied().unwrap_or(0);
+            let swaps = swaps(&windows, &goal.operands, first);
+            if swaps.is_empty() {
+                continue;
+            }
+            let testcases = report.testcases.len();
+            for swap in swaps {
+                if made.len() < SWAPS_MAX && made.insert(swap.clone()) {
+                    worker.input.clear();
+                    worker.input.extend_from_slice(input);
+                    worker.input.splice(swap.0..swap.1, swap.2);
+                    worker.input.truncate(view.len_max.max(input.len()));
+                    let fuel = worker.execute(view.variants, view.known, report)?;
+                    report.suspect_is(|| Origin::Given(worker.input.clone()));
+                    learned.spent = learned.spent.saturating_add(fuel.max(view.fuel_mean));
+                }
+            }
+            learned.facts.tried(goal, Effort::Little, report.testcases.len() > testcases);
+        }
+        Ok(learned)
+    }
+
+    fn learn(&mut self, task: Swapping, learned: Swapped, _: Spent, _: &mut Corpus) {
+        self.queue.remove(&task.queued);
+        self.tasks += 1;
+        self.spent = self.spent.saturating_add(learned.spent);
+        Arc::make_mut(&mut self.facts).merge(learned.facts);
+    }
+
+    fn gained(&mut self, own: Gains, mutants: Gains) {
+        self.allowance.brought(mutants, own.edges);
+    }
+
+    fn settled(&mut self, testcase: usize, has_edges: bool) {
+        self.queue.insert((!has_edges, Reverse(testcase)));
+    }
+}
+
+/// Where in an input, from and to, and what is written there.
+type Swap = (usize, usize, Vec<u8>);
+
+/// What may let operands compare otherwise, of which numbers are less by `first` than they lie in the input.
+fn swaps(windows: &Windows<'_>, operands: &Operands, first: u64) -> Vec<Swap> {
+    let mut swaps = Vec::new();
+    for side in 0..2 {
+        match operands {
+            Operands::Numbers { ty, sides, .. } => {
+                let turns = |wanted: &u64| operands.turns(side, *wanted);
+                if let Some(wanted) = near(*ty, sides[1 - side]).into_iter().find(turns) {
+                    let moved =
+                        |number: u64| if ty.is_float() { number } else { number.wrapping_add(first) & ty.mask() };
+                    of_numbers(windows, *ty, (moved(sides[side]), moved(wanted)), &mut swaps);
+                }
+            }
+            // What is looked for lies anywhere, or nowhere.
+            Operands::Bytes { matching: Matching::Within, .. } | Operands::Quads { .. } => {}
+            Operands::Bytes { sides, .. } => of_texts(windows, (&sides[side], &sides[1 - side]), &mut swaps),
+        }
+    }
+    swaps
+}
+
+/// Numbers in all widths that they have room in, in either byte order, and in digits.
+fn of_numbers(windows: &Windows<'_>, ty: Number, (own, wanted): (u64, u64), swaps: &mut Vec<Swap>) {
+    let significant = if ty.is_float() { 0 } else { (u64::BITS - own.leading_zeros()).div_ceil(8) as usize };
+    for width in [1, 2, 4, 8] {
+        // What is wider than it must be has zeros before it.
+        if !ty.is_float() && width > 4 * significant.max(1) {
+            continue;
+        }
+        let first = |number| fields(ty, number, width).into_iter().next();
+        let Some((own, wanted)) = first(own).zip(first(wanted)) else { continue };
+        let places_max = PLACES_MAX[usize::from(own.iter().filter(|byte| **byte != 0).count() > 1)];
+        let reversed = |bytes: &[u8]| bytes.iter().rev().copied().collect::<Vec<_>>();
+        let swapped = (reversed(&own), reversed(&wanted));
+        let orders = if swapped.0 == own { vec![(own, wanted)] } else { vec![(own, wanted), swapped] };
+        for (own, wanted) in orders.iter().filter(|(own, _)| own.iter().any(|&byte| byte != 0)) {
+            at_few(windows, own, places_max, |at| swaps.push((at, at + own.len(), wanted.clone())));
+        }
+    }
+    let digits = |number| texts(ty, number).into_iter().next();
+    if let Some((own, wanted)) = digits(own).zip(digits(wanted)).filter(|(own, _)| own.len() > 1) {
+        at_few(windows, &own, PLACES_MAX[1], |at| swaps.push((at, at + own.len(), wanted.clone())));
+    }
+}
+
+/// Texts, over what is there and in its place.
+fn of_texts(windows: &Windows<'_>, (own, wanted): (&[u8], &[u8]), swaps: &mut Vec<Swap>) {
+    if own.len() < 2 || own.len() > TEXT_BYTES_MAX || wanted.is_empty() {
+        return;
+    }
+    at_few(windows, own, PLACES_MAX[1], |at| {
+        let over = (at + wanted.len()).min(windows.input.len());
+        swaps.push((at, over, wanted.to_vec()));
+        if own.len() != wanted.len() {
+            swaps.push((at, at + own.len(), wanted.to_vec()));
+        }
+    });
+}
+
+/// Where some bytes lie, if that is in so many places at most.
+fn at_few(windows: &Windows<'_>, bytes: &[u8], places_max: usize, visit: impl FnMut(usize)) {
+    let places: Vec<_> = windows.places(bytes).take(places_max + 1).collect();
+    if places.len() <= places_max {
+        places.into_iter().for_each(visit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fuzzbox_instrument::trace::Comparison;
+
+    fn swapped(input: &[u8], operands: &Operands, first: u64) -> Vec<Vec<u8>> {
+        let made = |(start, end, bytes): Swap| {
+            let mut made = input.to_vec();
+            made.splice(start..end, bytes);
+            made
+        };
+        swaps(&Windows::new(input), operands, first).into_iter().map(made).collect()
+    }
+
+    #[test]
+    fn numbers_are_swapped_in_all_widths_and_orders() {
+        let numbers =
+            |left, right| Operands::Numbers { comparison: Comparison::Eq, ty: Number::I32, sides: [left, right] };
+        assert_eq!(swapped(b"..\x01\x12..", &numbers(0x112, 0x213), 0), [b"..\x02\x13.."]);
+        assert_eq!(swapped(b"..\x12\x01..", &numbers(0x213, 0x112), 0), [b"..\x13\x02.."]);
+        assert_eq!(swapped(b"..\x01\x12..", &numbers(0x12, 0x13), 0x100), [b"..\x01\x13.."], "of a table");
+        assert!(swapped(b"\0\0\0\0", &numbers(0, 7), 0).is_empty(), "zeros lie anywhere");
+        assert!(swapped(b"7 17 27", &numbers(17, 5), 0).contains(&b"7 5 27".to_vec()));
+        assert!(swapped(b"x\x05y\0\0\0\x05", &numbers(5, 1 << 20), 0).contains(&b"x\x05y\0\x10\0\0".to_vec()));
+    }
+
+    #[test]
+    fn texts_are_swapped_over_what_is_there_and_in_its_place() {
+        let texts = Operands::Bytes { matching: Matching::Equal, sides: [b"FUJI".to_vec(), b"OLYMP".to_vec()] };
+        assert_eq!(swapped(b"<FUJI123>", &texts, 0), [&b"<OLYMP23>"[..], b"<OLYMP123>"]);
+    }
+}
