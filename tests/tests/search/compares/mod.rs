@@ -181,6 +181,44 @@ fn a_check_that_reads_the_same_bytes_is_solved_in_its_turn() {
 }
 
 /// A hash of all bytes is compared with a number, and so are its halves: nothing comes of it.
+/// Entries of a name and a number, before what takes so long that nobody can look for what each comparison depends on.
+/// Of the names a `br_table` knows, less the first, one is in no seed, and fails with one number.
+const ENTRIES: &str = r#"(module (memory (export "memory") 1)
+    (func $spend (local $left i32)
+        (local.set $left (i32.const 60000))
+        (loop $next
+            (local.set $left (i32.sub (local.get $left) (i32.const 1)))
+            (br_if $next (i32.gt_s (local.get $left) (i32.const 0)))))
+    (func (export "LLVMFuzzerTestOneInput") (param $at i32) (param $size i32) (result i32) (local $end i32)
+        (local.set $end (i32.add (local.get $at) (local.get $size)))
+        (loop $entries
+            (if (i32.gt_u (i32.add (local.get $at) (i32.const 4)) (local.get $end))
+                (then (call $spend) (return (i32.const 0))))
+            (block $default (block $five (block $four (block $three (block $two (block $one (block $none
+                (br_table $none $one $two $three $four $five $default
+                    (i32.sub (i32.load16_u (local.get $at)) (i32.const 0x8760))))
+                (br $default)) (br $default)) (br $default))
+                (if (i32.eq (i32.load16_u offset=2 (local.get $at)) (i32.const 0x1234)) (then unreachable))
+                (br $default)) (br $default)) (br $default))
+            (local.set $at (i32.add (local.get $at) (i32.const 4)))
+            (br $entries))
+        (i32.const 0)))"#;
+
+#[test]
+fn of_what_is_slow_and_long_operands_are_swapped_where_they_lie() {
+    let target = target(&wat::parse_str(ENTRIES).unwrap());
+    let names = [0x8761_u16, 0x8764, 0x4000, 0x8760, 0x5151, 0x8765, 0x8762];
+    let entry = |number: u16| {
+        let name = names[usize::from(number) % names.len()];
+        [name.to_le_bytes(), (0x2000 + 77 * number).to_le_bytes()].concat()
+    };
+    let seed: Vec<u8> = (0..150).flat_map(entry).collect();
+    for number in 1..=3 {
+        let found = search_from(&seed, campaign(&target, number), 1, 3_000, true);
+        assert_eq!(found.failures().len(), 1, "seed {number}: {} executions", found.totals().execs);
+    }
+}
+
 #[test]
 fn what_leads_nowhere_costs_a_tenth_and_no_more() {
     let module = wat::parse_str(
