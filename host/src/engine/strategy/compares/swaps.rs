@@ -126,9 +126,11 @@ impl Strategy for Swaps {
                     worker.input.extend_from_slice(input);
                     worker.input.splice(swap.0..swap.1, swap.2);
                     worker.input.truncate(view.len_max.max(input.len()));
-                    let fuel = worker.execute(view.variants, view.known, report)?;
+                    worker.input.resize(worker.input.len().max(view.len_min), 0);
+                    worker.execute(view.variants, view.known, report)?;
                     report.suspect_is(|| Origin::Given(worker.input.clone()));
-                    learned.spent = learned.spent.saturating_add(fuel.max(view.fuel_mean));
+                    // What it took really depends on which variant is ready.
+                    learned.spent = learned.spent.saturating_add(view.fuel_mean);
                 }
             }
             learned.facts.tried(goal, Effort::Little, report.testcases.len() > testcases);
