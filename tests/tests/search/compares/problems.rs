@@ -62,6 +62,14 @@ fn digit(at: u64) -> String {
     format!("(i32.sub {} (i32.const 48))", byte(at))
 }
 
+/// The number in so many bytes, in one order.
+fn number(at: u64, bytes: u64, big_endian: bool) -> String {
+    (0..bytes).fold("(i32.const 0)".to_owned(), |number, index| {
+        let at = if big_endian { at + index } else { at + bytes - 1 - index };
+        format!("(i32.or (i32.shl {number} (i32.const 8)) {})", byte(at))
+    })
+}
+
 impl Maker {
     fn new(number: u64) -> Self {
         let mut random = Box::new(Tail::random(number));
@@ -239,13 +247,8 @@ impl Maker {
         let at = self.take(4);
         let (kind, swapped) = (self.below(3), self.below(2) == 0);
         self.len = self.len.max(at + 4);
-        let stored = if swapped {
-            (0..4).fold("(i32.const 0)".to_owned(), |number, index| {
-                format!("(i32.or (i32.shl {number} (i32.const 8)) {})", byte(at + index))
-            })
-        } else {
-            format!("(i32.load offset={at} align=1 (local.get $data))")
-        };
+        let stored =
+            if swapped { number(at, 4, true) } else { format!("(i32.load offset={at} align=1 (local.get $data))") };
         self.wants(format!("(i32.eq {stored} (call $sum{kind} (i32.add (local.get $data) (i32.const {})) (i32.add (local.get $data) (local.get $size))))", at + 4));
         self.word();
         self.bytes();
@@ -349,20 +352,21 @@ impl Maker {
         self.wants("(call $deep (local.get $data) (i32.add (local.get $data) (local.get $size)) (i32.const 0))".into());
     }
 
+    /// So many bytes, each compared by itself, and the number in those behind them.
+    fn field_behind(&mut self, at: u64, bytes: u64) -> String {
+        for at in 0..at {
+            let value = self.below(256);
+            self.wants(format!("(i32.eq {} (i32.const {value}))", byte(at)));
+        }
+        number(at, bytes, self.below(2) == 0)
+    }
+
     /// Bytes, where another word lies, which is not on them, and that.
     fn offset(&mut self) {
         self.len = 0;
         let (bytes, at) = ([1, 2, 4][self.below(3) as usize], 4 + self.below(8));
         let from = self.below(2) * at;
-        for at in 0..at {
-            let value = self.below(256);
-            self.wants(format!("(i32.eq {} (i32.const {value}))", byte(at)));
-        }
-        let big_endian = self.below(2) == 0;
-        let field = (0..bytes).fold("(i32.const 0)".to_owned(), |number, index| {
-            let at = if big_endian { at + index } else { at + bytes - 1 - index };
-            format!("(i32.or (i32.shl {number} (i32.const 8)) {})", byte(at))
-        });
+        let field = self.field_behind(at, bytes);
         self.len = at + bytes;
         self.wants(format!("(i32.ne {field} (i32.const 0))"));
         self.wants(format!("(i32.lt_u {field} (i32.const 0x10000))"));
@@ -376,15 +380,7 @@ impl Maker {
     fn sized(&mut self) {
         self.len = 0;
         let (bytes, at) = ([1, 2, 4][self.below(3) as usize], 2 + self.below(5));
-        for at in 0..at {
-            let value = self.below(256);
-            self.wants(format!("(i32.eq {} (i32.const {value}))", byte(at)));
-        }
-        let big_endian = self.below(2) == 0;
-        let field = (0..bytes).fold("(i32.const 0)".to_owned(), |number, index| {
-            let at = if big_endian { at + index } else { at + bytes - 1 - index };
-            format!("(i32.or (i32.shl {number} (i32.const 8)) {})", byte(at))
-        });
+        let field = self.field_behind(at, bytes);
         let (kind, start, covered) = (self.below(4), at + bytes, self.below(2) * bytes);
         let tail = if kind < 3 { 4 } else { 1 };
         self.len = start + tail;

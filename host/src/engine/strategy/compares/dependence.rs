@@ -162,7 +162,9 @@ impl Look<'_, '_, '_> {
         let made = self.repaired(&changed, &shown, made)?;
         let is_lost = made.len() < self.goals.len();
         let depends = self.found.compare(self.goals, &made, at);
-        at.into_iter().for_each(|at| self.found.came(at, &made));
+        if let Some(at) = at {
+            self.found.came(at, &made);
+        }
         Ok(Some(Change { depends, is_lost }))
     }
 

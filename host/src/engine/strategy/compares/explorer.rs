@@ -417,12 +417,7 @@ impl Explorer<'_, '_, '_> {
         let all: Vec<_> = goals.iter().chain(others).cloned().collect();
         self.probe.guards.clear();
         let mut dependences = dependence(&mut self.probe, input, &all)?;
-        let guards = all.iter().zip(&dependences);
-        self.probe.guards =
-            guards.filter_map(|(observed, dependence)| Guard::new(observed, dependence, input)).collect();
-        let constants = all.iter().zip(&dependences);
-        self.probe.constants =
-            constants.filter_map(|(observed, dependence)| Guard::of_constant(observed, dependence, input)).collect();
+        (self.probe.guards, self.probe.constants) = Guard::all(all.iter().zip(&dependences), input);
         self.learned.checks.extend(self.probe.guards.iter().filter_map(Guard::check));
         dependences.truncate(goals.len());
         // What changes nothing may have led elsewhere: now it is repaired.

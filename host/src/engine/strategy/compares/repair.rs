@@ -69,16 +69,21 @@ pub(super) fn is_written(observed: &Observed, dependence: &Dependence, input: &[
 }
 
 impl Guard {
-    /// A comparison whose operands depend on the input so, with what else the number is compared with than a constant;
-    /// `None` if it is no guard.
-    pub(super) fn new(observed: &Observed, dependence: &Dependence, input: &[u8]) -> Option<Self> {
-        Self::lying(observed, dependence, input).filter(|(_, is_made)| *is_made).map(|(guard, _)| guard)
-    }
-
-    /// The same if nothing was seen to change what a number of several bytes is compared with.
-    pub(super) fn of_constant(observed: &Observed, dependence: &Dependence, input: &[u8]) -> Option<Self> {
-        let (guard, is_made) = Self::lying(observed, dependence, input)?;
-        (!is_made && guard.field.len() > 1).then_some(guard)
+    /// Those of comparisons whose operands depend on the input so; and beside them what a number of several bytes is
+    /// equal to that nothing was seen to change.
+    pub(super) fn all<'o>(
+        observed: impl Iterator<Item = (&'o Observed, &'o Dependence)>,
+        input: &[u8],
+    ) -> (Vec<Self>, Vec<Self>) {
+        let (mut guards, mut constants) = (Vec::new(), Vec::new());
+        for (guard, is_made) in observed.filter_map(|(observed, dependence)| Self::lying(observed, dependence, input)) {
+            if is_made {
+                guards.push(guard);
+            } else if guard.field.len() > 1 {
+                constants.push(guard);
+            }
+        }
+        (guards, constants)
     }
 
     /// A comparison with a number that lies in the input, and whether something in it changes the other one.
@@ -149,6 +154,10 @@ mod tests {
         Observed { place: Place { site: 1, occurrence: 0, target: 0 }, context: 0, operands }
     }
 
+    fn found(observed: &Observed, dependence: &Dependence, input: &[u8]) -> Option<Guard> {
+        Guard::all(std::iter::once((observed, dependence)), input).0.pop()
+    }
+
     #[test]
     fn what_a_guard_wants_is_written_where_its_number_lies() {
         let dependence =
@@ -161,17 +170,17 @@ mod tests {
             (b"ab00fe!", 2..6, 0xfe, 0x1234, Some(b"ab1234!")),
             (b"ab7", 2..3, 7, 3, Some(b"ab3")),
         ] {
-            let guard = Guard::new(&compare(value, value), &dependence(field), input).unwrap();
+            let guard = found(&compare(value, value), &dependence(field), input).unwrap();
             assert_eq!(guard.repair(input, &compare(wanted, value)).as_deref(), repaired, "{}", input.escape_ascii());
             assert_eq!(guard.repair(input, &compare(value, value)), None, "it holds");
         }
         // Behind what became longer.
-        let guard = Guard::new(&compare(5, 5), &dependence(2..3), b"ab\x05").unwrap();
+        let guard = found(&compare(5, 5), &dependence(2..3), b"ab\x05").unwrap();
         assert_eq!(guard.repair(b"abcd\x05", &compare(6, 5)).as_deref(), Some(&b"abcd\x06"[..]));
         // A constant is none, and neither is what covers itself.
         let constant = Dependence { sides: [vec![], vec![2]], ..Dependence::default() };
-        assert!(Guard::new(&compare(5, 5), &constant, b"ab\x05").is_none());
+        assert!(found(&compare(5, 5), &constant, b"ab\x05").is_none());
         let itself = Dependence { sides: [vec![0, 2], vec![2]], ..Dependence::default() };
-        assert!(Guard::new(&compare(5, 5), &itself, b"ab\x05").is_none());
+        assert!(found(&compare(5, 5), &itself, b"ab\x05").is_none());
     }
 }
