@@ -170,6 +170,12 @@ impl Corpus {
         }
     }
 
+    /// Takes bytes that mutants have parts of, whatever they show.
+    pub(super) fn lend(&mut self, bytes: Arc<[u8]>) {
+        let (id, profile, scores) = (InputId::of(&bytes), Profile::default(), Scores::default());
+        self.push(Testcase { id, bytes, profile, fuel: 0, sample: None, derivation: None, scores });
+    }
+
     /// Keeps what testcases were compared with, and at which sites.
     pub(super) fn add_tokens(&mut self, tokens: impl IntoIterator<Item = (u32, Vec<u8>)>) {
         for (site, token) in tokens {

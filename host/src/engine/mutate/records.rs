@@ -1,7 +1,9 @@
 //! Changes of records that have their length in front of them: it stays true.
 //!
 //! A length is guessed: a number of 2 or 4 bytes that is no larger than what follows it is rarely anything else, since
-//! most of its bytes are zero (what a field does to others is what FrameShift, of AFL++ 4.40, finds by executing).
+//! most of its bytes are zero (what a field does to others is what FrameShift, of AFL++ 4.40, finds by executing). One of
+//! a single byte is small, or its record ends where the input does. What seems to count a record and what is around it
+//! changes with it, half of the time.
 
 use super::Context;
 use super::blocks::{insert_at, other, repeat, replace, token};
@@ -35,6 +37,9 @@ impl Field {
         if !(LEN_MIN..=behind.len()).contains(&len) {
             return None;
         }
+        if WIDTH == 1 && len != behind.len() && (len >= usize::from(b' ') || field[0].is_ascii_whitespace()) {
+            return None;
+        }
         // With zeros in front, or behind, it is rather a number of four bytes.
         let rest = if BIG_ENDIAN { before.last_chunk() } else { behind.first_chunk() };
         let is_part = WIDTH == 2 && rest == Some(&[0, 0]);
@@ -45,6 +50,7 @@ impl Field {
     fn first(bytes: &[u8], mut places: Range<usize>, (width, big_endian): (usize, bool)) -> Option<Self> {
         // A loop for each: most of them find nothing.
         match (width, big_endian) {
+            (1, _) => places.find_map(|at| Self::read::<1, true>(bytes, at)),
             (2, false) => places.find_map(|at| Self::read::<2, false>(bytes, at)),
             (2, true) => places.find_map(|at| Self::read::<2, true>(bytes, at)),
             (_, false) => places.find_map(|at| Self::read::<4, false>(bytes, at)),
@@ -58,7 +64,7 @@ impl Field {
             return None;
         }
         // Those of more bytes are surer.
-        let width = if rng.one_in(3) { 2 } else { 4 };
+        let width = [1, 2, 4, 4][rng.below(4)];
         let big_endian = rng.one_in(2);
         Self::any_of(bytes, (width, big_endian), rng)
     }
@@ -86,6 +92,14 @@ impl Field {
         self.at..next.unwrap_or(last.min(bytes.len()))
     }
 
+    /// The fields before it whose records have all of this one, and which are written in the same way.
+    fn around(self, bytes: &[u8]) -> impl Iterator<Item = Self> {
+        let places = self.at.saturating_sub(LOOK_MAX)..self.at;
+        let kind = (self.width, self.big_endian);
+        let read = move |at: usize| Self::first(bytes, at..at + 1, kind);
+        places.filter_map(read).filter(move |other| other.body().end >= self.body().end)
+    }
+
     fn write(self, bytes: &mut [u8], len: usize) -> bool {
         if self.width < 4 && len >> (8 * self.width) != 0 {
             return false;
@@ -102,20 +116,29 @@ impl Field {
 pub(super) fn resize(context: &mut Context<'_>) -> bool {
     let Some(field) = Field::any(context.input, context.rng) else { return false };
     let body = field.body();
+    let is_nested = context.rng.one_in(2);
     if context.rng.one_in(2) {
         let most = if context.rng.one_in(2) { 4 } else { 64 };
         let count = 1 + context.rng.below(field.len.min(most));
         let start = body.start + context.rng.below(field.len - count + 1);
+        let around: Vec<_> = field.around(context.input).collect();
         if !field.write(context.input, field.len - count) {
             return false;
+        }
+        for outer in around.into_iter().filter(|_| is_nested) {
+            outer.write(context.input, outer.len.saturating_sub(count));
         }
         context.input.drain(start..start + count);
         return true;
     }
     let most = if context.rng.one_in(2) { 4 } else { 32 };
     let count = 1 + context.rng.below(most);
+    let around: Vec<_> = field.around(context.input).collect();
     if context.input.len() + count > context.len_max || !field.write(context.input, field.len + count) {
         return false;
+    }
+    for outer in around.into_iter().filter(|_| is_nested) {
+        outer.write(context.input, outer.len + count);
     }
     let at = body.start + context.rng.below(field.len + 1);
     let made: Vec<u8> = (0..count).map(|_| context.rng.byte()).collect();
@@ -211,6 +234,32 @@ mod tests {
             // By the last two bytes of a length records are cut there; the last one then ends too early.
             assert!(changed > 500 && whole * 10 > changed * 9, "{whole} of {changed}");
         }
+    }
+
+    #[test]
+    fn what_counts_a_record_changes_with_it() {
+        let (corpus, dictionary, favours) = (corpus(), Dictionary::default(), Favours::default());
+        // As ASN.1 has them: what each says is all that follows it.
+        let is_nested = |input: &[u8]| {
+            let tags = (0..3).map(|level| {
+                input.get(2 * level..2 * level + 2) == Some(&[0xe0, input.len() as u8 - 2 - 2 * level as u8])
+            });
+            tags.into_iter().all(|is_so| is_so)
+        };
+        let (mut changed, mut whole) = (0, 0);
+        for seed in 0..4_000 {
+            let before = [&[0xe0, 9, 0xe0, 7, 0xe0, 5][..], &[0xff; 5]].concat();
+            assert!(is_nested(&before));
+            let (mut input, rng) = (before.clone(), &mut Rng::of_task(seed, 0, 0));
+            let (corpus, dictionary, favours, used) = (&corpus, &dictionary, &favours, None);
+            let mut context = Context { input: &mut input, rng, corpus, dictionary, len_max: 200, favours, used };
+            if resize(&mut context) && input.len() != before.len() {
+                changed += 1;
+                whole += usize::from(is_nested(&input));
+            }
+        }
+        // Of the innermost one; others are cut open as often.
+        assert!(changed > 500 && whole * 8 > changed, "{whole} of {changed}");
     }
 
     #[test]

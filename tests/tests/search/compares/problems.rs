@@ -10,13 +10,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Problems, of all kinds in turn.
-const PROBLEMS: u64 = 54;
+const PROBLEMS: u64 = 60;
 /// Executions in which one is to be solved.
 const EXECS: u64 = 60_000;
 /// The same of those with long inputs: they become long when nothing was found for a while.
 const LONG_EXECS: u64 = 400_000;
 /// How many of them are.
-const SOLVED_MIN: usize = 53;
+const SOLVED_MIN: usize = 58;
 
 /// What makes a problem.
 struct Maker {
@@ -33,7 +33,7 @@ struct Maker {
 
 type Kind = (&'static str, fn(&mut Maker));
 
-const KINDS: [Kind; 18] = [
+const KINDS: [Kind; 20] = [
     ("bytes", Maker::bytes),
     ("word", Maker::word),
     ("decimal", Maker::decimal),
@@ -52,6 +52,8 @@ const KINDS: [Kind; 18] = [
     ("offset", Maker::offset),
     ("flags", Maker::flags),
     ("sized", Maker::sized),
+    ("remainder", Maker::remainder),
+    ("rolling", Maker::rolling),
 ];
 
 fn byte(at: u64) -> String {
@@ -428,6 +430,55 @@ impl Maker {
         )
         .unwrap();
         self.wants("(call $flags (local.get $data))".into());
+    }
+
+    /// What is left of a number that is divided, and then the rest of it.
+    fn remainder(&mut self) {
+        let bytes = 2 + 2 * self.below(2);
+        let (at, big_endian) = (self.take(bytes), self.below(2) == 0);
+        let by = 3 + self.below(if bytes == 2 { 1 << 7 } else { 1 << 16 }) as u32;
+        let (value, field) = (self.below(1 << (8 * bytes)) as u32, number(at, bytes, big_endian));
+        self.wants(format!("(i32.eq (i32.rem_u {field} (i32.const {by})) (i32.const {}))", value % by));
+        let multiple = value / by;
+        let as_compilers_do = self.below(2) == 0;
+        self.wants(if as_compilers_do {
+            format!("(i32.lt_u (i32.sub {field} (i32.const {})) (i32.const {by}))", multiple * by)
+        } else {
+            format!("(i32.eq (i32.div_u {field} (i32.const {by})) (i32.const {multiple}))")
+        });
+    }
+
+    /// A word of which each byte was combined with a key that follows from those before it.
+    fn rolling(&mut self) {
+        let (at, key, more) = (self.take(4), self.below(256), self.below(256));
+        let (by, is_swapped) = (1 + self.below(7), self.below(2) == 0);
+        write!(
+            self.functions,
+            "(func $roll (param $at i32) (result i32) (local $key i32) (local $byte i32) (local $word i32)
+                (local $left i32)
+                (local.set $key (i32.const {key})) (local.set $left (i32.const 4))
+                (loop $next
+                    (local.set $byte (i32.load8_u (local.get $at)))
+                    (local.set $word (i32.or (i32.shl (local.get $word) (i32.const 8))
+                        (i32.and (i32.xor (local.get $byte) (local.get $key)) (i32.const 255))))
+                    (local.set $key (i32.and (i32.const 255) (i32.add (i32.add (local.get $byte) (i32.const {more}))
+                        (i32.or (i32.shl (local.get $key) (i32.const {by}))
+                            (i32.shr_u (local.get $key) (i32.const {}))))))
+                    (local.set $at (i32.add (local.get $at) (i32.const 1)))
+                    (br_if $next (local.tee $left (i32.sub (local.get $left) (i32.const 1)))))
+                (local.get $word))",
+            8 - by
+        )
+        .unwrap();
+        let word = format!("(call $roll (i32.add (local.get $data) (i32.const {at})))");
+        // In the other order, too.
+        let swapped = (0..4).fold("(i32.const 0)".to_owned(), |swapped, byte| {
+            let part = format!("(i32.and (i32.shr_u {word} (i32.const {})) (i32.const 255))", 8 * byte);
+            format!("(i32.or (i32.shl {swapped} (i32.const 8)) {part})")
+        });
+        let word = if is_swapped { swapped } else { word };
+        let value = self.below(1 << 32) as u32;
+        self.wants(format!("(i32.eq {word} (i32.const {value}))"));
     }
 
     fn module(&self) -> String {

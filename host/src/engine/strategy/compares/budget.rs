@@ -12,6 +12,8 @@ const TERMS: Terms = Terms { free: 3 << 29, share_min: 24, share_max: 6, share_s
 pub(super) const TASK_EXECS_MAX: u64 = 8192;
 /// Testcases that a round looks at.
 pub(super) const TASKS_MAX: usize = 16;
+/// One part in so many of what is spent is for goals that need much effort, while testcases wait.
+pub(super) const HARD_PART: u64 = 6;
 /// One part in so many of what is left is for the tasks of a round.
 pub(super) const ROUND_PART: u64 = 2;
 /// The same while a goal was not reached: of twenty parsers one is reached in 0.22 of the executions that it takes

@@ -19,6 +19,8 @@ const BLOCKS: usize = 64;
 const BLOCK_BYTES_MIN: usize = 8;
 /// Inputs of more bytes are not always begun with at their beginning.
 const ROTATED_BYTES_MIN: usize = 128;
+/// What an input is made longer by, in bytes.
+const WIDTHS: [i64; 3] = [1, 2, 4];
 /// Places that are looked at once more for what nothing was seen to change.
 const AWAY_MAX: usize = 24;
 /// Executions for one input at most.
@@ -97,18 +99,25 @@ impl Look<'_, '_, '_> {
         Ok(())
     }
 
-    /// Makes the input longer by one in one of the ways, by the last byte again or by another one.
+    /// Makes the input longer by one in one of the ways, by the last byte again or by another one; or by as many as
+    /// numbers have where none of the goals is come to.
     fn grown(&mut self, growth: usize, last: bool) -> Step<()> {
-        let Some(longer) = self.probe.form.grown(self.input, growth, (1, last), self.probe.len_max) else {
-            return Ok(());
-        };
-        let shown = self.probe.execute(&longer)?;
-        let mut made = self.made(&shown);
-        // A length that was right is not any more.
-        if self.probe.form.is_plain() {
-            made = self.repaired(&longer, &shown, made)?;
+        let is_plain = self.probe.form.is_plain();
+        for by in WIDTHS.into_iter().take(if is_plain { WIDTHS.len() } else { 1 }) {
+            let Some(longer) = self.probe.form.grown(self.input, growth, (by, last), self.probe.len_max) else {
+                return Ok(());
+            };
+            let shown = self.probe.execute(&longer)?;
+            let mut made = self.made(&shown);
+            // A length that was right is not any more.
+            if is_plain {
+                made = self.repaired(&longer, &shown, made)?;
+            }
+            self.found.lengthened(self.goals, (growth, by), &made);
+            if !made.is_empty() {
+                break;
+            }
         }
-        self.found.lengthened(self.goals, growth, &made);
         Ok(())
     }
 
@@ -315,8 +324,8 @@ impl Effects {
         made.iter().for_each(|(index, _)| came[*index] = true);
     }
 
-    /// Takes how numbers are when the input is longer by one, in one of the ways.
-    fn lengthened(&mut self, goals: &[Observed], growth: usize, made: &[(usize, Operands)]) {
+    /// Takes how numbers are when the input is longer by so much in one of the ways.
+    fn lengthened(&mut self, goals: &[Observed], (growth, by): (usize, i64), made: &[(usize, Operands)]) {
         for (index, other) in made {
             if let (Operands::Numbers { sides, ty, .. }, Operands::Numbers { sides: others, .. }) =
                 (&goals[*index].operands, other)
@@ -325,7 +334,9 @@ impl Effects {
                 let slopes = &mut self.by_length[*index];
                 slopes.resize(slopes.len().max(growth + 1), [0; 2]);
                 if slopes[growth] == [0; 2] {
-                    slopes[growth] = [0, 1].map(|side| ty.signed(others[side].wrapping_sub(sides[side])));
+                    let slope = |side: usize| ty.signed(others[side].wrapping_sub(sides[side]));
+                    // What reads something else there is no multiple, most likely.
+                    slopes[growth] = [0, 1].map(slope).map(|slope| if slope % by == 0 { slope / by } else { slope });
                 }
             }
         }
@@ -338,6 +349,7 @@ impl Effects {
             sides: sides.map(sorted),
             content: content.map(|content| content.into_iter().map(sorted).collect()),
             by_length,
+            held: Vec::new(),
             away: self.came.iter().filter(|(_, came)| !came[index]).map(|(&at, _)| at).collect(),
         })
         .collect()

@@ -7,16 +7,13 @@
 use super::dependence::dependence;
 use super::hard::Hard;
 use super::observed::{Observed, observe};
-use super::probe::{Probe, Problem, Solution, Step};
+use super::probe::{Probe, Problem, Solution, Solver, Step};
 use std::collections::BTreeMap;
 
 /// Candidates that got lost are tried up to this many for a goal.
 const TRIED_MAX: usize = 16;
 /// Checks of each that are solved.
 const CHECKS_MAX: usize = 2;
-
-/// Solves what is cheap.
-pub(super) type Solve = fn(&mut Probe<'_, '_>, Problem<'_>) -> Step<Option<Solution>>;
 
 /// Of the candidates for an input that got lost those that are tried: first those that leave all else where it was.
 pub(super) fn tried(mut lost: Vec<Vec<u8>>, input: &[u8]) -> Vec<Vec<u8>> {
@@ -26,7 +23,7 @@ pub(super) fn tried(mut lost: Vec<Vec<u8>>, input: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// Leads candidates that got lost back to their goal.
-pub(super) fn detour(probe: &mut Probe<'_, '_>, hard: &Hard, solve: Solve) -> Step<Option<Solution>> {
+pub(super) fn detour(probe: &mut Probe<'_, '_>, hard: &Hard, solve: Solver) -> Step<Option<Solution>> {
     if hard.lost.is_empty() {
         return Ok(None);
     }
@@ -54,7 +51,7 @@ fn back(
     probe: &mut Probe<'_, '_>,
     hard: &Hard,
     (candidate, check): (&[u8], &Observed),
-    solve: Solve,
+    solve: Solver,
 ) -> Step<Option<Solution>> {
     let written: Vec<usize> = (0..candidate.len()).filter(|&at| hard.input.get(at) != Some(&candidate[at])).collect();
     let Some(mut found) = dependence(probe, candidate, std::slice::from_ref(check))?.pop() else { return Ok(None) };

@@ -31,8 +31,14 @@ pub(super) fn behind(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Op
     let wanted = (0..2).filter(is_moved).filter_map(|side| Wanted::of(problem, side));
     let longer = wanted.flat_map(|Wanted { wanted, .. }| {
         let reversed: Vec<u8> = wanted.iter().rev().copied().collect();
-        let both = if reversed == wanted { vec![wanted] } else { vec![wanted, reversed] };
-        both.into_iter().map(|wanted| [input, &wanted].concat())
+        let mut all = if reversed == wanted { vec![wanted] } else { vec![wanted, reversed] };
+        // As a part of what is wider.
+        if let [narrow] = &all[..]
+            && narrow.len() == 1
+        {
+            all.extend([vec![narrow[0], 0], vec![0, narrow[0]]]);
+        }
+        all.into_iter().map(|wanted| [input, &wanted].concat())
     });
     probe.first(longer.collect::<Vec<_>>(), goal)
 }

@@ -92,7 +92,8 @@ fn variable(ty: Number, bits: u64) -> Vec<Vec<u8>> {
     character.map(String::into_bytes).into_iter().chain([unsigned, zigzag].map(leb128)).collect()
 }
 
-fn leb128(mut number: u64) -> Vec<u8> {
+/// A number in as many bytes as it needs, seven bits in each, the lowest first.
+pub(super) fn leb128(mut number: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     while number >= 0x80 {
         bytes.push(number as u8 | 0x80);

@@ -262,6 +262,8 @@ impl Explorer<'_, '_, '_> {
                 || self.is_open(&goal) && resize::is_length(Problem { input, goal: &goal, dependence: &dependence });
             if !dependence.is_none() || is_length() {
                 tried.push((goal, dependence));
+            } else if !dependence.held.is_empty() {
+                self.keep((input, Effort::Some), goal, dependence, Vec::new());
             } else if !self.probe.is_spent {
                 self.learned.facts.skip(&goal, Effort::Little);
             }
@@ -419,13 +421,16 @@ impl Explorer<'_, '_, '_> {
         let mut dependences = dependence(&mut self.probe, input, &all)?;
         (self.probe.guards, self.probe.constants) = Guard::all(all.iter().zip(&dependences), input);
         self.learned.checks.extend(self.probe.guards.iter().filter_map(Guard::check));
-        dependences.truncate(goals.len());
+        let checks = dependences.split_off(goals.len());
         // What changes nothing may have led elsewhere: now it is repaired.
         let hidden: Vec<_> = (0..goals.len()).filter(|&goal| dependences[goal].is_none()).collect();
         if !self.probe.guards.is_empty() && !hidden.is_empty() && !self.probe.is_spent {
             let goals: Vec<_> = hidden.iter().map(|&goal| goals[goal].clone()).collect();
             let again = dependence(&mut self.probe, input, &goals)?;
-            hidden.into_iter().zip(again).for_each(|(goal, found)| dependences[goal] = found);
+            hidden.iter().zip(again).for_each(|(&goal, found)| dependences[goal] = found);
+        }
+        for goal in hidden.into_iter().filter(|&goal| self.is_open(&goals[goal])) {
+            dependences[goal].hold(&checks);
         }
         Ok(dependences)
     }

@@ -102,6 +102,8 @@ impl Hard {
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     goals: Vec<Arc<Hard>>,
+    /// How many were tried.
+    tried: u64,
 }
 
 impl Waiting {
@@ -114,12 +116,17 @@ impl Waiting {
         self.goals.iter().map(|hard| &hard.goal)
     }
 
-    /// The first of those that can be paid with what is `left`, and no more than `count`: less effort, texts and the
-    /// youngest first. With each, what it may take: fuel that is left when all have theirs is for what comes after
-    /// them.
-    pub(super) fn due(&self, left: Cost, count: usize) -> Vec<(Arc<Hard>, Cost)> {
+    /// The first of those that can be paid with what is `left`, and no more than `count`: what nobody has seen, less
+    /// effort or, in every other turn, more of it, texts, and the youngest first; then what is hidden behind checks. With each, what it may take: fuel
+    /// that is left when all have theirs is for what comes after them.
+    pub(super) fn due(&self, left: Cost, count: usize, facts: &Facts) -> Vec<(Arc<Hard>, Cost)> {
         let mut order: Vec<_> = self.goals.iter().rev().collect();
-        order.sort_by_key(|hard| (hard.effort, !hard.goal.operands.is_text()));
+        let is_later =
+            |effort| if self.tried.is_multiple_of(2) { effort > Effort::Some } else { effort < Effort::Much };
+        order.sort_by_cached_key(|hard| {
+            let is_hidden = !hard.dependence.held.is_empty();
+            (facts.met(&hard.goal), is_hidden, is_later(hard.effort), hard.effort, !hard.goal.operands.is_text())
+        });
         let mut fuel = left.fuel;
         let affordable = order.into_iter().take(count).map_while(|hard| {
             fuel = fuel.checked_sub(hard.cost())?;
@@ -139,6 +146,7 @@ impl Waiting {
     /// One was tried.
     pub(super) fn remove(&mut self, tried: &Arc<Hard>) {
         self.goals.retain(|hard| !Arc::ptr_eq(hard, tried));
+        self.tried += 1;
     }
 
     /// Takes more, and forgets what by now is no goal any more.

@@ -1,11 +1,8 @@
 //! What takes little, by what is compared.
 
 use super::observed::Operands;
-use super::probe::{Probe, Problem, Solution, Step};
+use super::probe::{Probe, Problem, Solution, Solver, Step};
 use super::{bytes, elsewhere, numbers, numerals, quads, resize, sums};
-
-/// A way to let numbers compare otherwise.
-type Solver = fn(&mut Probe<'_, '_>, Problem<'_>) -> Step<Option<Solution>>;
 
 /// Tries what is most likely.
 pub(super) fn glance(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution>> {

@@ -59,6 +59,7 @@ mod reached;
 mod repair;
 mod resize;
 mod search;
+mod secant;
 mod sums;
 mod swaps;
 mod table;
@@ -71,8 +72,8 @@ use crate::engine::aim::Pursuit;
 use crate::engine::checks::Check;
 use crate::engine::learned as earlier;
 use budget::{
-    Budget, COMPILE_FUEL, ROUND_PART, TASK_EXECS_ENOUGH, TASK_EXECS_MAX, TASK_EXECS_MIN, TASK_FUEL_MIN, TASKS_MAX,
-    TASKS_UNDER_WAY_MAX,
+    Budget, COMPILE_FUEL, HARD_PART, ROUND_PART, TASK_EXECS_ENOUGH, TASK_EXECS_MAX, TASK_EXECS_MIN, TASK_FUEL_MIN,
+    TASKS_MAX, TASKS_UNDER_WAY_MAX,
 };
 use calls::CALLS_MAX;
 use facts::Facts;
@@ -178,6 +179,17 @@ impl Compares {
         let left = self.budget.left(fuel);
         // What is recorded takes more than what is executed, where that compares much.
         let execution = fuel_mean.saturating_add(traced::EXECUTION_FUEL).max(self.budget.spent() / self.execs.max(1));
+        // What comes when there is nothing else leaves half for what comes after.
+        let half = Cost { fuel: left / 2, execs: execs_max };
+        let [on_reached, on_hard] = self.turns;
+        // Where testcases never end goals that need more effort have their part.
+        let part = (self.budget.spent() / HARD_PART).saturating_sub(on_hard).min(half.fuel);
+        if goals.is_none() && !self.queue.is_empty() {
+            let hard = self.hard_due(Cost { fuel: part, ..half });
+            if !hard.is_empty() {
+                return hard;
+            }
+        }
         if !self.queue.is_empty() {
             let mut queue = self.in_turn();
             if let Some(goals) = goals {
@@ -197,18 +209,20 @@ impl Compares {
             return due;
         }
         // What reached goals may reach more without end, each time as it did before, and what holds it up is a goal.
-        let [on_reached, on_hard] = self.turns;
         if !self.reached.is_empty() && (self.hard.is_empty() || on_reached <= on_hard) {
             let reached = self.reached.youngest().cloned().map(Subject::Reached);
             return inputs_due(reached, execution, Cost { fuel: left, execs: execs_max });
         }
-        // What comes when there is nothing else leaves half for what comes after.
-        let left = Cost { fuel: left / 2, execs: execs_max };
         if self.hard.is_empty() {
             let again = self.again.iter().rev().map(|&index| Subject::Again(index));
-            return inputs_due(again, execution, left);
+            return inputs_due(again, execution, half);
         }
-        let due = self.hard.due(left, TASKS_MAX).into_iter();
+        self.hard_due(half)
+    }
+
+    /// Goals that need much effort and can be paid.
+    fn hard_due(&self, left: Cost) -> Vec<Due> {
+        let due = self.hard.due(left, TASKS_MAX, &self.facts).into_iter();
         due.map(|(hard, cost)| Due { subject: Subject::Hard(hard), cost }).collect()
     }
 

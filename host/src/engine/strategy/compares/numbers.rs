@@ -25,7 +25,7 @@ pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Opt
             let place = Place { input, run };
             let mut candidates = Vec::new();
             // As wide as the places are at first, which is most often right.
-            let spans = place.spans();
+            let spans = spans(place.input, &place.run);
             let (first, rest) = spans.split_at(spans.len().min(1));
             for wanted in near(ty, other) {
                 place.replaced(ty, wanted, first, &mut candidates);
@@ -92,6 +92,22 @@ pub(super) fn glance(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Op
     Ok(None)
 }
 
+/// Fields around a run of places: as wide as it is, and as numbers are.
+pub(super) fn spans(input: &[u8], run: &Range<usize>) -> Vec<Range<usize>> {
+    let Range { start, end } = *run;
+    let mut spans = Vec::new();
+    for width in [run.len(), 1, 2, 4, 8] {
+        // A number that is wider than what was seen to change begins there, or ends there.
+        for start in [start, end.saturating_sub(width)] {
+            let span = start..start + width;
+            if width <= 8 && width >= run.len().min(8) && span.end <= input.len() && !spans.contains(&span) {
+                spans.push(span);
+            }
+        }
+    }
+    spans
+}
+
 /// Where an operand may lie in an input.
 struct Place<'i> {
     input: &'i [u8],
@@ -99,26 +115,6 @@ struct Place<'i> {
 }
 
 impl Place<'_> {
-    /// Fields around the place: as wide as it is, and as numbers are.
-    fn spans(&self) -> Vec<Range<usize>> {
-        let Range { start, end } = self.run;
-        let mut spans = Vec::new();
-        for width in [self.run.len(), 1, 2, 4, 8] {
-            // A number that is wider than what was seen to change begins there, or ends there.
-            for start in [start, end.saturating_sub(width)] {
-                let span = start..start + width;
-                if width <= 8
-                    && width >= self.run.len().min(8)
-                    && span.end <= self.input.len()
-                    && !spans.contains(&span)
-                {
-                    spans.push(span);
-                }
-            }
-        }
-        spans
-    }
-
     /// The number written in its place, in all ways in which it keeps its value.
     fn replaced(&self, ty: Number, wanted: u64, spans: &[Range<usize>], candidates: &mut Vec<Vec<u8>>) {
         for span in spans {
@@ -200,7 +196,7 @@ impl Place<'_> {
 /// A number written over a run of places, in all ways.
 pub(super) fn replaced(input: &[u8], run: Range<usize>, (ty, wanted): (Number, u64), candidates: &mut Vec<Vec<u8>>) {
     let place = Place { input, run };
-    place.replaced(ty, wanted, &place.spans(), candidates);
+    place.replaced(ty, wanted, &spans(place.input, &place.run), candidates);
     place.texts(ty, wanted, candidates);
 }
 
@@ -230,7 +226,7 @@ fn push(candidates: &mut Vec<Vec<u8>>, candidate: Vec<u8>) {
 /// for what is multiplied by a constant, modulo a power of two too).
 fn by_slope(probe: &mut Probe<'_, '_>, place: &Place<'_>, goal: &Observed, side: usize) -> Step<Option<Solution>> {
     let Operands::Numbers { ty, sides, .. } = goal.operands else { return Ok(None) };
-    for span in place.spans() {
+    for span in spans(place.input, &place.run) {
         for big_endian in [false, true] {
             let old = number(&place.input[span.clone()], big_endian);
             let with = |new: u64| {
@@ -260,7 +256,7 @@ fn as_float(probe: &mut Probe<'_, '_>, place: &Place<'_>, goal: &Observed, side:
     if !ty.is_float() {
         return Ok(None);
     }
-    for span in place.spans().into_iter().filter(|span| matches!(span.len(), 4 | 8)) {
+    for span in spans(place.input, &place.run).into_iter().filter(|span| matches!(span.len(), 4 | 8)) {
         for big_endian in [false, true] {
             let with = |value: f64| {
                 let bits = if span.len() == 4 { u64::from((value as f32).to_bits()) } else { value.to_bits() };

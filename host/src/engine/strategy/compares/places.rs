@@ -1,6 +1,10 @@
 //! Places of the input that operands depend on.
 
+use std::cmp::Reverse;
 use std::ops::Range;
+
+/// Places that checks hold are looked at in so many runs.
+const HELD_MAX: usize = 4;
 
 /// What the operands of a goal depend on.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +18,20 @@ pub(super) struct Dependence {
     pub(super) by_length: Vec<[i64; 2]>,
     /// Places in the input, ascending, with each change of which the goal is not come to.
     pub(super) away: Vec<usize>,
+    /// Where nothing was seen to change a goal: places that checks on the way to it hold, the last check's first.
+    pub(super) held: Vec<Range<usize>>,
+}
+
+/// Places that follow each other, as ranges.
+fn runs(places: &[usize]) -> Vec<Range<usize>> {
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for &at in places {
+        match runs.last_mut() {
+            Some(run) if run.end == at => run.end += 1,
+            _ => runs.push(at..at + 1),
+        }
+    }
+    runs
 }
 
 impl Dependence {
@@ -22,15 +40,33 @@ impl Dependence {
         self.sides.iter().all(Vec::is_empty) && self.by_length.iter().all(|slopes| *slopes == [0; 2])
     }
 
+    /// Takes what changes the checks of an execution, if nothing was seen to change the goal: where each change of what
+    /// a check is about leads elsewhere, that check is on the way to it.
+    pub(super) fn hold(&mut self, checks: &[Self]) {
+        let is_held = |run: &Range<usize>| run.clone().all(|at| self.away.binary_search(&at).is_ok());
+        let mut held: Vec<_> =
+            checks.iter().flat_map(|check| (0..2).flat_map(|side| check.runs(side))).filter(is_held).collect();
+        held.sort_by_key(|run| (Reverse(run.start), run.end));
+        held.dedup();
+        held.truncate(HELD_MAX);
+        self.held = held;
+    }
+
     /// A side's places that follow each other, as ranges.
     pub(super) fn runs(&self, side: usize) -> Vec<Range<usize>> {
-        let mut runs: Vec<Range<usize>> = Vec::new();
-        for &at in &self.sides[side] {
-            match runs.last_mut() {
-                Some(run) if run.end == at => run.end += 1,
-                _ => runs.push(at..at + 1),
-            }
-        }
-        runs
+        runs(&self.sides[side])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_leads_elsewhere_wherever_it_is_changed_is_held() {
+        let check = |places: &[usize]| Dependence { sides: [places.to_vec(), Vec::new()], ..Dependence::default() };
+        let mut goal = Dependence { away: vec![0, 1, 4, 5, 6, 7], ..Dependence::default() };
+        goal.hold(&[check(&[0, 1]), check(&[2, 3]), check(&[4, 5, 6, 7]), check(&[4, 5, 6, 7]), check(&[7, 8])]);
+        assert_eq!(goal.held, [4..8, 0..2]);
     }
 }

@@ -53,6 +53,9 @@ impl From<Error> for End {
 /// A result that may be cut off.
 pub(super) type Step<T> = Result<T, End>;
 
+/// A way to let a comparison turn out otherwise.
+pub(super) type Solver = fn(&mut Probe<'_, '_>, Problem<'_>) -> Step<Option<Solution>>;
+
 /// Executes an input; `None` if no more may be spent.
 pub(in crate::engine) type Run<'a> = dyn FnMut(&[u8]) -> Result<Option<TracedExecution>> + 'a;
 

@@ -5,16 +5,16 @@
 //! - Sums are walked to ([`sums::walk`]), where checks keep each byte between others.
 //! - Texts, and parts of them, of which each byte becomes something by itself (tables, hexadecimal digits, Caesar's
 //!   cipher): all places get each of the 256 values at once.
-//! - Else each place gets each value in turn, and keeps the one that brings the operands nearest: first as bits that
-//!   differ, then as numbers. So what is put together from several places is solved place by place (base64, digits,
+//! - Else each place gets each value in turn, and keeps the one that brings the operands nearest: first by the lowest
+//!   bit that differs, then as bits that differ, then as numbers. So what is put together from several places is solved place by place (base64, digits,
 //!   tables). Texts get digits first.
 
 use super::climb;
 use super::effort::Effort;
 use super::float128;
 use super::observed::{Number, Observed, Operands};
-use super::probe::{Probe, Problem, Solution, Step};
-use super::sums;
+use super::probe::{Probe, Problem, Solution, Solver, Step};
+use super::{secant, sums};
 
 /// Places that are flipped bit by bit.
 const LINEAR_PLACES_MAX: usize = 16;
@@ -22,6 +22,8 @@ const LINEAR_PLACES_MAX: usize = 16;
 const DESCENT_PLACES_MAX: usize = 24;
 /// Executions in which all of them do, for one goal.
 const DESCENT_EXECS_MAX: u64 = 6000;
+/// Places that get the value with which most of the low bits are right.
+const LOW_PLACES_MAX: usize = 4;
 /// How often each place does, if that brings something.
 const DESCENTS: usize = 4;
 /// What bytes of texts become first: the digits of base64, which those of other bases are among.
@@ -40,10 +42,12 @@ pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>, effort: Eff
     if problem.goal.operands.is_text() {
         return Ok(None);
     }
-    match linear(probe, problem)? {
-        None => sums::walk(probe, problem),
-        solution => Ok(solution),
+    for solver in [linear as Solver, sums::walk, secant::solve] {
+        if let Some(solution) = solver(probe, problem)? {
+            return Ok(Some(solution));
+        }
     }
+    Ok(None)
 }
 
 /// Whether a side may become a text byte by byte.
@@ -56,13 +60,17 @@ pub(super) fn execs(problem: Problem<'_>, effort: Effort) -> u64 {
     let sides = problem.dependence.sides.each_ref().map(|places| places.len() as u64);
     let places: u64 = sides.iter().sum();
     match effort {
-        Effort::Much => (4 * 256 * places).min(DESCENT_EXECS_MAX) + climb::execs(problem),
+        Effort::Much => (6 * 256 * places).min(DESCENT_EXECS_MAX) + climb::execs(problem),
         _ => {
             let swept = (0..2).filter(|&side| is_swept(problem, side)).count() as u64 * 257;
             if problem.goal.operands.is_text() {
                 return swept;
             }
-            swept + (8 * places).min(8 * LINEAR_PLACES_MAX as u64) + 1 + sums::walk_execs(problem)
+            swept
+                + (8 * places).min(8 * LINEAR_PLACES_MAX as u64)
+                + 1
+                + sums::walk_execs(problem)
+                + secant::execs(problem)
         }
     }
 }
@@ -80,14 +88,16 @@ fn each(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution
             if places.is_empty() || places.len() > DESCENT_PLACES_MAX {
                 continue;
             }
-            for metric in [Metric::Bits, Metric::Size] {
-                if metric == Metric::Size && (goal.operands.is_text() || values == Values::Digits) {
+            for metric in [Metric::Low, Metric::Bits, Metric::Size] {
+                if metric != Metric::Bits && (goal.operands.is_text() || values == Values::Digits) {
                     continue;
                 }
                 // What comes behind has a part.
-                let mut part = if metric == Metric::Bits { left / 2 } else { left };
+                let mut part = metric.part(left);
                 left -= part;
-                let solution = descend(probe, problem, (&places, metric, values), &mut part)?;
+                // What comes last is what nothing else depends on, most likely.
+                let first = if metric == Metric::Low { places.len().saturating_sub(LOW_PLACES_MAX) } else { 0 };
+                let solution = descend(probe, problem, (&places[first..], metric, values), &mut part)?;
                 left += part;
                 if solution.is_some() {
                     return Ok(solution);
@@ -131,14 +141,28 @@ impl Values {
 enum Metric {
     /// Bits that differ.
     Bits,
+    /// Bits that are right below the first one that differs: what each byte becomes may depend on those before it.
+    Low,
     /// By their values.
     Size,
+}
+
+impl Metric {
+    /// How many of the executions that are left are for it: first, what is at its end soon where it leads nowhere.
+    fn part(self, left: u64) -> u64 {
+        match self {
+            Self::Low => left / 3,
+            Self::Bits => left / 2,
+            Self::Size => left,
+        }
+    }
 }
 
 fn distance(operands: &Operands, metric: Metric) -> u64 {
     match operands {
         Operands::Numbers { ty, sides: [left, right], .. } => match metric {
             Metric::Bits => ((left ^ right) & ty.mask()).count_ones().into(),
+            Metric::Low => u64::from(64 - (left ^ right).trailing_zeros()),
             Metric::Size if ty.is_float() => {
                 let distance = (ty.float(*left) - ty.float(*right)).abs();
                 // In the order of their bits.
@@ -148,6 +172,7 @@ fn distance(operands: &Operands, metric: Metric) -> u64 {
         },
         Operands::Quads { sides: [left, right], .. } => match metric {
             Metric::Bits => (left ^ right).count_ones().into(),
+            Metric::Low => u64::from(128 - (left ^ right).trailing_zeros()),
             Metric::Size => {
                 let distance = (float128::double(*left) - float128::double(*right)).abs();
                 if distance.is_nan() { u64::MAX } else { distance.to_bits() }

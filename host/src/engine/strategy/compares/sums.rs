@@ -26,9 +26,11 @@ pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Opt
         return Ok(None);
     }
     for (side, places) in dependence.sides.iter().enumerate() {
-        if !(2..=PLACES_MAX).contains(&places.len()) {
+        if places.len() < 2 {
             continue;
         }
+        // What is there for the sum's sake comes last, most likely.
+        let places = &places[places.len().saturating_sub(PLACES_MAX)..];
         let mut weights = Vec::new();
         for &place in places {
             let mut candidate = input.to_vec();

@@ -7,7 +7,6 @@ use super::{Compares, Due, Facts, Learned, Subject, TracedExecution};
 use crate::coverage::Seen;
 use crate::engine::aim::Aim;
 use crate::engine::corpus::Corpus;
-use crate::engine::dictionary::Dictionary;
 use crate::engine::mutate::Mutator;
 use crate::engine::rng::Rng;
 use crate::engine::strategy::traced::{self, SLOWNESS};
@@ -24,12 +23,19 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+/// Testcases that mutants have parts of.
+const OTHERS_MAX: usize = 64;
+
 /// What all tasks that are planned together have to know.
 #[derive(Debug)]
 struct Situation {
     variants: Variants,
     known: Known,
     facts: Arc<Facts>,
+    /// Makes mutants, of these testcases and tokens.
+    mutator: Mutator,
+    others: Vec<Arc<[u8]>>,
+    tokens: Vec<Vec<u8>>,
     /// Where the campaign is to get.
     aim: Option<Arc<Aim>>,
     /// Mutants have so many bytes at most, and candidates.
@@ -138,6 +144,9 @@ impl Compares {
             variants: view.variants.clone(),
             known: Known::now(view.known),
             facts: self.facts.clone(),
+            mutator: view.mutator.clone(),
+            others: view.corpus.testcases().iter().rev().take(OTHERS_MAX).map(|other| other.bytes.clone()).collect(),
+            tokens: view.corpus.tokens().to_vec(),
             aim: view.pursuit.map(|pursuit| pursuit.aim.clone()),
             len_max: view.len_max,
             candidate_len_max: if metered.takes_choices() { limit } else { view.len_max },
@@ -146,9 +155,17 @@ impl Compares {
 }
 
 impl Situation {
+    /// What mutants are made of beside their parent.
+    fn others(&self) -> Corpus {
+        let mut others = Corpus::of(Seen::nothing_of(&self.variants.metered));
+        self.others.iter().for_each(|bytes| others.lend(bytes.clone()));
+        others.add_tokens(self.tokens.iter().map(|token| (0, token.clone())));
+        others
+    }
+
     /// Looks at what an input compares, and executes what may let that turn out otherwise.
     fn compare(&self, task: &Comparing, worker: &mut Worker, report: &mut Report) -> Result<Learned> {
-        let Self { variants, known, facts, aim, len_max, candidate_len_max } = self;
+        let Self { variants, known, facts, aim, len_max, candidate_len_max, .. } = self;
         let (input, known, len_max) = (&*task.input, known.then(), *len_max);
         let opened = inside::open((&task.subject, input), (variants, len_max, facts), worker)?;
         let given = match &opened {
@@ -185,11 +202,9 @@ impl Situation {
                 fuel_left: task.cost.fuel.saturating_sub(spent),
             }))
         };
-        let climber = OnceCell::new();
+        let others = OnceCell::new();
         let mutate = |input: &mut Vec<u8>, len_max: usize, rng: &mut Rng| {
-            let plain = || (Mutator::new(Dictionary::default()), Corpus::of(Seen::nothing_of(&variants.metered)));
-            let (mutator, corpus): &(Mutator, Corpus) = climber.get_or_init(plain);
-            mutator.mutate(input, len_max, corpus, rng);
+            self.mutator.mutate(input, len_max, others.get_or_init(|| self.others()), rng);
         };
         let what = (facts.as_ref(), variants.metered.against.is_some());
         let mut learned = explore(run, (given.bytes, given.len_max), &task.subject, what, &mutate)?;
