@@ -40,10 +40,11 @@ impl Field {
         if WIDTH == 1 && len != behind.len() && (len >= usize::from(b' ') || field[0].is_ascii_whitespace()) {
             return None;
         }
-        // With zeros in front, or behind, it is rather a number of four bytes.
+        // With zeros in front, or behind, it is rather a number of more bytes.
+        let is_narrow = WIDTH == 1 && (before.last() == Some(&0) || behind.first() == Some(&0));
         let rest = if BIG_ENDIAN { before.last_chunk() } else { behind.first_chunk() };
         let is_part = WIDTH == 2 && rest == Some(&[0, 0]);
-        (!is_part).then_some(Self { at, width: WIDTH, big_endian: BIG_ENDIAN, len })
+        (!is_part && !is_narrow).then_some(Self { at, width: WIDTH, big_endian: BIG_ENDIAN, len })
     }
 
     /// The first one of a width and a byte order that begins at one of these places.
@@ -241,10 +242,11 @@ mod tests {
         let (corpus, dictionary, favours) = (corpus(), Dictionary::default(), Favours::default());
         // As ASN.1 has them: what each says is all that follows it.
         let is_nested = |input: &[u8]| {
-            let tags = (0..3).map(|level| {
-                input.get(2 * level..2 * level + 2) == Some(&[0xe0, input.len() as u8 - 2 - 2 * level as u8])
-            });
-            tags.into_iter().all(|is_so| is_so)
+            let is_so = |level: usize| {
+                let rest = input.get(2 * level..)?.strip_prefix(&[0xe0])?;
+                Some(usize::from(*rest.first()?) == rest.len() - 1)
+            };
+            (0..3).all(|level| is_so(level) == Some(true))
         };
         let (mut changed, mut whole) = (0, 0);
         for seed in 0..4_000 {
