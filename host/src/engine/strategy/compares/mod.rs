@@ -13,8 +13,9 @@
 //! goals for which nothing may be spent any more, and inputs that it did not come to ([`reached`]). Candidates that no
 //! longer get to their goal because of a checksum or a length are repaired ([`repair`]); those that another check
 //! keeps from it solve that in its turn ([`detour`]), or let their goal read something else ([`elsewhere`]). Lengths
-//! change with what they count ([`resize`]). What enumerates waits for fuel ([`hard`]). When all was tried, it begins
-//! again with other inputs.
+//! change with what they count ([`resize`]). What nothing was seen to change may be hidden behind a check of the same
+//! bytes, and is moved so that the check holds ([`secant`]). What enumerates waits for fuel ([`hard`]). When all was
+//! tried, it begins again with other inputs.
 //!
 //! What lies in testcases as it was compared is also swapped without all that, and executed as mutants are ([`swaps`]).
 //!
