@@ -31,13 +31,16 @@ const IDLE_PART: u128 = 32;
 /// What such a page takes in an execution, in nanoseconds.
 const IDLE_NANOS: u128 = 40;
 
-/// A run of so many pages or more is judged as a whole, and at each restore: some executions write megabytes, and to
-/// look through those takes all others longer than they do.
+/// Neighbours of so many pages or more in which nothing was written are judged as a whole, and at each restore: some
+/// executions write megabytes, and to look through those takes all others longer than they do.
 pub(super) const LARGE_PAGES: usize = 128;
 
-/// Such a run is demoted when so many of its pages were looked at in vain: that took about as long as to open it again,
-/// with a fault and a system call. So it takes no more than twice what it would if one knew who writes it.
+/// They are demoted when so many of these pages were looked at in vain: that took about as long as to open them again,
+/// with a fault and a system call. So it takes no more than twice what it would if one knew who writes them.
 const LARGE_IDLE_PAGES: usize = 4096;
+
+/// Runs end at multiples of so many pages: beside what is always written may lie what is rarely.
+const RUN_PAGES: usize = LARGE_PAGES;
 
 /// Neighbouring hot pages, restored at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,16 +53,52 @@ pub(super) struct Run {
     pub(super) used: usize,
     /// The image has nothing but zeros there.
     pub(super) zero: bool,
-    /// In how many restores in a row nothing was written there, of a large one.
+    /// In how many restores in a row nothing was written there.
     idle: usize,
 }
 
 impl Run {
-    /// Notes whether something was written there. Returns whether that is too long ago.
-    pub(super) fn was_written(&mut self, written: bool) -> bool {
-        let pages = page_of(self.len);
-        self.idle = if written || pages < LARGE_PAGES { 0 } else { self.idle + 1 };
-        self.idle * pages >= LARGE_IDLE_PAGES
+    fn pages(&self) -> Range<usize> {
+        page_of(self.start)..page_of(self.start + self.len)
+    }
+}
+
+/// Finds neighbours, in the order of their addresses, in which nothing was written for too long.
+#[derive(Debug, Default)]
+pub(super) struct Idle {
+    /// Neighbours in which nothing was written, as far as the last run, and in how many restores in a row at least.
+    pages: Range<usize>,
+    restores: usize,
+    found: Vec<Range<usize>>,
+}
+
+impl Idle {
+    /// Notes of the next run whether something was written there.
+    pub(super) fn note(&mut self, run: &mut Run, written: bool) {
+        run.idle = if written { 0 } else { run.idle + 1 };
+        let pages = run.pages();
+        if !written && pages.start == self.pages.end && !self.pages.is_empty() {
+            self.pages.end = pages.end;
+            self.restores = self.restores.min(run.idle);
+            return;
+        }
+        self.end();
+        if !written {
+            (self.pages, self.restores) = (pages, run.idle);
+        }
+    }
+
+    fn end(&mut self) {
+        let pages = std::mem::take(&mut self.pages);
+        if pages.len() >= LARGE_PAGES && self.restores.saturating_mul(pages.len()) >= LARGE_IDLE_PAGES {
+            self.found.push(pages);
+        }
+    }
+
+    /// The pages that are to be demoted.
+    pub(super) fn found(mut self) -> Vec<Range<usize>> {
+        self.end();
+        self.found
     }
 }
 
@@ -154,13 +193,13 @@ impl Upkeep {
         let mut before = before.iter().peekable();
         for Range { start: mut page, end } in hot.runs(0..hot.pages()) {
             while page < end {
-                let kind_ends = image.kind_ends(page, end);
-                let (start, len) = (page * *PAGE_BYTES, (kind_ends - page) * *PAGE_BYTES);
+                let run_ends = image.kind_ends(page, end.min((page / RUN_PAGES + 1) * RUN_PAGES));
+                let (start, len) = (page * *PAGE_BYTES, (run_ends - page) * *PAGE_BYTES);
                 while before.next_if(|run| run.start < start).is_some() {}
                 let idle = before.peek().filter(|run| (run.start, run.len) == (start, len)).map_or(0, |run| run.idle);
                 let used = used(written.as_ref(), start, len);
                 runs.push(Run { start, len, used, zero: image.is_zero(page), idle });
-                page = kind_ends;
+                page = run_ends;
             }
         }
         // What is zero needs no image, so it takes half the cache.
@@ -295,6 +334,27 @@ mod tests {
             upkeep.refresh(&hot, &image, |_| true);
             assert_eq!(patience(&mut upkeep, 0), (CHECK_EVERY * CLEAN_CHECKS) << doublings);
         }
+    }
+
+    #[test]
+    fn what_is_written_does_not_keep_what_is_beside_it() {
+        let page = *PAGE_BYTES;
+        let image = Image::of(&vec![0; 4 * RUN_PAGES * page]).unwrap();
+        let hot = Marks::new(4 * RUN_PAGES);
+        hot.insert(1..4 * RUN_PAGES - 1);
+        let mut upkeep = Upkeep::new(4 * RUN_PAGES, None);
+        upkeep.refresh(&hot, &image, |_| true);
+        // The first run is written each time, the third every other time.
+        let restored = |upkeep: &mut Upkeep, restore: usize| {
+            let mut idle = Idle::default();
+            for (number, run) in upkeep.runs_mut().iter_mut().enumerate() {
+                idle.note(run, number == 0 || number == 2 && restore.is_multiple_of(2));
+            }
+            idle.found()
+        };
+        let found: Vec<_> =
+            (1..=LARGE_IDLE_PAGES / RUN_PAGES).flat_map(|restore| restored(&mut upkeep, restore)).collect();
+        assert_eq!(found, [RUN_PAGES..2 * RUN_PAGES], "the last one has fewer pages by itself than are judged");
     }
 
     #[test]

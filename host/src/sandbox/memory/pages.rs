@@ -1,7 +1,7 @@
 //! Pages below the snapshot: which are writable, and the way back.
 
 use super::budget::{Budget, Pool};
-use super::demotion::{LARGE_PAGES, Run, Upkeep};
+use super::demotion::{Idle, LARGE_PAGES, Run, Upkeep};
 use super::image::Image;
 use super::lines;
 use super::mapping::{Access, Mapping, PAGE_BYTES, page_of};
@@ -21,6 +21,9 @@ const AHEAD_PAGES_MIN: usize = 4;
 /// and no more than so many. What is opened in vain is made read-only again within 122 executions, which costs no more
 /// than the faults that so many pages took.
 const AHEAD_PAGES_MAX: usize = 512;
+
+/// Of a large run that was demoted so many pages come back together, from the one that was written on.
+const BACK_PAGES_MAX: usize = 1024;
 
 /// What is known of the writes to a memory before there are any.
 #[derive(Clone, Debug, Default)]
@@ -225,10 +228,12 @@ impl Pages {
     }
 
     /// A page that is not hot, with those of its block that were demoted in one piece with it and are not hot again; or
-    /// all of these, if they were a large run. So none of them is a page that somebody [closed](Pages::close): these
+    /// with as many of these as are opened ahead, if they were a large run: who has megabytes may write some of them
+    /// only. So none of them is a page that somebody [closed](Pages::close): these
     /// are never demoted.
     fn demoted_with(&self, page: usize) -> Range<usize> {
-        let all = self.demoted_within(page, 0..self.scratch);
+        let reach = page.saturating_sub(LARGE_PAGES)..(page + BACK_PAGES_MAX).min(self.scratch);
+        let all = self.demoted_within(page, reach);
         if all.len() >= LARGE_PAGES {
             return all;
         }
@@ -349,16 +354,14 @@ impl Pages {
             return Ok(());
         }
         let (to, from, look) = (self.at(mapping, 0), self.image.padded().as_ptr(), upkeep.look_first());
-        let mut idle = Vec::new();
+        let mut idle = Idle::default();
         for run in upkeep.runs_mut() {
-            let Run { start, len, used, zero, .. } = *run;
+            let Run { start, used, zero, .. } = *run;
             // SAFETY: hot pages are inside the image and writable, and the image is as long as they are.
             let written = unsafe { lines::restore(to.add(start), (!zero).then(|| from.add(start)), used, look) };
-            if run.was_written(written) {
-                idle.push(page_of(start)..page_of(start + len));
-            }
+            idle.note(run, written);
         }
-        idle.into_iter().for_each(|pages| self.demote(mapping, upkeep, pages));
+        idle.found().into_iter().for_each(|pages| self.demote(mapping, upkeep, pages));
         Ok(())
     }
 
