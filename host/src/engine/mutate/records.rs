@@ -1,9 +1,9 @@
 //! Changes of records that have their length in front of them: it stays true.
 //!
 //! A length is guessed: a number of 2 or 4 bytes that is no larger than what follows it is rarely anything else, since
-//! most of its bytes are zero (what a field does to others is what FrameShift, of AFL++ 4.40, finds by executing). One of
-//! a single byte is small, or its record ends where the input does. What seems to count a record and what is around it
-//! changes with it, half of the time.
+//! most of its bytes are zero (what a field does to others is what FrameShift, of AFL++ 4.40, finds by executing). One
+//! of a single byte is small, or its record ends where the input does. What seems to count a record and what is around
+//! it changes with it, half of the time.
 
 use super::Context;
 use super::blocks::{insert_at, other, repeat, replace, token};

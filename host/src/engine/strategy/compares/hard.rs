@@ -117,8 +117,8 @@ impl Waiting {
     }
 
     /// The first of those that can be paid with what is `left`, and no more than `count`: what nobody has seen, less
-    /// effort or, in every other turn, more of it, texts, and the youngest first; then what is hidden behind checks. With each, what it may take: fuel
-    /// that is left when all have theirs is for what comes after them.
+    /// effort or, in every other turn, more of it, texts, and the youngest first; then what is hidden behind checks.
+    /// With each, what it may take: fuel that is left when all have theirs is for what comes after them.
     pub(super) fn due(&self, left: Cost, count: usize, facts: &Facts) -> Vec<(Arc<Hard>, Cost)> {
         let mut order: Vec<_> = self.goals.iter().rev().collect();
         let is_later =

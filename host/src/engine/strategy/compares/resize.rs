@@ -75,7 +75,8 @@ impl Length {
         let own = sides[side];
         let wanted = near(ty, sides[1 - side]).into_iter().find(|&wanted| goal.operands.turns(side, wanted))?;
         let by = ty.signed(wanted.wrapping_sub(own));
-        if by == 0 || by.abs() > RESIZED_MAX || ty.signed(own) < 0 || ty.signed(own) > RESIZED_MAX {
+        if by == 0 || !(-RESIZED_MAX..=RESIZED_MAX).contains(&by) || ty.signed(own) < 0 || ty.signed(own) > RESIZED_MAX
+        {
             return None;
         }
         let is_literal = |at: &&usize| input.get(**at) == Some(&(own as u8));
@@ -164,5 +165,8 @@ mod tests {
         assert!(is_length(2, 300));
         assert!(!is_length(3, 300));
         assert!(!is_length(2, 1 << 20), "so much is not put in");
+        let least = Operands::Numbers { comparison: Comparison::Eq, ty: Number::I64, sides: [0, 1 << 63] };
+        let goal = Observed { operands: least, ..goal(0, 0) };
+        assert!(Length::of(Problem { input: b"x\0ab!", goal: &goal, dependence: &dependence }, 0).is_none());
     }
 }

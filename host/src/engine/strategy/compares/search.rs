@@ -6,8 +6,8 @@
 //! - Texts, and parts of them, of which each byte becomes something by itself (tables, hexadecimal digits, Caesar's
 //!   cipher): all places get each of the 256 values at once.
 //! - Else each place gets each value in turn, and keeps the one that brings the operands nearest: first by the lowest
-//!   bit that differs, then as bits that differ, then as numbers. So what is put together from several places is solved place by place (base64, digits,
-//!   tables). Texts get digits first.
+//!   bit that differs, then as bits that differ, then as numbers. So what is put together from several places is solved
+//!   place by place (base64, digits, tables). Texts get digits first.
 
 use super::climb;
 use super::effort::Effort;
