@@ -354,7 +354,8 @@ mod tests {
         };
         let found: Vec<_> =
             (1..=LARGE_IDLE_PAGES / RUN_PAGES).flat_map(|restore| restored(&mut upkeep, restore)).collect();
-        assert_eq!(found, [RUN_PAGES..2 * RUN_PAGES], "the last one has fewer pages by itself than are judged");
+        // The last one has fewer pages by itself than are judged.
+        assert!(found.len() == 1 && found[0] == (RUN_PAGES..2 * RUN_PAGES), "{found:?}");
     }
 
     #[test]
