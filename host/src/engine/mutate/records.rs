@@ -117,16 +117,15 @@ impl Field {
 pub(super) fn resize(context: &mut Context<'_>) -> bool {
     let Some(field) = Field::any(context.input, context.rng) else { return false };
     let body = field.body();
-    let is_nested = context.rng.one_in(2);
+    let around: Vec<_> = if context.rng.one_in(2) { field.around(context.input).collect() } else { Vec::new() };
     if context.rng.one_in(2) {
         let most = if context.rng.one_in(2) { 4 } else { 64 };
         let count = 1 + context.rng.below(field.len.min(most));
         let start = body.start + context.rng.below(field.len - count + 1);
-        let around: Vec<_> = field.around(context.input).collect();
         if !field.write(context.input, field.len - count) {
             return false;
         }
-        for outer in around.into_iter().filter(|_| is_nested) {
+        for outer in around {
             outer.write(context.input, outer.len.saturating_sub(count));
         }
         context.input.drain(start..start + count);
@@ -134,11 +133,10 @@ pub(super) fn resize(context: &mut Context<'_>) -> bool {
     }
     let most = if context.rng.one_in(2) { 4 } else { 32 };
     let count = 1 + context.rng.below(most);
-    let around: Vec<_> = field.around(context.input).collect();
     if context.input.len() + count > context.len_max || !field.write(context.input, field.len + count) {
         return false;
     }
-    for outer in around.into_iter().filter(|_| is_nested) {
+    for outer in around {
         outer.write(context.input, outer.len + count);
     }
     let at = body.start + context.rng.below(field.len + 1);
