@@ -126,7 +126,7 @@ impl Target {
     /// Whether instances can have executed something before their first input, and go back to that. Builds that are
     /// compared begin alike.
     fn can_be_warm(&self) -> bool {
-        let again = !self.candidate.entry.is_program() && !self.takes_choices() && self.against.is_none();
+        let again = !self.candidate.entry.is_program() && self.against.is_none();
         again && self.restores && self.rewritten.state.irreversible.is_none()
     }
 }

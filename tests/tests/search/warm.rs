@@ -116,6 +116,39 @@ fn mutants_that_grow_the_memory_are_begun_with_even_if_no_testcase_does() {
     assert!(campaign.warm_up_inputs().len() > 0);
 }
 
+/// Draws how many pages it takes, and keeps them, and a number that is to be 77. It fails then in the first call if the
+/// pages are odd, in others if they are not.
+const DRAWS: &str = r#"(module
+    (import "fuzzbox_v1" "draw_int" (func $int (param i64 i64 i64) (result i64)))
+    (memory (export "memory") 2)
+    (global $calls (mut i32) (i32.const 0))
+    (global $pages (mut i32) (i32.const 0))
+    (func (export "fbx_grows") (local $wanted i32)
+        (global.set $calls (i32.add (global.get $calls) (i32.const 1)))
+        (local.set $wanted (i32.wrap_i64 (call $int (i64.const 1) (i64.const 7) (i64.const 1))))
+        (if (i32.gt_u (local.get $wanted) (global.get $pages)) (then
+            (drop (memory.grow (i32.sub (local.get $wanted) (global.get $pages))))
+            (global.set $pages (local.get $wanted))))
+        (if (i64.eq (call $int (i64.const 0) (i64.const 255) (i64.const 0)) (i64.const 77)) (then
+            (if (i32.eq
+                    (i32.and (local.get $wanted) (i32.const 1))
+                    (i32.eq (global.get $calls) (i32.const 1)))
+                (then unreachable))))))"#;
+
+#[test]
+fn what_draws_begins_warm_too_and_is_decided_cold() {
+    let target = Arc::new(Target::load(DRAWS.as_bytes(), Settings::default()).unwrap());
+    assert!(target.takes_choices());
+    let Searched { found, first, failing } = search(&target, 1, true);
+    assert!(first > 0, "it is warm");
+    assert!(!failing.is_empty());
+    let mut cold = Executor::new(&target).unwrap();
+    for input in &failing {
+        assert!(cold.run(input).unwrap().failure().is_some(), "{input:?} does not fail from the beginning");
+    }
+    assert_eq!(found, search(&target, 2, true).found, "two workers");
+}
+
 #[test]
 fn nothing_is_warmed_if_that_is_not_wanted_or_would_not_help() {
     let target = Arc::new(Target::load(&module(), Settings::default()).unwrap());

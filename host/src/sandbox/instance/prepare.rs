@@ -102,7 +102,8 @@ pub(crate) fn prepare(
         return Ok(Prepared::InVain(Attempt::Heap));
     };
     // What initialisers drew is no part of any execution.
-    let names = injected.take_names(plan.names && target.rewritten.injected.stream.is_some());
+    let asks = plan.names && target.rewritten.injected.stream.is_some();
+    let mut names = injected.take_names(asks);
     let place = annex.as_ref().map(|annex| {
         let place = Place::new(annex.region.clone(), annex.end);
         if target.restores {
@@ -115,8 +116,15 @@ pub(crate) fn prepare(
     let Some(warm_up) = guest.call(attempt, || warm_up(target, store, &mut *call, plan))?? else {
         return Ok(Prepared::InVain(Attempt::WarmUp));
     };
+    // Nor is what first inputs draw; and who gives each name once has given it by then.
+    let mut add_names = || {
+        let more = injected.take_names(asks);
+        names.iter_mut().for_each(|names| names.extend(more.iter().flatten().cloned()));
+    };
+    add_names();
     for input in target.warm_up_inputs() {
         guest.call(attempt, || execute_first(store, &mut *call, input))??;
+        add_names();
         // Whoever comes next finds nothing there but what is its own.
         if let Some(annex) = &annex {
             annex.clear(target.candidate.entry.way().placed_bytes_max(input.len()));
