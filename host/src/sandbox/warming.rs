@@ -1,12 +1,12 @@
 //! Which inputs instances execute before their first, so that those after them need not grow the memory.
 //!
-//! Of the inputs that are known, the one that grows the memory most is executed first; then the two that grow it most
+//! Of the inputs that are known and need no more than most, the one that grows the memory most is executed first; then the two that grow it most
 //! in what is left by that, then four, and so on, the same ones again if they still do, until growth is rare enough to
 //! cost nothing. Inputs that it doesn't help to execute are left out, and one after which samples end otherwise than in
 //! a cold instance; a few of these say that the guest keeps more from one call to the next than memory. It depends on
 //! the inputs and their order alone.
 
-use crate::outcome::{Outcome, Verdict};
+use crate::outcome::Outcome;
 use crate::sandbox::code::history::Growths;
 use crate::sandbox::executor::Executor;
 use crate::sandbox::targets::Target;
@@ -24,6 +24,11 @@ const INPUTS_MAX: usize = 12;
 const UNSUITED_MAX: usize = 4;
 /// So many inputs that don't help may be.
 const VAIN_MAX: usize = 4;
+/// What an input grows the memory by is no more than so many times the mean of those that do so: who needs far more is
+/// rare, and then all others would spread over what it left.
+const TYPICAL: u64 = 2;
+/// It may be so many bytes in any case.
+const TYPICAL_BYTES_MIN: u64 = 1 << 20;
 /// Of the executions that grew the memory one in so many may still do so.
 const LEFT_PART: u64 = 4;
 
@@ -73,10 +78,10 @@ impl Target {
         inputs: &[Arc<[u8]>],
         execute: &mut Execute<'_>,
     ) -> Result<Option<Arc<Self>>> {
-        if !self.can_be_warm() || inputs.is_empty() {
+        if !self.can_be_warm() || growing.is_empty() && inputs.is_empty() {
             return Ok(None);
         }
-        let every = inputs.len().div_ceil(SAMPLES);
+        let every = inputs.len().div_ceil(SAMPLES).max(1);
         let mut samples: Vec<_> = growing.iter().chain(inputs.iter().step_by(every)).cloned().collect();
         let Some(cold) = execute(self, &samples)? else { return Ok(None) };
         samples.truncate(affordable(&cold));
@@ -85,6 +90,7 @@ impl Target {
             return Ok(None);
         }
         let (mut first, mut growths, mut warm): (Vec<Arc<[u8]>>, Vec<Growth>, _) = (Vec::new(), cold.to_vec(), None);
+        let grown_max = typical(cold);
         let (mut unsuited, mut vain, mut together) = (BTreeSet::new(), BTreeSet::new(), 1);
         let bytes = |growths: &[Growth]| growths.iter().map(|growth| growth.grown).sum::<u64>();
         while first.len() < INPUTS_MAX
@@ -92,11 +98,12 @@ impl Target {
             && vain.len() < VAIN_MAX
             && !Growth::all(&growths).are_rare()
         {
-            let passed =
-                |growth: &Growth| growth.returned && growth.outcome.verdict() == Verdict::Passed && growth.grown > 0;
+            let is_first = |Growth { outcome, returned, grown, .. }: &Growth| {
+                *returned && matches!(outcome, Outcome::Ok | Outcome::Rejected) && (1..=grown_max).contains(grown)
+            };
             let is_left = |index: &usize| !unsuited.contains(index) && !vain.contains(index);
             let mut suited: Vec<_> =
-                (0..growths.len()).filter(|index| passed(&growths[*index]) && is_left(index)).collect();
+                (0..growths.len()).filter(|index| is_first(&growths[*index]) && is_left(index)).collect();
             // Of equals the first.
             suited.sort_by_key(|&index| std::cmp::Reverse(growths[index].grown));
             suited.truncate(together.min(INPUTS_MAX - first.len()));
@@ -129,6 +136,13 @@ impl Target {
         let again = !self.candidate.entry.is_program() && self.against.is_none();
         again && self.restores && self.rewritten.state.irreversible.is_none()
     }
+}
+
+/// By how many bytes an input may grow the memory that is executed first, where all grew it so.
+fn typical(growths: &[Growth]) -> u64 {
+    let grown = growths.iter().filter(|growth| growth.grown > 0);
+    let (sum, count) = grown.fold((0, 0), |(sum, count), growth| (sum + growth.grown, count + 1));
+    (TYPICAL * sum / u64::max(count, 1)).max(TYPICAL_BYTES_MIN)
 }
 
 /// How many of these executions can be made again and again.
@@ -192,5 +206,41 @@ mod tests {
         });
         assert_eq!((first, trials), (Some(vec![40]), 3));
         assert_eq!(chosen(|input, _| u64::from(input)), (None, 1 + VAIN_MAX), "nothing helps");
+    }
+
+    #[test]
+    fn what_few_need_is_not_what_all_begin_with() {
+        const MIB: u64 = 1 << 20;
+        let largest =
+            |wanted: u64, first: &[u8]| wanted.saturating_sub(u64::from(first.iter().copied().max().unwrap_or(0)));
+        let rare =
+            |input: u8, first: &[u8]| if input == 255 { 90 * MIB } else { largest(input.into(), first) * MIB / 40 };
+        let (first, _) = chosen(rare);
+        assert_eq!(first, Some(vec![40]), "not the one of 90 MiB");
+    }
+
+    #[test]
+    fn what_draws_has_its_choices_when_it_is_executed_first() {
+        let module = r#"(module
+            (import "fuzzbox_v1" "draw_int" (func $int (param i64 i64 i64) (result i64)))
+            (memory (export "memory") 1)
+            (global $pages (mut i32) (i32.const 0))
+            (func (export "fbx_grows") (local $wanted i32)
+                (local.set $wanted (i32.wrap_i64 (call $int (i64.const 0) (i64.const 100) (i64.const 0))))
+                (if (i32.gt_u (local.get $wanted) (global.get $pages)) (then
+                    (drop (memory.grow (i32.sub (local.get $wanted) (global.get $pages))))
+                    (global.set $pages (local.get $wanted))))))"#;
+        let target = Arc::new(Target::load(module.as_bytes(), Settings::default()).unwrap());
+        let grown = |target: &Arc<Target>, inputs: &[Arc<[u8]>]| -> Vec<u64> {
+            let growths = Growth::of_each(&mut Executor::new(target).unwrap(), inputs).unwrap();
+            growths.iter().map(|growth| growth.grown >> 16).collect()
+        };
+        let inputs: Vec<Arc<[u8]>> = (0..50).map(|choice: u8| [choice].into()).collect();
+        let cold = grown(&target, &inputs);
+        let (first, &largest) = cold.iter().enumerate().max_by_key(|(_, grown)| **grown).unwrap();
+        assert!(largest >= 20, "{cold:?}");
+        let warm = Arc::new(target.warm([inputs[first].clone()].into()));
+        assert_eq!(grown(&warm, &inputs), [0; 50]);
+        assert_eq!(grown(&Arc::new(target.warm([inputs[0].clone()].into())), &inputs), cold);
     }
 }

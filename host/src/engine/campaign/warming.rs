@@ -92,8 +92,8 @@ impl Campaign {
     pub(super) fn is_warming_due(&self) -> bool {
         let (count, looked_at) = (self.corpus.testcases().len(), self.warming.looked_at);
         let execs_due = LOOK_AGAIN as u64 * self.warming.looked_at_execs.max(LOOK_EXECS);
-        let is_later = count >= LOOK_AGAIN * looked_at || self.totals.execs >= execs_due;
-        let is_due = looked_at == 0 || self.progress.grows() && is_later;
+        let is_later = count >= LOOK_AGAIN * looked_at.max(1) || self.totals.execs >= execs_due;
+        let is_due = looked_at == 0 && count > 0 || self.progress.grows() && is_later;
         is_due && !self.warming.never && !self.strategies.mutants.is_alone()
     }
 

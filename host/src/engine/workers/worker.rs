@@ -193,7 +193,7 @@ impl Worker {
         report.counts(&self.input, &variants.metered);
         report.sample.growths.add(&executor.growth());
         report.sample.hangs += u64::from(outcome.is_hang());
-        if executor.grown_bytes() > 0 && outcome.verdict() == Verdict::Passed {
+        if executor.grown_bytes() > 0 && outcome.failure().is_none() {
             report.grew = Some((executor.grown_bytes(), self.input.clone()));
         }
         report.witness(&outcome, &self.input, self.rule);

@@ -150,7 +150,7 @@ impl KeptInstance {
     /// Gives the guest its stream, if it draws.
     pub(crate) fn give(&mut self, target: &Target, input: &[u8], rule: &Rule, reporting: bool) {
         if target.rewritten.injected.stream.is_some() {
-            self.given.set(if target.takes_choices() { input } else { &[] }, rule);
+            self.given.set(target.stream_of(input), rule);
             if rule.close {
                 self.given.set_closings(self.closing.bytes().len());
             }

@@ -20,6 +20,8 @@ use crate::sandbox::source::interface::Interface;
 use crate::sandbox::targets::Target;
 use crate::sandbox::targets::instance_facts::{Attempt, Plan, Preparation};
 use crate::settings::Settings;
+use crate::stream::Rule;
+use crate::stream::area::StreamArea;
 use anyhow::{Context, Result, anyhow, ensure};
 use wasmtime::{Instance, Store, WasmBacktrace};
 
@@ -116,13 +118,16 @@ pub(crate) fn prepare(
     let Some(warm_up) = guest.call(attempt, || warm_up(target, store, &mut *call, plan))?? else {
         return Ok(Prepared::InVain(Attempt::WarmUp));
     };
-    // Nor is what first inputs draw; and who gives each name once has given it by then.
+    // Nor is what first inputs drew; and who gives each name once has given it by then.
     let mut add_names = || {
         let more = injected.take_names(asks);
         names.iter_mut().for_each(|names| names.extend(more.iter().flatten().cloned()));
     };
     add_names();
+    let mut given = StreamArea::default();
     for input in target.warm_up_inputs() {
+        given.set(target.stream_of(input), &Rule::default());
+        injected.give(&given);
         guest.call(attempt, || execute_first(store, &mut *call, input))??;
         add_names();
         // Whoever comes next finds nothing there but what is its own.

@@ -180,6 +180,11 @@ impl Target {
         self.candidate.entry.takes_choices()
     }
 
+    /// What of an input is a stream that the guest draws from.
+    pub(crate) fn stream_of<'i>(&self, input: &'i [u8]) -> &'i [u8] {
+        if self.takes_choices() { input } else { &[] }
+    }
+
     /// The export that checks the values which the entry gives away, if the entry is a property in two parts.
     pub fn check_of_values(&self) -> Option<String> {
         self.candidate.entry.way().check_of_values(&self.candidate.interface)
