@@ -1,10 +1,10 @@
 //! Which inputs instances execute before their first, so that those after them need not grow the memory.
 //!
-//! Of the inputs that are known and need no more than most, the one that grows the memory most is executed first; then the two that grow it most
-//! in what is left by that, then four, and so on, the same ones again if they still do, until growth is rare enough to
-//! cost nothing. Inputs that it doesn't help to execute are left out, and one after which samples end otherwise than in
-//! a cold instance; a few of these say that the guest keeps more from one call to the next than memory. It depends on
-//! the inputs and their order alone.
+//! Of the inputs that are known and need no more than most, the one that grows the memory most is executed first; then
+//! the two that grow it most in what is left by that, then four, and so on, the same ones again if they still do, until
+//! growth is rare enough to cost nothing. Inputs that it doesn't help to execute are left out, and one after which
+//! samples end otherwise than in a cold instance; a few of these say that the guest keeps more from one call to the
+//! next than memory. It depends on the inputs and their order alone.
 
 use crate::outcome::Outcome;
 use crate::sandbox::code::history::Growths;

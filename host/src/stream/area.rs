@@ -30,6 +30,13 @@ pub fn limited(bytes: &[u8]) -> impl Iterator<Item = Item<'_>> {
 }
 
 impl StreamArea {
+    /// A stream that is read by the default rule.
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        let mut area = Self::default();
+        area.set(bytes, &Rule::default());
+        area
+    }
+
     /// Decodes a stream that is to be read by a rule.
     pub fn set(&mut self, bytes: &[u8], rule: &Rule) {
         self.decode(bytes);

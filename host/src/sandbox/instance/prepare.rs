@@ -20,7 +20,6 @@ use crate::sandbox::source::interface::Interface;
 use crate::sandbox::targets::Target;
 use crate::sandbox::targets::instance_facts::{Attempt, Plan, Preparation};
 use crate::settings::Settings;
-use crate::stream::Rule;
 use crate::stream::area::StreamArea;
 use anyhow::{Context, Result, anyhow, ensure};
 use wasmtime::{Instance, Store, WasmBacktrace};
@@ -124,10 +123,8 @@ pub(crate) fn prepare(
         names.iter_mut().for_each(|names| names.extend(more.iter().flatten().cloned()));
     };
     add_names();
-    let mut given = StreamArea::default();
     for input in target.warm_up_inputs() {
-        given.set(target.stream_of(input), &Rule::default());
-        injected.give(&given);
+        injected.give(&StreamArea::of(target.stream_of(input)));
         guest.call(attempt, || execute_first(store, &mut *call, input))??;
         add_names();
         // Whoever comes next finds nothing there but what is its own.
