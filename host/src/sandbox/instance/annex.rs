@@ -51,22 +51,33 @@ struct Layout {
 }
 
 impl Annex {
-    /// Makes the annex. Nothing that the guest ever sees of its memory changes.
+    /// Makes the annex, if the guest takes bytes, or if its code compares addresses and it can have as much memory as
+    /// without one. Nothing that the guest ever sees of its memory changes.
     pub(crate) fn make(
         target: &Target,
         store: &mut Store<Host>,
         instance: &Instance,
         exports: &Exports,
-    ) -> Result<Self> {
-        let place = target.rewritten.injected.annex.as_ref();
-        let place = place.context("the harness takes a pointer, but the module has no memory")?;
+    ) -> Result<Option<Self>> {
+        let place = match &target.rewritten.injected.annex {
+            Some(place) if target.candidate.entry.takes_bytes() || place.bounds => place,
+            None if target.candidate.entry.takes_bytes() => {
+                bail!("the harness takes a pointer, but the module has no memory")
+            }
+            _ => return Ok(None),
+        };
         let ExportedMemory { memory, region } = exports.memories[place.memory as usize].clone();
         let page = memory.page_size(&*store);
         let maximum = place.maximum.map_or(u64::MAX, |pages| pages.saturating_mul(page));
         let guest_max = maximum.min(target.candidate.settings.memory_bytes_max);
+        let (takes_bytes, way) = (target.candidate.entry.takes_bytes(), target.candidate.entry.way());
         let input = target.candidate.settings.input_bytes_max as usize;
-        let input = target.candidate.entry.way().placed_bytes_max(input);
-        let layout = Layout::new(usize::try_from(guest_max)?, region.size(), input, usize::try_from(page)?, &region);
+        let input = if takes_bytes { way.placed_bytes_max(input) } else { 0 };
+        let wanted = usize::try_from(guest_max)?;
+        let layout = Layout::new(wanted, region.size(), input, usize::try_from(page)?, &region);
+        if !takes_bytes && layout.is_none_or(|layout| layout.guest_max < wanted) {
+            return Ok(None);
+        }
         let Some(Layout { guest_max, start, length }) = layout else {
             bail!(
                 "there is no room for inputs of {input} bytes: the guest has {} MiB of the 4 GiB that can be addressed\n\
@@ -91,7 +102,12 @@ impl Annex {
             store.data_mut().wasi.has_gap(region.clone());
         }
         let cells = AnnexCells { hidden, start: start as u64, guest_end };
-        Ok(Self { memory, region, cells, start, end: length - *PAGE_BYTES })
+        Ok(Some(Self { memory, region, cells, start, end: length - *PAGE_BYTES }))
+    }
+
+    /// Whether there is room for an annex without inputs where the guest can have so many bytes.
+    pub(crate) fn has_room_above(guest_max: u64) -> bool {
+        guest_max.saturating_add(2 * GAP_BYTES as u64) <= 1 << 32
     }
 
     /// Zeros, where an input of so many bytes was. To be called while nothing is tracked.
@@ -142,6 +158,9 @@ fn growth(store: &mut Store<Host>, region: Arc<Region>, guest_max: usize, page: 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sandbox::{Executor, History, Variant};
+    use crate::settings::Settings;
+    use crate::stream::{Choice, encode};
 
     const MIB: usize = 1 << 20;
     const GIB: usize = 1 << 30;
@@ -176,5 +195,49 @@ mod tests {
         assert_eq!(layout(4 * GIB, 4 * GIB - (1 << 16), 1, 1 << 16), None);
         assert!(layout(4 * GIB, 4 * GIB - (2 << 16), 1, 1 << 16).is_some());
         assert_eq!(layout(4 * GIB, 4 * GIB - (2 << 16), 1 << 16, 1 << 16), None);
+    }
+
+    /// Sees that what is quick and compares addresses fails where what decides does, again and again.
+    fn fails_alike(module: &str, inputs: &[Vec<u8>]) -> usize {
+        let metered = Arc::new(Target::load(module.as_bytes(), Settings::default()).unwrap());
+        let comparing = metered.in_variant_after(Variant::Full, &History::default().comparing()).unwrap();
+        assert!(comparing.compares_addresses() && !metered.compares_addresses());
+        let executors = [metered, Arc::new(comparing)].map(|target| Executor::new(&target).unwrap());
+        let failures = executors.map(|mut executor| -> Vec<bool> {
+            inputs.iter().map(|input| executor.run(input).unwrap().failure().is_some()).collect()
+        });
+        assert_eq!(failures[0], failures[1]);
+        failures[0].iter().filter(|failed| **failed).count()
+    }
+
+    /// Grows by `$wanted` pages, which must be zeros, fills them, and reads so many bytes behind them.
+    const GROWS: &str = r#"(func $grows (param $wanted i32) (param $behind i32) (local $size i32)
+        (local.set $size (i32.mul (memory.grow (local.get $wanted)) (i32.const 65536)))
+        (if (i32.ne (local.get $size) (i32.const 65536)) (then unreachable))
+        (local.set $size (i32.mul (memory.size) (i32.const 65536)))
+        (if (i32.load8_u (i32.sub (local.get $size) (i32.const 1))) (then unreachable))
+        (i32.store8 (i32.sub (local.get $size) (i32.const 1)) (i32.const 7))
+        (drop (i32.load8_u (i32.add (i32.sub (local.get $size) (i32.const 1)) (local.get $behind)))))"#;
+
+    #[test]
+    fn who_takes_no_bytes_and_grows_ends_where_its_memory_does_too() {
+        let draws = format!(
+            r#"(module (import "fuzzbox_v1" "draw_int" (func $int (param i64 i64 i64) (result i64)))
+            (memory (export "memory") 1) {GROWS}
+            (func (export "fbx_grows") (call $grows
+                (i32.wrap_i64 (call $int (i64.const 0) (i64.const 40) (i64.const 0)))
+                (i32.wrap_i64 (call $int (i64.const 0) (i64.const 1) (i64.const 0))))))"#
+        );
+        let choices = |number: u64| [number * 7 % 41, (number % 5 == 0).into()].map(Choice::Index);
+        let inputs: Vec<Vec<u8>> = (0..400).map(|number| encode(&choices(number))).collect();
+        let failing = fails_alike(&draws, &inputs);
+        assert_eq!(failing, 80);
+        for (pages, behind, failing) in [(3, 0, 0), (0, 0, 0), (3, 1, 9), (0, 1, 9)] {
+            let program = format!(
+                r#"(module (memory (export "memory") 1) {GROWS}
+                (func (export "_start") (call $grows (i32.const {pages}) (i32.const {behind}))))"#
+            );
+            assert_eq!(fails_alike(&program, &vec![vec![0]; 9]), failing, "{pages} pages, {behind} behind");
+        }
     }
 }

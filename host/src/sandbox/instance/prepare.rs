@@ -91,10 +91,12 @@ pub(crate) fn prepare(
     let with_fuel = |fuel| Provision { fuel: target.variant.has_fuel().then_some(fuel), annex: None };
     guest.call(with_fuel(target.init_fuel_max()), || initialise(target, store, instance))??;
     let takes_bytes = target.candidate.entry.takes_bytes();
-    let annex = takes_bytes.then(|| Annex::make(target, store, instance, exports)).transpose()?;
+    let annex = Annex::make(target, store, instance, exports)?;
+    injected.provide(Provision { annex: annex.as_ref().map(|annex| annex.cells), fuel: None });
+    // Of what takes no bytes it holds nothing.
+    let annex = annex.filter(|_| takes_bytes);
     if let Some(annex) = &annex {
-        let provision = Provision { annex: Some(annex.cells), fuel: None };
-        guest.call(provision, || libfuzzer_initialize(target, store, instance, annex))??;
+        guest.call(Provision::default(), || libfuzzer_initialize(target, store, instance, annex))??;
     }
     // What an execution may take is enough for an attempt.
     let attempt = with_fuel(target.candidate.settings.fuel_max);

@@ -1,6 +1,7 @@
 //! Address space that belongs to us.
 
 use std::io;
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::LazyLock;
 
@@ -14,6 +15,11 @@ pub(crate) static PAGE_BYTES: LazyLock<usize> = LazyLock::new(|| {
 /// Which page a byte is in. In each execution, so it is no division.
 pub(super) fn page_of(offset: usize) -> usize {
     offset >> PAGE_BYTES.trailing_zeros()
+}
+
+/// Where the bytes of pages are that are counted from `start`.
+pub(super) fn in_bytes(pages: Range<usize>, start: usize) -> Range<usize> {
+    start + pages.start * *PAGE_BYTES..start + pages.end * *PAGE_BYTES
 }
 
 pub(super) fn round_up(bytes: usize) -> usize {

@@ -54,7 +54,7 @@ pub(crate) use pages::Writes;
 
 use budget::{Budget, Pool};
 use grown::Grown;
-use mapping::{Access, Mapping, page_of, round_up};
+use mapping::{Access, Mapping, in_bytes, page_of, round_up};
 use pages::Pages;
 use std::io;
 use std::ops::Range;
@@ -235,30 +235,37 @@ impl Region {
         unsafe { std::slice::from_raw_parts(self.base(), self.size()) }
     }
 
-    /// Calls `visit` with the memory's bytes, in pieces in ascending order: what the guest counts, then the annex.
+    /// Calls `visit` with the bytes that the guest counts, in pieces in ascending order.
     ///
     /// # Safety
     ///
     /// As for [`Region::bytes`].
     pub(crate) unsafe fn visit(&self, mut visit: impl FnMut(&[u8])) {
         let size = self.size();
-        let bytes =
-            |pages: Range<usize>, start: usize| start + pages.start * *PAGE_BYTES..start + pages.end * *PAGE_BYTES;
-        let Some(Tracking { pages, grown, annex }) = self.tracking.get() else {
+        let Some(Tracking { pages, grown, .. }) = self.tracking.get() else {
             // SAFETY: by the contract; all is accessible.
-            unsafe {
-                self.visit_part(0..size, std::iter::once(0..size), &mut visit);
-                let annex = self.annex.get().cloned().unwrap_or_default();
-                return self.visit_part(annex.clone(), std::iter::once(annex), &mut visit);
-            }
+            return unsafe { self.visit_part(0..size, std::iter::once(0..size), &mut visit) };
         };
-        let below = pages.accessible().map(|range| bytes(range, 0));
+        let below = pages.accessible().map(|pages| in_bytes(pages, 0));
         // SAFETY: by the contract.
         unsafe { self.visit_part(0..size, below.chain(grown.accessible(round_up(size))), &mut visit) };
-        if let (Some(annex), Some(range)) = (annex, self.annex.get()) {
-            let accessible = annex.accessible().map(|pages| bytes(pages, range.start));
-            // SAFETY: by the contract.
-            unsafe { self.visit_part(range.clone(), accessible, &mut visit) };
+    }
+
+    /// As [`Region::visit`] for the bytes of the annex, if there is one.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Region::bytes`].
+    pub(crate) unsafe fn visit_annex(&self, mut visit: impl FnMut(&[u8])) {
+        let Some(range) = self.annex.get() else { return };
+        match self.tracking.get().and_then(|tracking| tracking.annex.as_ref()) {
+            // SAFETY: by the contract; all is accessible.
+            None => unsafe { self.visit_part(range.clone(), std::iter::once(range.clone()), &mut visit) },
+            Some(annex) => {
+                let accessible = annex.accessible().map(|pages| in_bytes(pages, range.start));
+                // SAFETY: by the contract.
+                unsafe { self.visit_part(range.clone(), accessible, &mut visit) };
+            }
         }
     }
 
@@ -269,11 +276,10 @@ impl Region {
     /// As for [`Region::bytes`], as long as the bytes are there.
     pub(crate) unsafe fn accessible(&self) -> Vec<(usize, &[u8])> {
         let size = self.size();
-        let below = |pages: Range<usize>| pages.start * *PAGE_BYTES..pages.end * *PAGE_BYTES;
         let ranges: Vec<_> = match self.tracking.get() {
             None => std::iter::once(0..size).collect(),
             Some(Tracking { pages, grown, .. }) => {
-                pages.accessible().map(below).chain(grown.accessible(round_up(size))).collect()
+                pages.accessible().map(|pages| in_bytes(pages, 0)).chain(grown.accessible(round_up(size))).collect()
             }
         };
         let ranges =

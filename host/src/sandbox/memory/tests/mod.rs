@@ -49,7 +49,10 @@ fn restore(region: &Region) -> bool {
 fn contents(region: &Region) -> Vec<u8> {
     let mut all = Vec::new();
     // SAFETY: no guest anywhere.
-    unsafe { region.visit(|bytes| all.extend_from_slice(bytes)) };
+    unsafe {
+        region.visit(|bytes| all.extend_from_slice(bytes));
+        region.visit_annex(|bytes| all.extend_from_slice(bytes));
+    }
     all
 }
 
