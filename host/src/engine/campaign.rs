@@ -430,7 +430,7 @@ impl Campaign {
 
     /// Goes on with a faster variant if there is one.
     fn next_variant(&mut self) -> Result<()> {
-        if let Some(metered) = self.progress.optimised()? {
+        if let Some(metered) = self.progress.better()? {
             if Arc::ptr_eq(&self.variants.quick, &self.variants.metered) {
                 self.known.forget_keys();
                 self.variants.quick = metered.clone();

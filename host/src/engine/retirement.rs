@@ -27,8 +27,8 @@
 
 use super::corpus::Corpus;
 use crate::coverage::{Profile, Seen};
-use crate::sandbox::{Growths, History, Target, Unsuited, Variant, Watchdog, compiling_both};
-use anyhow::{Context, Result, anyhow};
+use crate::sandbox::{Growths, History, Target, Unsuited, Variant, Watchdog, compiling, compiling_both};
+use anyhow::{Context, Result, anyhow, bail};
 use fuzzbox_instrument::EdgeSet;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -53,6 +53,10 @@ pub(super) struct Progress {
     stage: Stage,
     /// The deciding variant in optimised code, if it is being compiled.
     optimising: Option<Receiver<Result<Arc<Target>>>>,
+    /// Who makes the variant that decides in code that compares addresses.
+    comparing: Option<Receiver<Result<Arc<Target>>>>,
+    /// That was begun, or done.
+    was_compared: bool,
     /// By edge: the number of executions at which it last showed something new.
     last_news: Vec<u64>,
     looked: u64,
@@ -110,6 +114,8 @@ impl Progress {
             watchdog: None,
             stage: Stage::Metered,
             optimising: None,
+            comparing: None,
+            was_compared: false,
             last_news,
             looked: 0,
             retired: 0,
@@ -135,6 +141,8 @@ impl Progress {
         self.metered = metered;
         self.stage = Stage::Metered;
         self.optimising = None;
+        self.comparing = None;
+        self.was_compared = false;
         self.growths = Growths::default();
     }
 
@@ -238,25 +246,45 @@ impl Progress {
         seen > made.seen + made.seen / 2 && self.looked > 0
     }
 
-    /// The variant that decides in optimised code, if that became ready.
+    /// The variant that decides in better code, if that became ready.
     ///
     /// # Errors
     ///
     /// As for [`Progress::next_variant`].
-    pub(super) fn optimised(&mut self) -> Result<Option<Arc<Target>>> {
-        let Some(optimising) = &self.optimising else { return Ok(None) };
-        let target = match (self.metered.optimised_by_now(), optimising.try_recv()) {
-            // A worker that saw a failure may have waited for it.
-            (Some(target), _) => target.clone(),
-            (None, Ok(target)) => target.context("failed to optimise the module's code")?,
-            (None, Err(TryRecvError::Empty)) => return Ok(None),
-            (None, Err(TryRecvError::Disconnected)) => {
-                return Err(anyhow!("the thread that compiles a variant ended early"));
+    pub(super) fn better(&mut self) -> Result<Option<Arc<Target>>> {
+        self.compare()?;
+        let better = match ready(&mut self.comparing, "let the module's code compare addresses")? {
+            Some(target) => {
+                self.optimising = None;
+                Some(target)
             }
+            None => self.optimised()?,
         };
-        self.optimising = None;
-        self.metered = target.clone();
-        Ok(Some(target))
+        if let Some(better) = &better {
+            self.metered.clone_from(better);
+        }
+        Ok(better)
+    }
+
+    /// Begins to make the variant that decides in code that compares addresses, if that pays.
+    fn compare(&mut self) -> Result<()> {
+        let is_used = matches!(self.stage, Stage::Making(..) | Stage::Using(_));
+        if is_used && self.compares() && !self.was_compared {
+            let metered = self.metered.clone();
+            self.comparing = Some(compiling(move || metered.optimised()?.comparing())?);
+            self.was_compared = true;
+        }
+        Ok(())
+    }
+
+    /// The variant that decides in optimised code, if that became ready.
+    fn optimised(&mut self) -> Result<Option<Arc<Target>>> {
+        // A worker that saw a failure may have waited for it.
+        if let Some(target) = self.metered.optimised_by_now().filter(|_| self.optimising.is_some()) {
+            self.optimising = None;
+            return Ok(Some(target.clone()));
+        }
+        ready(&mut self.optimising, "optimise the module's code")
     }
 
     /// Begins to compile.
@@ -290,6 +318,17 @@ impl Progress {
     pub(super) fn watchdog(&self) -> &Option<Arc<Watchdog>> {
         &self.watchdog
     }
+}
+
+/// What is being made, if it became ready; then nothing is any more.
+fn ready(making: &mut Option<Receiver<Result<Arc<Target>>>>, what: &str) -> Result<Option<Arc<Target>>> {
+    let made = match making.as_ref().map(Receiver::try_recv) {
+        None | Some(Err(TryRecvError::Empty)) => return Ok(None),
+        Some(Ok(made)) => made.with_context(|| format!("failed to {what}"))?,
+        Some(Err(TryRecvError::Disconnected)) => bail!("the thread that compiles a variant ended early"),
+    };
+    *making = None;
+    Ok(Some(made))
 }
 
 /// Makes a variant for what these inputs do.

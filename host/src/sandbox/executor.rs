@@ -25,7 +25,7 @@ use std::sync::Arc;
 pub struct Executor {
     pub(super) target: Arc<Target>,
     pub(super) instance: KeptInstance,
-    /// In quick code: another instance, once something failed.
+    /// Where what fails is decided by another target: its instance, once something failed.
     pub(super) other: Option<Other>,
     pub(super) gate: Arc<Gate>,
     /// What call sites close with.
@@ -52,13 +52,14 @@ pub(super) struct AgainstExecutor {
     pub(super) signatures: BTreeMap<Outcome, Arc<str>>,
 }
 
-/// The other one of two instances: that of an excerpt, or that of quick code while the excerpt's is in its place.
+/// The other one of two instances: that of who decides what fails, or the executor's own while that is in its place.
 pub(super) struct Other {
     pub(super) target: Arc<Target>,
     pub(super) instance: KeptInstance,
     /// As [`Executor::dirty`].
     pub(super) dirty: bool,
-    pub(super) is_quick: bool,
+    /// The executor's own.
+    pub(super) is_own: bool,
 }
 
 impl std::fmt::Debug for Other {
@@ -214,15 +215,16 @@ impl Executor {
             "the input has {} bytes, the limit is {limit}\nhelp: raise it with --input-bytes-max",
             input.len()
         );
-        self.leave_excerpt();
-        if !self.target.is_quick() {
-            return self.execute_once(input, rule, way);
-        }
+        self.leave_other();
         let outcome = self.execute_once(input, rule, way)?;
-        if outcome.trap().is_some() || self.instance.overflowed() {
-            return self.execute_optimised((input, rule), way, &outcome);
+        if !self.target.decides_elsewhere() || outcome.trap().is_none() && !self.instance.overflowed() {
+            return Ok(outcome);
         }
-        Ok(outcome)
+        let decided = match self.target.exact.clone() {
+            Some(exact) => self.execute_exact((input, rule), way, exact),
+            None => self.execute_optimised((input, rule), way, &outcome),
+        };
+        decided.or_else(|error| if error.is::<Unprepared>() { Ok(Outcome::Interrupted) } else { Err(error) })
     }
 
     pub(super) fn execute_once(&mut self, input: &[u8], rule: &Rule, way: Way) -> Result<Outcome> {
@@ -264,7 +266,8 @@ impl Executor {
 
     /// What the last execution says of growths, if the target has fuel.
     pub(crate) fn growth(&self) -> Growths {
-        Growths { execs: 1, grown: u64::from(self.grown_bytes() > 0), fuel: self.observation().fuel() }
+        let grown = u64::from(self.grown_bytes() > 0);
+        Growths { execs: 1, grown, steps: self.instance.growth_steps() as u64, fuel: self.observation().fuel() }
     }
 
     /// Whether the entry returned from the last execution: it can also end the program, or fail.

@@ -188,6 +188,21 @@ impl Target {
         Ok(self.optimised.whole.get_or_init(|| Arc::new(made)).clone())
     }
 
+    /// This target in code that compares addresses, so that what executions grow stays open; itself, if its code can't.
+    /// What fails there is executed again in this one, and only that counts: a comparison may go a little further than
+    /// the access.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Target::in_variant`].
+    pub(crate) fn comparing(self: &Arc<Self>) -> Result<Arc<Self>> {
+        match self.in_variant_after(self.variant.clone(), &History::default().comparing()) {
+            Ok(made) if made.compares_addresses() => Ok(Arc::new(Self { exact: Some(self.clone()), ..made })),
+            Err(error) if !error.is::<Unsuited>() => Err(error),
+            _ => Ok(self.clone()),
+        }
+    }
+
     /// As [`Target::optimised`], on a thread of its own.
     pub(crate) fn optimise(self: &Arc<Self>) -> Result<Receiver<Result<Arc<Self>>>> {
         let target = self.clone();

@@ -12,7 +12,6 @@ use crate::sandbox::code::compiler::Code;
 use crate::sandbox::code::history::History;
 use crate::sandbox::executor::{Executor, Other, Way};
 use crate::sandbox::instance::kept::KeptInstance;
-use crate::sandbox::interrupt::gate::Unprepared;
 use crate::sandbox::machine::stack::with_room;
 use crate::sandbox::targets::Target;
 use crate::stream::Rule;
@@ -72,16 +71,10 @@ impl Executor {
         way: Way,
         outcome: &Outcome,
     ) -> Result<Outcome> {
-        let result = match self.execute_excerpt((input, rule), way, outcome) {
-            Ok(None) => match self.go_over() {
-                Ok(true) => self.execute_once(input, rule, way),
-                Ok(false) => Ok(Outcome::Interrupted),
-                Err(error) => Err(error),
-            },
-            Ok(Some(outcome)) => Ok(outcome),
-            Err(error) => Err(error),
-        };
-        result.or_else(|error| if error.is::<Unprepared>() { Ok(Outcome::Interrupted) } else { Err(error) })
+        if let Some(outcome) = self.execute_excerpt((input, rule), way, outcome)? {
+            return Ok(outcome);
+        }
+        if self.go_over()? { self.execute_once(input, rule, way) } else { Ok(Outcome::Interrupted) }
     }
 
     /// Executes an input in an excerpt, whose instance stays in place to be looked at until the next execution. `None`
@@ -103,10 +96,7 @@ impl Executor {
             };
             // Where initialisers end may be a matter of how large frames are: the whole module decides.
             let Ok(Some(target)) = made else { return Ok(None) };
-            let instance = with_room(target.variant.stack_bytes(), || KeptInstance::new(&target, &self.gate));
-            let instance = instance.inspect_err(|_| self.watch())?;
-            // The gate watches the excerpt's instance now, which is put in place at once.
-            self.other = Some(Other { target, instance, dirty: false, is_quick: false });
+            self.add_other(target)?;
         }
         self.swap();
         let outcome = self.execute_once(input, rule, way)?;
@@ -117,7 +107,7 @@ impl Executor {
             None => true,
         };
         if !is_known {
-            self.leave_excerpt();
+            self.leave_other();
         }
         Ok(is_known.then_some(outcome))
     }
@@ -131,16 +121,39 @@ impl Executor {
         Some(functions)
     }
 
-    /// Puts quick code back in its place, if an excerpt took it.
-    pub(super) fn leave_excerpt(&mut self) {
-        if self.other.as_ref().is_some_and(|other| other.is_quick) {
+    /// Executes an input again that ended so where addresses are compared, in the target that decides. That instance
+    /// stays in place to be looked at until the next execution.
+    pub(super) fn execute_exact(
+        &mut self,
+        (input, rule): (&[u8], &Rule),
+        way: Way,
+        exact: Arc<Target>,
+    ) -> Result<Outcome> {
+        if self.other.is_none() {
+            self.add_other(exact)?;
+        }
+        self.swap();
+        self.execute_once(input, rule, way)
+    }
+
+    /// Makes the other instance, which the gate watches from then on: it is to be put in place at once.
+    fn add_other(&mut self, target: Arc<Target>) -> Result<()> {
+        let instance = with_room(target.variant.stack_bytes(), || KeptInstance::new(&target, &self.gate));
+        let instance = instance.inspect_err(|_| self.watch())?;
+        self.other = Some(Other { target, instance, dirty: false, is_own: false });
+        Ok(())
+    }
+
+    /// Puts the executor's own instance back in its place, if another took it.
+    pub(super) fn leave_other(&mut self) {
+        if self.other.as_ref().is_some_and(|other| other.is_own) {
             self.swap();
         }
     }
 
     /// The target that this was made for, or went over to.
     pub fn target(&self) -> &Arc<Target> {
-        self.other.as_ref().filter(|other| other.is_quick).map_or(&self.target, |other| &other.target)
+        self.other.as_ref().filter(|other| other.is_own).map_or(&self.target, |other| &other.target)
     }
 
     fn swap(&mut self) {
@@ -148,7 +161,7 @@ impl Executor {
         swap(&mut self.target, &mut other.target);
         swap(&mut self.instance, &mut other.instance);
         swap(&mut self.dirty, &mut other.dirty);
-        other.is_quick = !other.is_quick;
+        other.is_own = !other.is_own;
         self.watch();
     }
 

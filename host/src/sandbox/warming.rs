@@ -173,7 +173,8 @@ mod tests {
             let first: Vec<u8> = target.warm_up_inputs().iter().map(|input| input[0]).collect();
             let growth = |input: &Arc<[u8]>| {
                 let grown = grows(input[0], &first);
-                let counted = Growths { execs: 1, grown: u64::from(grown > 0), fuel: 1 };
+                let is_grown = u64::from(grown > 0);
+                let counted = Growths { execs: 1, grown: is_grown, steps: is_grown, fuel: 1 };
                 Growth { outcome: Outcome::Ok, returned: true, grown, counted }
             };
             Ok(Some(inputs.iter().map(growth).collect()))

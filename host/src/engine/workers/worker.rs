@@ -404,7 +404,8 @@ fn executor_of<'a>(slot: &'a mut Option<Executor>, target: &Arc<Target>, life: &
 fn fits(executor: &Executor, target: &Arc<Target>) -> bool {
     let made_for = executor.target();
     let begins_alike = made_for.warm_up_inputs() == target.warm_up_inputs();
-    Arc::ptr_eq(made_for, target) || !made_for.is_quick() && begins_alike
+    let compares_alike = made_for.compares_addresses() == target.compares_addresses();
+    Arc::ptr_eq(made_for, target) || !made_for.is_quick() && begins_alike && compares_alike
 }
 
 #[cfg(test)]

@@ -22,27 +22,30 @@ pub struct History {
     compares: bool,
 }
 
-/// How many executions grew a memory, and the fuel that all of them took.
+/// How many executions grew a memory, in how many steps, and the fuel that all of them took.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Growths {
     /// Executions.
     pub execs: u64,
     /// Those that grew a memory.
     pub grown: u64,
+    /// How often these grew one.
+    pub steps: u64,
     /// Units of fuel.
     pub fuel: u64,
 }
 
 impl Growths {
-    /// To open pages and to close them again are system calls, which all workers of a process wait for: as long as so
-    /// many units of fuel take. Comparisons make code slower by a part of what it takes; they pay if executions that
-    /// grow are shorter than this.
-    const FUEL: u64 = 1 << 20;
+    /// To open pages in each step and to close them in the end are system calls, which all workers of a process wait
+    /// for: as long as so many units of fuel take each. Comparisons make code slower by a part of what it takes; they
+    /// pay if executions are shorter than this.
+    const CALL_FUEL: u64 = 1 << 19;
 
     /// Counts these as well.
     pub fn add(&mut self, other: &Self) {
         self.execs += other.execs;
         self.grown += other.grown;
+        self.steps += other.steps;
         self.fuel += other.fuel;
     }
 
@@ -56,7 +59,7 @@ impl Growths {
 
     /// Whether it is better to compare addresses, and to leave open what grew.
     pub fn pay(&self) -> bool {
-        self.grown.saturating_mul(Self::FUEL) > self.fuel.max(self.execs)
+        (self.grown + self.steps).saturating_mul(Self::CALL_FUEL) > self.fuel.max(self.execs)
     }
 }
 

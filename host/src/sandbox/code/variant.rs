@@ -41,7 +41,7 @@ impl Variant {
             Self::Full => Options::full(),
             Self::Fast(interesting) => Options::fast(interesting.clone()),
         };
-        options.bounds = *self != Self::Metered && past.compares();
+        options.bounds = past.compares();
         options.profile = past.profile(self.interesting());
         options.lines = true;
         options.hide_lengths = true;

@@ -158,6 +158,7 @@ fn growth(store: &mut Store<Host>, region: Arc<Region>, guest_max: usize, page: 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::coverage::Profile;
     use crate::sandbox::{Executor, History, Variant};
     use crate::settings::Settings;
     use crate::stream::{Choice, encode};
@@ -197,17 +198,30 @@ mod tests {
         assert_eq!(layout(4 * GIB, 4 * GIB - (2 << 16), 1 << 16, 1 << 16), None);
     }
 
-    /// Sees that what is quick and compares addresses fails where what decides does, again and again.
+    /// Sees that what is quick and compares addresses fails where what decides does, again and again; and that what
+    /// decides and compares them says the same of each execution as what doesn't.
     fn fails_alike(module: &str, inputs: &[Vec<u8>]) -> usize {
         let metered = Arc::new(Target::load(module.as_bytes(), Settings::default()).unwrap());
         let comparing = metered.in_variant_after(Variant::Full, &History::default().comparing()).unwrap();
         assert!(comparing.compares_addresses() && !metered.compares_addresses());
-        let executors = [metered, Arc::new(comparing)].map(|target| Executor::new(&target).unwrap());
-        let failures = executors.map(|mut executor| -> Vec<bool> {
-            inputs.iter().map(|input| executor.run(input).unwrap().failure().is_some()).collect()
-        });
-        assert_eq!(failures[0], failures[1]);
-        failures[0].iter().filter(|failed| **failed).count()
+        let deciding = metered.comparing().unwrap();
+        assert!(deciding.compares_addresses() && Arc::ptr_eq(deciding.cold(), &metered));
+        let [mut exact, mut quick, mut deciding] =
+            [metered, Arc::new(comparing), deciding].map(|target| Executor::new(&target).unwrap());
+        let mut failing = 0;
+        for input in inputs {
+            let [outcome, other, decided] =
+                [&mut exact, &mut quick, &mut deciding].map(|executor| executor.run(input).unwrap());
+            assert_eq!((outcome.failure().is_some(), &outcome), (other.failure().is_some(), &decided));
+            let shown = |executor: &mut Executor| {
+                let observation = executor.observation();
+                let draws = observation.draws().canonical().choices;
+                (Profile::of(observation), observation.fuel(), draws, executor.grown_bytes(), executor.state_hash())
+            };
+            assert_eq!(shown(&mut exact), shown(&mut deciding), "{input:?}");
+            failing += usize::from(outcome.failure().is_some());
+        }
+        failing
     }
 
     /// Grows by `$wanted` pages, which must be zeros, fills them, and reads so many bytes behind them.
@@ -239,5 +253,19 @@ mod tests {
             );
             assert_eq!(fails_alike(&program, &vec![vec![0]; 9]), failing, "{pages} pages, {behind} behind");
         }
+    }
+
+    #[test]
+    fn who_takes_bytes_and_grows_fails_alike_with_comparisons() {
+        let module = format!(
+            r#"(module (memory (export "memory") 1) {GROWS}
+            (func (export "LLVMFuzzerTestOneInput") (param i32 i32) (result i32)
+                (call $grows
+                    (i32.and (i32.load8_u (local.get 0)) (i32.const 31))
+                    (i32.eqz (i32.rem_u (i32.load8_u (local.get 0)) (i32.const 5))))
+                (i32.const 0)))"#
+        );
+        let inputs: Vec<Vec<u8>> = (0..=255).map(|byte: u8| vec![byte.wrapping_mul(7)]).collect();
+        assert_eq!(fails_alike(&module, &inputs), 52);
     }
 }

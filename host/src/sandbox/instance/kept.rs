@@ -318,6 +318,11 @@ impl KeptInstance {
         self.snapshot.grown_bytes()
     }
 
+    /// How often the last execution grew memories.
+    pub(crate) fn growth_steps(&self) -> usize {
+        self.snapshot.growth_steps()
+    }
+
     /// The indices of the counters that are not 0, if they are accessible.
     pub(crate) fn counted(&self) -> Option<Vec<u32>> {
         (!self.lost).then(|| self.injected.counted())

@@ -88,6 +88,11 @@ impl Snapshot {
         self.memories.iter().map(|saved| saved.region.growth()).sum()
     }
 
+    /// How often memories grew since then.
+    pub(crate) fn growth_steps(&self) -> usize {
+        self.memories.iter().map(|saved| saved.region.growth_steps()).sum()
+    }
+
     /// Goes back to the snapshot, tables only if `tables_written`. Returns `false` if the instance must be replaced.
     pub(crate) fn restore(&self, store: &mut Store<Host>, tables_written: bool) -> Result<bool> {
         let mut grown = 0;

@@ -38,6 +38,7 @@ impl Region {
             }
         }
         self.size.store(size, Relaxed);
+        self.steps.store(self.growth_steps() + usize::from(end > start), Relaxed);
         Ok(())
     }
 

@@ -78,6 +78,8 @@ pub(crate) struct Region {
     capacity: usize,
     /// The wasm length in bytes, up to the annex: what the guest counts.
     size: AtomicUsize,
+    /// How often it grew since it was restored.
+    steps: AtomicUsize,
     /// Where the next growth makes an annex; [`NOWHERE`] if it doesn't.
     announced: AtomicUsize,
     /// The bytes of the annex.
@@ -123,6 +125,7 @@ impl Region {
             mapping,
             capacity: maximum.map_or(capacity, |maximum| maximum.min(capacity)),
             size: AtomicUsize::new(minimum),
+            steps: AtomicUsize::new(0),
             announced: AtomicUsize::new(NOWHERE),
             annex: OnceLock::new(),
             forbidden: AtomicUsize::new(NOWHERE),
@@ -187,6 +190,11 @@ impl Region {
     /// By how many bytes the memory grew since it was restored.
     pub(crate) fn growth(&self) -> usize {
         self.size() - self.tracking().pages.image().len()
+    }
+
+    /// How often the memory grew since it was restored.
+    pub(crate) fn growth_steps(&self) -> usize {
+        self.steps.load(Relaxed)
     }
 
     /// The bytes of the annex, if there is one. [`Region::visit`] is for you when the region is tracked.
@@ -418,6 +426,7 @@ impl Region {
             // SAFETY: no guest runs, and the bytes are inside the memory.
             unsafe { grown.cut(&self.mapping, round_up(size))? };
             self.size.store(snapshot, Relaxed);
+            self.steps.store(0, Relaxed);
         }
         // SAFETY: by the contract.
         unsafe { pages.restore(&self.mapping)? };

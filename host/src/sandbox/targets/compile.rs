@@ -60,6 +60,7 @@ impl Target {
             stop,
             imports,
             mutate: None,
+            exact: None,
             restores: HANDLED,
             cache: cache.clone(),
             warmth: None,

@@ -60,6 +60,8 @@ pub struct Target {
     pub(in crate::sandbox) learned: InstanceFacts,
     /// Another build, which executes each input as well.
     pub(crate) against: Option<Against>,
+    /// Its code compares addresses: what fails in it is executed again in this one, and only that counts.
+    pub(in crate::sandbox) exact: Option<Arc<Target>>,
     /// What else was made of it, if its code is quick.
     pub(in crate::sandbox) optimised: OptimisedTargets,
 }
@@ -106,6 +108,11 @@ impl Target {
     /// ([`Target::optimised`]), and only that counts.
     pub fn is_quick(&self) -> bool {
         self.code.code == Code::Quick
+    }
+
+    /// Whether what fails in it is executed again by another target, and only that counts.
+    pub(in crate::sandbox) fn decides_elsewhere(&self) -> bool {
+        self.exact.is_some() || self.is_quick()
     }
 
     /// This target in optimised code, if that was made.

@@ -35,15 +35,19 @@ impl Target {
         self.warmth.as_ref().map_or(&[], |warmth| &warmth.inputs)
     }
 
-    /// The same target, whose instances begin as the module does.
+    /// The same target, whose instances begin as the module does; the one that decides what fails, if another does.
     pub fn cold(self: &Arc<Self>) -> &Arc<Self> {
-        self.warmth.as_ref().map_or(self, |warmth| &warmth.cold)
+        let exact = self.exact.as_ref().unwrap_or(self);
+        exact.warmth.as_ref().map_or(exact, |warmth| &warmth.cold)
     }
 
     /// The same target, whose instances execute these inputs before their first. If the entry doesn't return from each
     /// of them no instance can be made.
     #[must_use]
     pub fn warm(self: &Arc<Self>, inputs: Arc<[Arc<[u8]>]>) -> Self {
+        if let Some(exact) = &self.exact {
+            return exact.warm(inputs);
+        }
         let cold = self.cold().clone();
         Self {
             candidate: self.candidate.clone(),
@@ -61,6 +65,7 @@ impl Target {
             warmth: Some(Warmth { inputs, cold }),
             learned: InstanceFacts::default(),
             against: self.against.clone(),
+            exact: None,
             optimised: OptimisedTargets::default(),
         }
     }
