@@ -52,6 +52,15 @@ pub(super) const GC_HEAP_BYTES: u64 = 1 << 20;
 /// apart have other numbers.
 pub(super) const FAULT_FRAMES_MAX: usize = 64;
 
+/// So far above all that the guest can have the annex of its memory begins, if there is room: what goes past the end of
+/// memory goes past it by less.
+pub(crate) const ANNEX_GAP_BYTES: usize = 1 << 20;
+
+/// Whether there is room for an annex that holds no inputs where the guest can have so many bytes.
+pub(crate) fn has_room_for_annex(guest_max: u64) -> bool {
+    guest_max.saturating_add(2 * ANNEX_GAP_BYTES as u64) <= 1 << 32
+}
+
 const _: () = {
     assert!(CALLS_MAX as usize * FRAME_BYTES_MIN >= STACK_BYTES, "what has too many calls overflows the smaller stack");
     assert!(STACK_BYTES < METERED_STACK_BYTES, "what decides has more room than what is decided on");

@@ -5,6 +5,7 @@ use fuzzbox::outcome::Outcome;
 use fuzzbox::sandbox::{Candidate, Code, CodeCache, Executor, Target};
 use fuzzbox::settings::Settings;
 use fuzzbox_tests::search::{Found, if_begins_with};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 const EXECS: u64 = 200_000;
@@ -147,6 +148,43 @@ fn what_draws_begins_warm_too_and_is_decided_cold() {
         assert!(cold.run(input).unwrap().failure().is_some(), "{input:?} does not fail from the beginning");
     }
     assert_eq!(found, search(&target, 2, true).found, "two workers");
+}
+
+/// Draws how many pages it takes, writes on each, and gives nothing back. It reads one byte too far if another number
+/// is 77 and it was 3 of them, and traps if that is 78.
+const GROWS: &str = r#"(module
+    (import "fuzzbox_v1" "draw_int" (func $int (param i64 i64 i64) (result i64)))
+    (memory (export "memory") 1)
+    (func $writes (param $pages i32) (local $end i32)
+        (if (i32.eqz (local.get $pages)) (then (return)))
+        (drop (memory.grow (i32.const 1)))
+        (local.set $end (i32.mul (memory.size) (i32.const 65536)))
+        (if (i32.load8_u (i32.sub (local.get $end) (i32.const 1))) (then unreachable))
+        (i32.store8 (i32.sub (local.get $end) (i32.const 1)) (local.get $pages))
+        (call $writes (i32.sub (local.get $pages) (i32.const 1))))
+    (func (export "fbx_grows") (local $pages i32) (local $number i64)
+        (local.set $pages (i32.wrap_i64 (call $int (i64.const 0) (i64.const 9) (i64.const 0))))
+        (call $writes (local.get $pages))
+        (local.set $number (call $int (i64.const 0) (i64.const 255) (i64.const 0)))
+        (if (i64.eq (local.get $number) (i64.const 78)) (then unreachable))
+        (if (i32.and (i64.eq (local.get $number) (i64.const 77)) (i32.eq (local.get $pages) (i32.const 3)))
+            (then (drop (i32.load8_u (i32.mul (memory.size) (i32.const 65536))))))))"#;
+
+#[test]
+fn what_always_grows_is_found_alike_by_any_number_of_workers() {
+    let target = Arc::new(Target::load(GROWS.as_bytes(), Settings::default()).unwrap());
+    let Searched { found, first, failing } = search(&target, 1, true);
+    assert_eq!((first, failing.len()), (0, 2), "{failing:?}");
+    let mut fresh = Executor::new(&target).unwrap();
+    let failure = |input: &Vec<u8>| format!("{:?}", fresh.run(input).unwrap().failure().expect("it fails").1.kind);
+    let kinds: BTreeSet<String> = failing.iter().map(failure).collect();
+    assert_eq!(kinds.len(), 2, "{kinds:?}");
+    let quick = Candidate::new(GROWS.as_bytes(), Settings::default()).unwrap();
+    let quick = Arc::new(Target::compiled(quick, &CodeCache::default(), Code::Quick).unwrap());
+    for (target, jobs) in [(&target, 2), (&target, 5), (&quick, 2)] {
+        let other = search(target, jobs, true);
+        assert_eq!((&other.found, &other.failing), (&found, &failing), "{jobs} workers");
+    }
 }
 
 #[test]

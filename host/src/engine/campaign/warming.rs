@@ -10,7 +10,8 @@
 //!
 //! A campaign looks for first inputs when it has executed its seeds, and again when its mutants grow the memory all the
 //! same and it has four times as many testcases, or has executed four times as much. Mutants that were seen to grow it
-//! are then looked at as well.
+//! are then looked at as well. Who is warm and still grows it so often that code compares addresses is left alone: that
+//! helps as much, and with more and more first inputs the heap is spread over ever more pages, which all are restored.
 
 use super::comparing::Tracing;
 use super::{Campaign, Variants};
@@ -94,7 +95,8 @@ impl Campaign {
         let execs_due = LOOK_AGAIN as u64 * self.warming.looked_at_execs.max(LOOK_EXECS);
         let is_later = count >= LOOK_AGAIN * looked_at.max(1) || self.totals.execs >= execs_due;
         let is_due = looked_at == 0 && count > 0 || self.progress.grows() && is_later;
-        is_due && !self.warming.never && !self.strategies.mutants.is_alone()
+        let has_other_help = self.is_warm() && self.progress.compares();
+        is_due && !has_other_help && !self.warming.never && !self.strategies.mutants.is_alone()
     }
 
     /// Looks for first inputs if that is due, and has executions begin after them if there are some. `false` if that

@@ -19,15 +19,12 @@
 use crate::sandbox::imports::host::Host;
 use crate::sandbox::instance::exports::{ExportedMemory, Exports};
 use crate::sandbox::instance::injected::AnnexCells;
+use crate::sandbox::limits::ANNEX_GAP_BYTES;
 use crate::sandbox::memory::{PAGE_BYTES, Region};
 use crate::sandbox::targets::Target;
 use anyhow::{Context, Result, bail};
 use std::sync::Arc;
 use wasmtime::{Caller, Func, Instance, Memory, Ref, ResourceLimiter, Store};
-
-/// So far above all that the guest can have the annex begins, if there is room: what goes past the end of memory goes
-/// past it by less.
-const GAP_BYTES: usize = 1 << 20;
 
 /// Where things are in the memory that inputs lie in, in bytes from its start.
 pub(crate) struct Annex {
@@ -105,11 +102,6 @@ impl Annex {
         Ok(Some(Self { memory, region, cells, start, end: length - *PAGE_BYTES }))
     }
 
-    /// Whether there is room for an annex without inputs where the guest can have so many bytes.
-    pub(crate) fn has_room_above(guest_max: u64) -> bool {
-        guest_max.saturating_add(2 * GAP_BYTES as u64) <= 1 << 32
-    }
-
     /// Zeros, where an input of so many bytes was. To be called while nothing is tracked.
     pub(crate) fn clear(&self, len: usize) {
         let len = len.min(self.end - self.start);
@@ -127,7 +119,7 @@ impl Layout {
         let limit = region.capacity().min(1 << 32) - if page < granule { granule } else { 0 };
         let needed = (*PAGE_BYTES + input.max(1).next_multiple_of(*PAGE_BYTES) + *PAGE_BYTES).next_multiple_of(granule);
         let last = limit.checked_sub(needed)? / granule * granule;
-        let start = (guest_max.next_multiple_of(granule) + GAP_BYTES).min(last);
+        let start = (guest_max.next_multiple_of(granule) + ANNEX_GAP_BYTES).min(last);
         // The page before the annex is nobody's.
         let guest_max = guest_max.min(start.checked_sub(granule)?) / page * page;
         (size <= guest_max).then_some(Self { guest_max, start, length: start + needed })
@@ -242,7 +234,7 @@ mod tests {
                 (i32.wrap_i64 (call $int (i64.const 0) (i64.const 40) (i64.const 0)))
                 (i32.wrap_i64 (call $int (i64.const 0) (i64.const 1) (i64.const 0))))))"#
         );
-        let choices = |number: u64| [number * 7 % 41, (number % 5 == 0).into()].map(Choice::Index);
+        let choices = |number: u64| [number * 7 % 41, number.is_multiple_of(5).into()].map(Choice::Index);
         let inputs: Vec<Vec<u8>> = (0..400).map(|number| encode(&choices(number))).collect();
         let failing = fails_alike(&draws, &inputs);
         assert_eq!(failing, 80);

@@ -91,13 +91,7 @@ pub(crate) fn prepare(
     let with_fuel = |fuel| Provision { fuel: target.variant.has_fuel().then_some(fuel), annex: None };
     guest.call(with_fuel(target.init_fuel_max()), || initialise(target, store, instance))??;
     let takes_bytes = target.candidate.entry.takes_bytes();
-    let annex = Annex::make(target, store, instance, exports)?;
-    injected.provide(Provision { annex: annex.as_ref().map(|annex| annex.cells), fuel: None });
-    // Of what takes no bytes it holds nothing.
-    let annex = annex.filter(|_| takes_bytes);
-    if let Some(annex) = &annex {
-        guest.call(Provision::default(), || libfuzzer_initialize(target, store, instance, annex))??;
-    }
+    let annex = make_annex(target, store, instance, exports, &guest)?;
     // What an execution may take is enough for an attempt.
     let attempt = with_fuel(target.candidate.settings.fuel_max);
     let memory = annex.as_ref().map(|annex| &*annex.region);
@@ -140,6 +134,25 @@ pub(crate) fn prepare(
     limits.refused = false;
     let done = Preparation { heap, closed_page: takes_bytes && target.restores, warm_up };
     Ok(Prepared::Ready { call, done, names })
+}
+
+/// Makes the annex of the memory, if there is one, and has the harness initialise itself. It is of no interest where it
+/// holds no inputs.
+fn make_annex(
+    target: &Target,
+    store: &mut Store<Host>,
+    instance: &Instance,
+    exports: &Exports,
+    guest: &Stage<'_>,
+) -> Result<Option<Annex>> {
+    let Some(annex) = Annex::make(target, store, instance, exports)? else { return Ok(None) };
+    let provision = Provision { annex: Some(annex.cells), fuel: None };
+    if !target.candidate.entry.takes_bytes() {
+        guest.injected.provide(provision);
+        return Ok(None);
+    }
+    guest.call(provision, || libfuzzer_initialize(target, store, instance, &annex))??;
+    Ok(Some(annex))
 }
 
 /// What a module initialises itself by, if it exports it: a program that is no command. JavaScript calls

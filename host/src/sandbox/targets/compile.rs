@@ -7,8 +7,8 @@ use crate::sandbox::code::compiler::Code;
 use crate::sandbox::code::history::History;
 use crate::sandbox::code::variant::Variant;
 use crate::sandbox::imports::link::link;
-use crate::sandbox::instance::annex::Annex;
 use crate::sandbox::interrupt::stop::Stop;
+use crate::sandbox::limits::has_room_for_annex;
 use crate::sandbox::machine::registers::HANDLED;
 use crate::sandbox::targets::groups::Groups;
 use crate::sandbox::targets::instance_facts::InstanceFacts;
@@ -28,7 +28,7 @@ impl Target {
         let Candidate { source, settings, entry, interface, missing, .. } = &candidate;
         let mut options = variant.options(past, settings.checks);
         // Who takes no bytes needs an annex only for what is told with it, which addresses are compared with.
-        options.bounds &= entry.takes_bytes() || Annex::has_room_above(settings.memory_bytes_max);
+        options.bounds &= entry.takes_bytes() || has_room_for_annex(settings.memory_bytes_max);
         options.annex = interface.memory.filter(|_| entry.takes_bytes() || options.bounds);
         let mut rewritten = fuzzbox_instrument::instrument(&source.module, &options)?;
         let mut wasm = std::mem::take(&mut rewritten.wasm);
