@@ -84,6 +84,8 @@ impl Annex {
         };
         let hidden = (length - region.size()) as u64 / page;
         let guest_end = region.size() as u64;
+        // Without inputs the annex is nobody's, too: what the guest finds where it is, is not there.
+        let known = if takes_bytes { start } else { length };
         region.announce_annex(start);
         store.data_mut().makes_annex = true;
         let grown = memory.grow(&mut *store, hidden);
@@ -96,9 +98,9 @@ impl Annex {
         let table = instance.get_table(&mut *store, &place.table_export).context("the rewriter exports its table")?;
         table.set(&mut *store, 0, Ref::Func(Some(grow)))?;
         if store.data().memory.is_some_and(|other| other.data_ptr(&*store) == memory.data_ptr(&*store)) {
-            store.data_mut().wasi.has_gap(region.clone());
+            store.data_mut().wasi.has_gap(region.clone(), known);
         }
-        let cells = AnnexCells { hidden, start: start as u64, guest_end };
+        let cells = AnnexCells { hidden, start: known as u64, guest_end };
         Ok(Some(Self { memory, region, cells, start, end: length - *PAGE_BYTES }))
     }
 
@@ -238,6 +240,16 @@ mod tests {
         let inputs: Vec<Vec<u8>> = (0..400).map(|number| encode(&choices(number))).collect();
         let failing = fails_alike(&draws, &inputs);
         assert_eq!(failing, 80);
+        // Where the annex is there is nothing.
+        let annex = Settings::default().memory_bytes_max + ANNEX_GAP_BYTES as u64;
+        for address in [annex - 100, annex + 100, annex + (1 << 16) + 100] {
+            let reads = format!(
+                r#"(module (memory (export "memory") 1) {GROWS} (func (export "_start")
+                (call $grows (i32.const 2) (i32.const 0))
+                (drop (i32.load (i32.const {address})))))"#
+            );
+            assert_eq!(fails_alike(&reads, &vec![vec![0]; 9]), 9, "{address}");
+        }
         for (pages, behind, failing) in [(3, 0, 0), (0, 0, 0), (3, 1, 9), (0, 1, 9)] {
             let program = format!(
                 r#"(module (memory (export "memory") 1) {GROWS}

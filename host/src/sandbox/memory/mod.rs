@@ -175,12 +175,6 @@ impl Region {
         self.keeps_open.store(true, Relaxed);
     }
 
-    /// The bytes between what the guest counts and the annex, which are nobody's; behind everything if there is no
-    /// annex.
-    pub(crate) fn gap(&self) -> Range<usize> {
-        self.annex.get().map_or(NOWHERE..NOWHERE, |annex| self.size()..annex.start)
-    }
-
     /// Whether there are so many bytes at an offset, all the guest's or all the annex's.
     fn has(&self, offset: usize, len: usize) -> bool {
         let within = |start: usize, end: usize| offset >= start && offset <= end && len <= end - offset;

@@ -27,8 +27,10 @@ impl Target {
     ) -> Result<Self> {
         let Candidate { source, settings, entry, interface, missing, .. } = &candidate;
         let mut options = variant.options(past, settings.checks);
-        // Who takes no bytes needs an annex only for what is told with it, which addresses are compared with.
-        options.bounds &= entry.takes_bytes() || has_room_for_annex(settings.memory_bytes_max);
+        // Who takes no bytes needs an annex only for what is told with it, which addresses are compared with. What the
+        // host does for components knows of none.
+        let can_have_annex = source.component.is_none() && has_room_for_annex(settings.memory_bytes_max);
+        options.bounds &= entry.takes_bytes() || can_have_annex;
         options.annex = interface.memory.filter(|_| entry.takes_bytes() || options.bounds);
         let mut rewritten = fuzzbox_instrument::instrument(&source.module, &options)?;
         let mut wasm = std::mem::take(&mut rewritten.wasm);

@@ -125,7 +125,7 @@ pub struct Wasi {
     has_files: bool,
     base: Base,
     /// Whose gap is none of the guest's memory, if that has one.
-    region: Option<Arc<Region>>,
+    gap: Option<(Arc<Region>, usize)>,
 }
 
 /// State that is small enough to be copied as a whole.
@@ -233,13 +233,14 @@ impl Wasi {
             small,
             fs,
             has_files: !config.files.is_empty(),
-            region: None,
+            gap: None,
         }
     }
 
-    /// Keeps calls out of the gap of this memory, which is the one that pointers mean.
-    pub(super) fn has_gap(&mut self, region: Arc<Region>) {
-        self.region = Some(region);
+    /// Keeps calls out of what is between the guest's part of this memory, which is the one that pointers mean, and an
+    /// offset.
+    pub(super) fn has_gap(&mut self, region: Arc<Region>, end: usize) {
+        self.gap = Some((region, end));
     }
 
     /// Whether some of these bytes of memory are nobody's: there may be nothing behind the addresses.
@@ -250,7 +251,7 @@ impl Wasi {
 
     /// The bytes of memory that are nobody's, if there are some.
     fn gap(&self) -> Option<Range<usize>> {
-        self.region.as_ref().map(|region| region.gap())
+        self.gap.as_ref().map(|(region, end)| region.size()..*end)
     }
 
     /// Goes back to the state after [`Wasi::new`] or the last [`Wasi::snapshot`], with `stdin` as standard input,
