@@ -53,10 +53,8 @@ pub(super) struct Progress {
     stage: Stage,
     /// The deciding variant in optimised code, if it is being compiled.
     optimising: Option<Receiver<Result<Arc<Target>>>>,
-    /// Who makes the variant that decides in code that compares addresses.
-    comparing: Option<Receiver<Result<Arc<Target>>>>,
-    /// That was begun, or done.
-    was_compared: bool,
+    /// The same in code that compares addresses.
+    comparing: Comparing,
     /// By edge: the number of executions at which it last showed something new.
     last_news: Vec<u64>,
     looked: u64,
@@ -114,8 +112,7 @@ impl Progress {
             watchdog: None,
             stage: Stage::Metered,
             optimising: None,
-            comparing: None,
-            was_compared: false,
+            comparing: Comparing::default(),
             last_news,
             looked: 0,
             retired: 0,
@@ -141,8 +138,7 @@ impl Progress {
         self.metered = metered;
         self.stage = Stage::Metered;
         self.optimising = None;
-        self.comparing = None;
-        self.was_compared = false;
+        self.comparing = Comparing::default();
         self.growths = Growths::default();
     }
 
@@ -252,8 +248,9 @@ impl Progress {
     ///
     /// As for [`Progress::next_variant`].
     pub(super) fn better(&mut self) -> Result<Option<Arc<Target>>> {
-        self.compare()?;
-        let better = match ready(&mut self.comparing, "let the module's code compare addresses")? {
+        let is_used = matches!(self.stage, Stage::Making(..) | Stage::Using(_));
+        let pays = is_used && self.compares();
+        let better = match self.comparing.made_of(&self.metered, pays)? {
             Some(target) => {
                 self.optimising = None;
                 Some(target)
@@ -264,17 +261,6 @@ impl Progress {
             self.metered.clone_from(better);
         }
         Ok(better)
-    }
-
-    /// Begins to make the variant that decides in code that compares addresses, if that pays.
-    fn compare(&mut self) -> Result<()> {
-        let is_used = matches!(self.stage, Stage::Making(..) | Stage::Using(_));
-        if is_used && self.compares() && !self.was_compared {
-            let metered = self.metered.clone();
-            self.comparing = Some(compiling(move || metered.optimised()?.comparing())?);
-            self.was_compared = true;
-        }
-        Ok(())
     }
 
     /// The variant that decides in optimised code, if that became ready.
@@ -317,6 +303,26 @@ impl Progress {
     /// Ends what takes too long in a variant that this gave.
     pub(super) fn watchdog(&self) -> &Option<Arc<Watchdog>> {
         &self.watchdog
+    }
+}
+
+/// Who makes a variant again in code that compares addresses, once.
+#[derive(Debug, Default)]
+pub(super) struct Comparing {
+    making: Option<Receiver<Result<Arc<Target>>>>,
+    /// That was begun, or done.
+    was_begun: bool,
+}
+
+impl Comparing {
+    /// Begins to make it of a variant if that pays, and says when it is ready.
+    pub(super) fn made_of(&mut self, variant: &Arc<Target>, pays: bool) -> Result<Option<Arc<Target>>> {
+        if pays && !self.was_begun && !variant.compares_addresses() {
+            let variant = variant.clone();
+            self.making = Some(compiling(move || variant.optimised()?.comparing())?);
+            self.was_begun = true;
+        }
+        ready(&mut self.making, "let the module's code compare addresses")
     }
 }
 

@@ -1,21 +1,18 @@
 //! When comparisons are looked at: from then on there is a variant that records them.
 
 use super::Campaign;
+use crate::engine::retirement::Comparing;
 use crate::engine::strategy::compares::Compares;
 use crate::engine::workers::pool::Workers;
 use crate::sandbox::{History, Target, Variant, compiling, received};
 use anyhow::{Context, Result};
-use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
 /// Who makes the traced variant.
 #[derive(Debug, Default)]
 pub(super) struct Tracing {
     making: Option<Receiver<Result<Target>>>,
-    /// Who makes it again with code that compares addresses.
-    comparing: Option<Receiver<Result<Arc<Target>>>>,
-    /// That was begun, or done.
-    was_compared: bool,
+    comparing: Comparing,
 }
 
 impl Campaign {
@@ -33,8 +30,12 @@ impl Campaign {
         let (bytes, fuel) = (self.target().candidate.code_bytes(), self.fuel());
         let (is_needed, is_alone) = (self.strategies.need_traces(), self.strategies.mutants.is_alone());
         let is_due = |fuel| is_needed || !is_alone && self.strategies.compares.is_due(bytes, fuel);
-        if let Some(traced) = self.variants.traced.clone() {
-            return self.compare_addresses_in(traced).map(|()| true);
+        if let Some(traced) = &mut self.variants.traced {
+            // Which of them it is makes no difference to what is recorded.
+            if let Some(made) = self.tracing.comparing.made_of(traced, self.progress.compares())? {
+                *traced = made;
+            }
+            return Ok(true);
         }
         if !is_due(fuel.saturating_mul(2)) {
             return Ok(true);
@@ -50,21 +51,6 @@ impl Campaign {
         let Some(made) = received(receiver, || workers.aborted()) else { return Ok(false) };
         self.variants.traced = Some(made.context("failed to make the traced variant of the module")?.into());
         Ok(true)
-    }
-
-    /// Goes over to a traced variant whose code compares addresses, if that pays and it is ready: it makes no
-    /// difference to what is recorded.
-    fn compare_addresses_in(&mut self, traced: Arc<Target>) -> Result<()> {
-        let Tracing { comparing, was_compared, .. } = &mut self.tracing;
-        if !*was_compared && self.progress.compares() && !traced.compares_addresses() {
-            *comparing = Some(compiling(move || traced.comparing())?);
-            *was_compared = true;
-        }
-        if let Some(made) = comparing.as_ref().and_then(|made| made.try_recv().ok()) {
-            self.variants.traced = Some(made.context("failed to let the traced variant compare addresses")?);
-            *comparing = None;
-        }
-        Ok(())
     }
 
     /// Fuel that all executions took, about, with what restoring takes.
