@@ -278,6 +278,7 @@ impl Campaign {
             known: self.all_known(),
             seed: self.seed,
             round: self.totals.rounds,
+            round_execs: self.round_execs(),
             execs: self.totals.execs,
             overruns: self.totals.overruns,
             fuel: self.fuel(),
@@ -351,14 +352,21 @@ impl Campaign {
         round: &mut Round,
     ) -> Vec<Admission> {
         let (mut admitted, mut gains) = (Vec::new(), Vec::new());
-        for results in results {
-            let (execs, known) = (self.totals.execs, admitted.len());
+        for mut results in results {
+            let (execs, mut edges) = (self.totals.execs, 0);
             if results.are_shorter(&self.strategies) {
                 self.trimmed(results.reports, signature, round);
             } else {
-                admitted.append(&mut self.merge(results.reports, signature, round));
+                // The last of them may be no task's: what was confirmed of all.
+                let mut lessons = results.lessons.iter_mut();
+                for report in results.reports {
+                    let mut new = self.merge(vec![report], signature, round);
+                    let brought = new.iter().map(|new| new.new_edges.len() as u64).sum();
+                    lessons.next().into_iter().for_each(|lesson| lesson.edges = brought);
+                    edges += brought;
+                    admitted.append(&mut new);
+                }
             }
-            let edges = admitted[known..].iter().map(|new: &Admission| new.new_edges.len() as u64).sum();
             gains.push((results.place, Gains { execs: self.totals.execs - execs, fuel: 0, edges }));
             for lesson in results.lessons {
                 lesson.learn(&mut self.strategies, self.totals.overruns, &mut self.corpus);

@@ -15,12 +15,8 @@ use anyhow::Result;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// So many workers are not to wait for the longest task: they spend so many times its fuel in the meantime.
-const WORKERS: u64 = 64;
-/// The longest task may take so many times as long as its cost says, which knows already that recording is slow: on
-/// cJSON tasks of 25 ms were due when 64 workers had spent 12.
-const LONGER: u64 = 3;
-/// But no more than one part in so many of all fuel before: what is found late is of less use.
+/// They are waited for when the campaign has spent so much of the fuel that it had spent before, if not earlier: one
+/// part in so many. What is found late is of less use.
 const LAG_PART: u64 = 16;
 
 /// The tasks that are under way, by their strategy's place in the table.
@@ -52,7 +48,7 @@ impl Aside {
             // While it is under way to some place each round goes on from what the one before found.
             let hurries = campaign.is_under_way() || !campaign.has_reached_traces();
             let lag_max = if hurries { 0 } else { fuel / LAG_PART };
-            let due = fuel.saturating_add(tasks.longest().saturating_mul(LONGER * WORKERS).min(lag_max));
+            let due = fuel.saturating_add(tasks.lag().min(lag_max));
             self.0.insert(place, UnderWay { tasks: Arc::new(tasks), begun: None, due });
         }
         for UnderWay { tasks, begun, .. } in self.0.values_mut() {

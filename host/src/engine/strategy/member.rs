@@ -49,6 +49,11 @@ pub(super) trait Member: Debug + Send + Sync {
         self.inner().aside(view)
     }
 
+    /// As [`Strategy::patience`].
+    fn patience(&self, view: &View<'_>) -> u64 {
+        self.inner().patience(view)
+    }
+
     /// As [`Strategy::learn`].
     fn learn(&mut self, task: AnyTask, learned: AnyLearned, spent: Spent, corpus: &mut Corpus) {
         self.inner_mut().learn(task, learned, spent, corpus);
@@ -126,6 +131,10 @@ impl<S: Strategy> Member for S {
     fn aside(&self, view: &View<'_>) -> Option<AnyAside> {
         let run = Strategy::aside(self, view)?;
         Some(Box::new(move |task, worker, report| Ok(Box::new(run(task.downcast_ref().expect(OWN), worker, report)?))))
+    }
+
+    fn patience(&self, view: &View<'_>) -> u64 {
+        Strategy::patience(self, view)
     }
 
     fn learn(&mut self, task: AnyTask, learned: AnyLearned, spent: Spent, corpus: &mut Corpus) {

@@ -25,6 +25,7 @@ pub(in crate::engine) struct AsideTasks {
     place: usize,
     run: AnyAside,
     tasks: Vec<Task>,
+    patience: u64,
 }
 
 /// A task of a strategy.
@@ -56,6 +57,8 @@ pub(in crate::engine) struct Lesson {
     learned: AnyLearned,
     /// Executions of the task.
     execs: u64,
+    /// New edges that it brought, known when its report was merged.
+    pub(in crate::engine) edges: u64,
 }
 
 impl<'a> Tasks<'a> {
@@ -92,8 +95,9 @@ impl<'a> Tasks<'a> {
     /// The tasks of one strategy, without what they are shown. `None` if there are none.
     pub(in crate::engine) fn aside(self) -> Option<AsideTasks> {
         let place = self.tasks.first()?.place;
-        let run = self.strategies.members()[place].aside(&self.view)?;
-        Some(AsideTasks { place, run, tasks: self.tasks })
+        let member = self.strategies.members()[place];
+        let (run, patience) = (member.aside(&self.view)?, member.patience(&self.view));
+        Some(AsideTasks { place, run, tasks: self.tasks, patience })
     }
 
     /// Runs task `task`, of those that [are](Tasks::count) there.
@@ -136,9 +140,9 @@ impl AsideTasks {
         self.tasks.iter().map(|task| task.cost.execs).sum()
     }
 
-    /// Fuel that the longest of them may take.
-    pub(in crate::engine) fn longest(&self) -> u64 {
-        self.tasks.first().map_or(0, |task| task.cost.fuel)
+    /// Fuel that the campaign may spend until it waits for them.
+    pub(in crate::engine) fn lag(&self) -> u64 {
+        self.tasks.first().map_or(0, |longest| longest.cost.fuel.saturating_mul(self.patience))
     }
 
     /// Runs task `task`, of those that [are](AsideTasks::count) there.
@@ -171,7 +175,7 @@ impl Results {
     }
 
     fn push(&mut self, Task { place, task, .. }: Task, report: BoxedReport, learned: AnyLearned) {
-        self.lessons.push(Lesson { place, task, learned, execs: report.execs });
+        self.lessons.push(Lesson { place, task, learned, execs: report.execs, edges: 0 });
         self.reports.push(report);
     }
 
@@ -185,7 +189,7 @@ impl Lesson {
     /// Lets the strategy learn, when the task's report was merged; `overruns` executions of the campaign overran by
     /// then.
     pub(in crate::engine) fn learn(self, strategies: &mut Strategies, overruns: u64, corpus: &mut Corpus) {
-        let spent = Spent { execs: self.execs, overruns };
+        let spent = Spent { execs: self.execs, overruns, edges: self.edges };
         strategies.members_mut()[self.place].learn(self.task, self.learned, spent, corpus);
     }
 }
