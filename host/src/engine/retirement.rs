@@ -42,6 +42,9 @@ const RETIRE_TESTCASES: u32 = 8;
 const PAST_TESTCASES: usize = 256;
 /// Executions of which it is known whether they grew a memory, before anything follows from it.
 const GROWTH_SAMPLES: u64 = 256;
+/// So many are enough where that would still pay if executions took so many times as long.
+const FEW_SAMPLES: u64 = 32;
+const FEW_LONGER: u64 = 8;
 /// Executions from one look at all edges to the next.
 const LOOK_EXECS: u64 = 1 << 17;
 
@@ -154,7 +157,7 @@ impl Progress {
 
     /// Whether mutants grow the memory so often that it pays to compare addresses. Depends on the campaign alone.
     pub(super) fn compares(&self) -> bool {
-        self.growths.execs >= GROWTH_SAMPLES && self.growths.pay()
+        comparing_pays(&self.growths)
     }
 
     /// A testcase showed `profile`, of which some is in `seen`.
@@ -306,6 +309,12 @@ impl Progress {
     }
 }
 
+/// Whether what mutants did is reason enough to compare addresses.
+fn comparing_pays(growths: &Growths) -> bool {
+    let is_enough = growths.execs >= GROWTH_SAMPLES || growths.execs >= FEW_SAMPLES && growths.pay(FEW_LONGER);
+    is_enough && growths.pay(1)
+}
+
 /// Who makes a variant again in code that compares addresses, once.
 #[derive(Debug, Default)]
 pub(super) struct Comparing {
@@ -344,4 +353,19 @@ fn laid_out(metered: &Arc<Target>, variant: Variant, compares: bool, inputs: &[A
     // Of the fast variant no code is kept.
     let past = if variant == Variant::Full { past.or_cached(metered) } else { past };
     metered.in_variant_after(variant, &past)?.with_against_after(metered, inputs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_few_executions_are_enough_where_they_say_it_clearly() {
+        // Of so many executions each takes `fuel`, and grows the memory once.
+        let pays = |execs, fuel| comparing_pays(&Growths { execs, grown: execs, steps: execs, fuel: fuel * execs });
+        let (fast, slow, slowest) = (1_000, 500_000, 2_000_000);
+        assert_eq!([FEW_SAMPLES - 1, FEW_SAMPLES].map(|execs| pays(execs, fast)), [false, true]);
+        assert_eq!([GROWTH_SAMPLES - 1, GROWTH_SAMPLES].map(|execs| pays(execs, slow)), [false, true]);
+        assert!(!pays(100 * GROWTH_SAMPLES, slowest), "they take longer than the calls");
+    }
 }

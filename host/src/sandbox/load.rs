@@ -231,7 +231,7 @@ impl History {
                 break;
             }
         }
-        Ok(Self::new(counts, growths.pay()))
+        Ok(Self::new(counts, growths.pay(1)))
     }
 
     /// This past, or the one that the cache has of the target, if that is much the same: code that was laid out by it

@@ -52,7 +52,7 @@ struct Visitor {
     visits: u64,
     spent: u64,
     allowance: Allowance,
-    /// The visit that it makes, and the rounds of it that were over at the end of each piece.
+    /// The visit that it makes, and the executions that each piece had so far.
     begun: Option<(Arc<Visit>, Vec<u64>)>,
     /// Executions of its visits of which it is known what they take, and that fuel.
     taken: [u64; 2],
@@ -109,15 +109,15 @@ impl Visitor {
     }
 
     /// Takes how far a visit has come with a piece.
-    fn learn(&mut self, visit: Arc<Visit>, stage: Stage, spent: Spent) {
-        let Stage { rounds, is_over, sampled } = stage;
+    fn learn(&mut self, piece: Piece, stage: Stage, spent: Spent) {
+        let Stage { is_over, sampled } = stage;
         self.taken.iter_mut().zip(sampled).for_each(|(taken, more)| *taken = taken.saturating_add(more));
         self.brought = [self.brought[0] + spent.edges, self.brought[1] + spent.execs];
         if is_over {
             self.visits += 1;
             self.begun = None;
         } else {
-            self.begun.get_or_insert_with(|| (visit, Vec::new())).1.push(rounds);
+            self.begun.get_or_insert_with(|| (piece.visit, Vec::new())).1.push(piece.execs);
         }
     }
 }
@@ -177,7 +177,7 @@ impl Strategy for Visits {
     }
 
     fn learn(&mut self, task: Task, stage: Stage, spent: Spent, _: &mut Corpus) {
-        self.0[task.visitor].learn(task.piece.visit, stage, spent);
+        self.0[task.visitor].learn(task.piece, stage, spent);
     }
 
     fn gained(&mut self, own: Gains, mutants: Gains) {

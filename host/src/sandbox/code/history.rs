@@ -57,9 +57,11 @@ impl Growths {
         self.grown.saturating_mul(Self::RARE) <= self.execs
     }
 
-    /// Whether it is better to compare addresses, and to leave open what grew.
-    pub fn pay(&self) -> bool {
-        (self.grown + self.steps).saturating_mul(Self::CALL_FUEL) > self.fuel.max(self.execs)
+    /// Whether it is better to compare addresses, and to leave open what grew, also if executions took so many times as
+    /// long.
+    pub fn pay(&self, longer: u64) -> bool {
+        let calls = self.grown + self.steps;
+        calls.saturating_mul(Self::CALL_FUEL) > self.fuel.max(self.execs).saturating_mul(longer)
     }
 }
 

@@ -60,6 +60,9 @@ impl Region {
         let (start, end) = (round_up(self.size()), self.open_ahead.swap(0, Relaxed));
         if start < end {
             self.mapping.give_back(start, end - start)?;
+            // SAFETY: the page is writable still, and no guest's.
+            unsafe { self.base().add(start).write_volatile(0) };
+            self.joinable.store(start, Relaxed);
             self.mapping.protect(start, end - start, Access::None)?;
         }
         Ok(())

@@ -90,6 +90,8 @@ pub(crate) struct Region {
     keeps_open: AtomicBool,
     /// Where pages end that are writable before the memory grows over them: not behind its size if there are none.
     open_ahead: AtomicUsize,
+    /// From where on the kernel may join mappings already, as [`Mapping::make_joinable`] has it: in bytes.
+    joinable: AtomicUsize,
     pool: &'static Pool,
     /// What is worth a system call is measured by the time that executions take.
     timed: bool,
@@ -131,6 +133,7 @@ impl Region {
             forbidden: AtomicUsize::new(NOWHERE),
             keeps_open: AtomicBool::new(false),
             open_ahead: AtomicUsize::new(0),
+            joinable: AtomicUsize::new(NOWHERE),
             pool,
             timed: false,
             tracking: OnceLock::new(),
@@ -332,7 +335,10 @@ impl Region {
             forbidden.filter(|offset| range.contains(offset)).map(|offset| page_of(offset - range.start))
         };
         // There is a guard at least.
-        self.mapping.make_joinable(round_up(image.len()))?;
+        let end = round_up(image.len());
+        if self.joinable.load(Relaxed) != end {
+            self.mapping.make_joinable(end)?;
+        }
         let end = self.annex.get().map_or(self.capacity, |annex| annex.start);
         let grown = Grown::new(round_up(image.len()), end, self.keeps_open.load(Relaxed), self.pool);
         let below = page_in(0..image.len());

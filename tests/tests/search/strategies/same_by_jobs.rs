@@ -1,16 +1,11 @@
-//! One worker or two, and whether it was interrupted or not: every strategy finds the same corpus.
+//! One worker or two: every strategy finds the same corpus.
 
 use super::figures::promised;
 use super::{lock, searched};
-use fuzzbox::engine::{Campaign, Dictionary, Mutator, Workers};
-use fuzzbox::outcome::Outcome;
 use fuzzbox::sandbox::Target;
 use fuzzbox::settings::Settings;
 use fuzzbox_tests::search::{Found, if_begins_with};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::Duration;
 
 /// Executions of each campaign; 300,000 are what is promised.
 const EXECS: u64 = 6_000;
@@ -91,33 +86,4 @@ fn the_corpus_is_the_same_whatever_the_number_of_jobs() {
             assert_eq!(one.totals().execs, execs, "{strategy}");
         }
     }
-}
-
-#[test]
-fn who_was_interrupted_goes_on_as_if_nothing_had_been() {
-    let target = lock(true);
-    let undisturbed = searched(&target, "auto", 7, 2, EXECS_RESTARTED, false);
-    let abort = Arc::new(AtomicBool::new(false));
-    let workers = Workers::new(2, abort.clone()).unwrap();
-    let mut campaign = Campaign::new(target, 7, Mutator::new(Dictionary::default()));
-    let signature = |outcome: &Outcome| outcome.name().to_owned();
-    campaign.start(&workers, &[], EXECS_RESTARTED, &signature).unwrap();
-    let (mut rounds, mut aborted) = (0, 0);
-    while campaign.totals().execs < EXECS_RESTARTED {
-        let left = EXECS_RESTARTED - campaign.totals().execs;
-        // Wherever it is by then: each time later, so that the round is over some time.
-        let wait = Duration::from_micros(500 << aborted);
-        let step = thread::scope(|scope| {
-            if rounds % 4 == 0 {
-                scope.spawn(|| {
-                    thread::sleep(wait);
-                    abort.store(true, Ordering::Relaxed);
-                });
-            }
-            campaign.step(&workers, left, &signature)
-        });
-        abort.store(false, Ordering::Relaxed);
-        (rounds, aborted) = if step.unwrap().is_none() { (rounds, aborted + 1) } else { (rounds + 1, 0) };
-    }
-    assert_eq!(Found::of(&campaign), Found::of(&undisturbed));
 }

@@ -34,6 +34,7 @@ pub(super) struct Visit {
 /// How far a visit has come.
 struct Search {
     blank: Blank,
+    pieces: usize,
     rounds: u64,
     execs: u64,
     overruns: u64,
@@ -44,16 +45,15 @@ struct Search {
 #[derive(Clone, Debug)]
 pub(super) struct Piece {
     pub(super) visit: Arc<Visit>,
-    /// The rounds of the visit that were over at the end of each piece before.
+    /// Executions that each piece before had.
     pub(super) before: Arc<[u64]>,
     /// As many as it makes.
     pub(super) execs: u64,
 }
 
-/// How far a visit has come with a piece.
+/// What became of a visit in a piece.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct Stage {
-    pub(super) rounds: u64,
     pub(super) is_over: bool,
     /// Executions of the piece of which it is known what they take, and that fuel.
     pub(super) sampled: [u64; 2],
@@ -124,22 +124,29 @@ impl Visit {
         Ok(())
     }
 
-    /// The search where earlier pieces ended.
+    /// Executes so many, round by round, until something fails.
+    fn piece(&self, search: &mut Search, execs: u64, place: Place<'_>) -> Result<()> {
+        let Place { variants, worker, report } = place;
+        let end = search.execs + execs;
+        while !search.is_over && search.execs < end {
+            let left = end - search.execs;
+            self.round(search, left, Place { variants, worker, report })?;
+        }
+        search.pieces += 1;
+        Ok(())
+    }
+
+    /// The search behind pieces of so many executions each.
     fn behind(&self, before: &[u64], variants: &Variants, worker: &mut Worker) -> Result<Search> {
-        let rounds = before.last().copied().unwrap_or(0);
         let search = self.search.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(search) = search.filter(|search| search.rounds == rounds) {
+        if let Some(search) = search.filter(|search| search.pieces == before.len()) {
             return Ok(search);
         }
         // The piece is executed again, or was aborted: then so is all before it.
         let blank = Blank::new((self.make)(), self.nothing.clone());
-        let mut search = Search { blank, rounds: 0, execs: 0, overruns: 0, is_over: false };
-        for &end in before {
-            let report = &mut Report::default();
-            while search.rounds < end {
-                let left = self.execs.saturating_sub(search.execs);
-                self.round(&mut search, left, Place { variants, worker, report })?;
-            }
+        let mut search = Search { blank, pieces: 0, rounds: 0, execs: 0, overruns: 0, is_over: false };
+        for &execs in before {
+            self.piece(&mut search, execs, Place { variants, worker, report: &mut Report::default() })?;
         }
         Ok(search)
     }
@@ -153,19 +160,104 @@ struct Place<'a> {
 }
 
 impl Piece {
-    /// Goes on with the visit, round by round, until something fails.
+    /// Goes on with the visit.
     pub(super) fn run(&self, variants: &Variants, worker: &mut Worker, report: &mut Report) -> Result<Stage> {
         let visit = &*self.visit;
         let mut search = visit.behind(&self.before, variants, worker)?;
-        let (end, sampled) = (search.execs + self.execs, report.sample.growths);
-        while !search.is_over && search.execs < end {
-            let left = end - search.execs;
-            visit.round(&mut search, left, Place { variants, worker, report })?;
-        }
+        let sampled = report.sample.growths;
+        visit.piece(&mut search, self.execs, Place { variants, worker, report })?;
         let now = report.sample.growths;
         let sampled = [now.execs - sampled.execs, now.fuel - sampled.fuel];
-        let stage = Stage { rounds: search.rounds, is_over: search.is_over, sampled };
+        let stage = Stage { is_over: search.is_over, sampled };
         *visit.search.lock().unwrap_or_else(PoisonError::into_inner) = Some(search);
         Ok(stage)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::named::Search;
+    use super::*;
+    use crate::engine::corpus::Corpus;
+    use crate::engine::dictionary::Dictionary;
+    use crate::engine::workers::pool::Workers;
+    use crate::engine::workers::report::Baseline;
+    use crate::sandbox::Target;
+    use crate::settings::Settings;
+
+    /// Keys that lead on, the others back to the beginning.
+    const GUEST: &str = r#"(module
+        (import "fuzzbox_v1" "draw_choice" (func $choice (param i32 i32) (result i32)))
+        (import "fuzzbox_v1" "draw_more" (func $more (param i32 i32 i32) (result i32)))
+        (memory (export "memory") 1)
+        (func (export "fbx_lock") (local $state i32)
+            (loop $again
+                (if (i32.eqz (call $more (i32.const 0) (i32.const 64) (i32.const 0))) (then (return)))
+                (if (i32.eq (call $choice (i32.const 8) (i32.const 0)) (i32.rem_u (local.get $state) (i32.const 7)))
+                    (then (local.set $state (i32.add (local.get $state) (i32.const 1)))
+                        (if (i32.eq (local.get $state) (i32.const 40)) (then unreachable))
+                        (br $again)))
+                (local.set $state (i32.const 0))
+                (br $again))))"#;
+
+    /// What the pieces of a visit find by each strategy that visits. `forgets` is executed before each piece.
+    fn found(forgets: impl Fn(&Piece, &dyn Fn(&Piece))) -> Vec<Vec<Vec<u8>>> {
+        let target = Arc::new(Target::load(GUEST.as_bytes(), Settings::default()).unwrap());
+        let (workers, variants) = (Workers::new(1, Arc::default()).unwrap(), Variants::of(target.clone()));
+        let (corpus, mutator) = (Corpus::of(Seen::nothing_of(&target)), Mutator::new(Dictionary::default()));
+        let (failures, closing, hangs) = (Arc::default(), Arc::default(), Arc::default());
+        let (seen, targets) = (corpus.shared_seen(), corpus.targets());
+        let fuel_max = target.candidate.settings.fuel_max;
+        let view = View {
+            corpus: &corpus,
+            mutator: &mutator,
+            variants: &variants,
+            known: Baseline { seen, targets, failures: &failures, closing: &closing, fuel_max, hangs: &hangs },
+            seed: 1,
+            round: 0,
+            round_execs: ROUND_EXECS,
+            execs: 0,
+            overruns: 0,
+            fuel: 0,
+            fuel_mean: 100,
+            len_min: 0,
+            len_max: 64,
+            pursuit: None,
+            steps: None,
+            is_apart: false,
+            tally: false,
+        };
+        let run = |piece: &Piece| {
+            let execute = |_, worker: &mut Worker| {
+                let mut report = Report::default();
+                let stage = piece.run(&variants, worker, &mut report)?;
+                Ok((stage, report.testcases.into_iter().map(|testcase| testcase.input).collect::<Vec<_>>()))
+            };
+            workers.run(&variants, 1, execute).unwrap().expect("nobody aborts").remove(0)
+        };
+        let visit = |visitor: &super::super::Visitor| {
+            let visit = Arc::new(Visit::new(visitor.make.clone(), &view, 7, 5_000));
+            let (mut before, mut found, mut is_over) = (Vec::new(), Vec::new(), false);
+            while !is_over {
+                let piece = Piece { visit: visit.clone(), before: before.clone().into(), execs: 600 };
+                forgets(&piece, &|piece| drop(run(piece)));
+                let (stage, mut new) = run(&piece);
+                is_over = stage.is_over;
+                before.push(piece.execs);
+                found.append(&mut new);
+            }
+            assert!(before.len() > 2, "it has pieces");
+            found
+        };
+        Search::default().visits().0.iter().map(visit).collect()
+    }
+
+    #[test]
+    fn a_piece_that_was_aborted_or_executed_before_finds_the_same() {
+        let undisturbed = found(|_, _| ());
+        assert!(undisturbed.iter().any(|found| found.len() > 5), "{undisturbed:?}");
+        let forget = |piece: &Piece| drop(piece.visit.search.lock().unwrap().take());
+        assert_eq!(found(|piece, _| forget(piece)), undisturbed);
+        assert_eq!(found(|piece, run| run(piece)), undisturbed);
     }
 }
