@@ -23,7 +23,7 @@ use super::strategy::{Gains, Phase, Strategies, View};
 use super::suspects::{self, Hangs, Suspect};
 use super::testcase::Testcase;
 use super::workers::pool::Workers;
-use super::workers::report::{Baseline, BoxedReport, KnownFailures, NewFailure, Witness};
+use super::workers::report::{Baseline, BoxedReport, KnownFailures, NewFailure, Report, Witness};
 use super::workers::variants::Variants;
 use crate::coverage::Seen;
 use crate::outcome::Outcome;
@@ -80,12 +80,12 @@ pub struct Campaign {
 }
 
 /// All reports.
-fn reports(results: &mut [tasks::Results]) -> impl Iterator<Item = &mut BoxedReport> {
-    results.iter_mut().flat_map(|results| &mut results.reports)
+fn reports(results: &mut [tasks::Results]) -> impl Iterator<Item = &mut Report> {
+    results.iter_mut().flat_map(|results| &mut results.reports).map(|report| &mut **report)
 }
 
 /// Executions that overran.
-fn witnesses<'a>(reports: impl Iterator<Item = &'a mut BoxedReport>) -> Vec<Witness> {
+fn witnesses<'a>(reports: impl Iterator<Item = &'a mut Report>) -> Vec<Witness> {
     reports.filter_map(|report| report.witness.take()).collect()
 }
 
@@ -234,7 +234,7 @@ impl Campaign {
                     self.progress.shown(&shorter.unseen, self.corpus.seen(), self.totals.execs);
                     new.new_edges.extend(self.corpus.shorten(new.index, shorter));
                 }
-                self.merge(vec![report], signature, round);
+                self.merge(*report, signature, round);
             }
             self.settle(new, round);
         }
@@ -343,8 +343,7 @@ impl Campaign {
         Ok(Some((reports, hangs)))
     }
 
-    /// Merges what came of a round's tasks, strategy by strategy, and lets these learn. Returns the new testcases,
-    /// which must be settled.
+    /// Merges what came of a round's tasks, strategy by strategy. Returns the new testcases, which must be settled.
     fn merge_all(
         &mut self,
         results: Vec<tasks::Results>,
@@ -353,24 +352,14 @@ impl Campaign {
     ) -> Vec<Admission> {
         let (mut admitted, mut gains) = (Vec::new(), Vec::new());
         for mut results in results {
-            let (execs, mut edges) = (self.totals.execs, 0);
+            let (place, execs) = (results.place, self.totals.execs);
             if results.are_shorter(&self.strategies) {
-                self.trimmed(results.reports, signature, round);
-            } else {
-                // The last of them may be no task's: what was confirmed of all.
-                let mut lessons = results.lessons.iter_mut();
-                for report in results.reports {
-                    let mut new = self.merge(vec![report], signature, round);
-                    let brought = new.iter().map(|new| new.new_edges.len() as u64).sum();
-                    lessons.next().into_iter().for_each(|lesson| lesson.edges = brought);
-                    edges += brought;
-                    admitted.append(&mut new);
-                }
+                self.trimmed(std::mem::take(&mut results.reports), signature, round);
             }
-            gains.push((results.place, Gains { execs: self.totals.execs - execs, fuel: 0, edges }));
-            for lesson in results.lessons {
-                lesson.learn(&mut self.strategies, self.totals.overruns, &mut self.corpus);
-            }
+            let mut new = self.merge_results(results, signature, round);
+            let edges = new.iter().map(Admission::edges).sum();
+            gains.push((place, Gains { execs: self.totals.execs - execs, fuel: 0, edges }));
+            admitted.append(&mut new);
         }
         // What executions take is known better now.
         gains.iter_mut().for_each(|(_, gains)| gains.fuel = self.fuel_of(gains.execs));
@@ -379,47 +368,61 @@ impl Campaign {
         admitted
     }
 
-    /// Merges the reports of tasks, in their order. Returns the new testcases, which must be settled.
-    fn merge(
+    /// Merges what came of a strategy's tasks, and lets it learn. Returns the new testcases, which must be settled.
+    fn merge_results(
         &mut self,
-        reports: Vec<BoxedReport>,
+        results: tasks::Results,
         signature: &dyn Fn(&Outcome) -> String,
         round: &mut Round,
     ) -> Vec<Admission> {
+        let tasks::Results { reports, mut lessons, .. } = results;
         let mut admitted = Vec::new();
-        self.totals.execs += reports.iter().map(|report| report.execs).sum::<u64>();
-        self.totals.recalled += reports.iter().map(|report| report.recalled).sum::<u64>();
+        // The last of them may be no task's: what was confirmed of all.
+        let mut learns = lessons.iter_mut();
         for report in reports {
-            let report = *report;
-            self.known.learn_keys(&report);
-            self.totals.rejected += report.rejected;
-            self.totals.overruns += report.overruns;
-            self.totals.hangs += report.hangs;
-            self.totals.at_len_max += report.at_len_max;
-            self.totals.input_bytes += report.input_bytes;
-            self.totals.sampled += report.sample.growths.execs;
-            self.totals.sampled_fuel += report.sample.growths.fuel;
-            self.totals.sampled_hangs += report.sample.hangs;
-            self.progress.sampled(&report.sample.growths);
-            self.warming.met(report.grew);
-            self.count(report.tally);
-            report.picks.into_iter().for_each(|index| self.corpus.picked(index));
-            let mut used = report.used.into_iter();
-            for testcase in report.testcases {
-                let used = used.next();
-                self.progress.shown(&testcase.unseen, self.corpus.seen(), self.totals.execs);
-                if let Some(new) = self.corpus.admit(testcase) {
-                    if !new.new_edges.is_empty() {
-                        self.totals.execs_at_new_edge = self.totals.execs;
-                    }
-                    if let Some(used) = used {
-                        self.mutator.brought(&used, !new.new_edges.is_empty());
-                    }
-                    admitted.push(new);
-                }
-            }
-            report.failures.into_iter().for_each(|failure| self.fails(failure, signature, round));
+            let mut new = self.merge(*report, signature, round);
+            learns.next().into_iter().for_each(|lesson| lesson.edges = new.iter().map(Admission::edges).sum());
+            admitted.append(&mut new);
         }
+        for lesson in lessons {
+            lesson.learn(&mut self.strategies, self.totals.overruns, &mut self.corpus);
+        }
+        admitted
+    }
+
+    /// Merges the report of a task. Returns the new testcases, which must be settled.
+    fn merge(&mut self, report: Report, signature: &dyn Fn(&Outcome) -> String, round: &mut Round) -> Vec<Admission> {
+        let mut admitted = Vec::new();
+        self.totals.execs += report.execs;
+        self.totals.recalled += report.recalled;
+        self.known.learn_keys(&report);
+        self.totals.rejected += report.rejected;
+        self.totals.overruns += report.overruns;
+        self.totals.hangs += report.hangs;
+        self.totals.at_len_max += report.at_len_max;
+        self.totals.input_bytes += report.input_bytes;
+        self.totals.sampled += report.sample.growths.execs;
+        self.totals.sampled_fuel += report.sample.growths.fuel;
+        self.totals.sampled_hangs += report.sample.hangs;
+        self.progress.sampled(&report.sample.growths);
+        self.warming.met(report.grew);
+        self.count(report.tally);
+        report.picks.into_iter().for_each(|index| self.corpus.picked(index));
+        let mut used = report.used.into_iter();
+        for testcase in report.testcases {
+            let used = used.next();
+            self.progress.shown(&testcase.unseen, self.corpus.seen(), self.totals.execs);
+            if let Some(new) = self.corpus.admit(testcase) {
+                if !new.new_edges.is_empty() {
+                    self.totals.execs_at_new_edge = self.totals.execs;
+                }
+                if let Some(used) = used {
+                    self.mutator.brought(&used, !new.new_edges.is_empty());
+                }
+                admitted.push(new);
+            }
+        }
+        report.failures.into_iter().for_each(|failure| self.fails(failure, signature, round));
         admitted
     }
 

@@ -45,6 +45,7 @@ const TOKENS_MAX: usize = 512;
 const CHECKS_MAX: usize = 64;
 /// Of picks before this campaign, no more count.
 const PICKS_MAX: u64 = 1 << 32;
+
 /// What was new when an input was admitted.
 #[derive(Clone, Debug)]
 pub(super) struct Admission {
@@ -54,6 +55,13 @@ pub(super) struct Admission {
     pub(super) new_edges: Vec<u32>,
     /// Features that nobody showed before it, ascending: what it is kept for.
     pub(super) news: Profile,
+}
+
+impl Admission {
+    /// How many edges nobody reached before it.
+    pub(super) fn edges(&self) -> u64 {
+        self.new_edges.len() as u64
+    }
 }
 
 impl Corpus {

@@ -28,11 +28,8 @@ impl Campaign {
             let results = workers.run(&self.variants, tasks.count(), |task, worker| tasks.run(task, worker))?;
             let Some(results) = results.filter(|_| !workers.aborted()) else { continue };
             for results in tasks.results(results) {
-                for (report, lesson) in results.reports.into_iter().zip(results.lessons) {
-                    for admitted in self.merge(vec![report], signature, round) {
-                        self.settle(admitted, round);
-                    }
-                    lesson.learn(&mut self.strategies, self.totals.overruns, &mut self.corpus);
+                for admitted in self.merge_results(results, signature, round) {
+                    self.settle(admitted, round);
                 }
             }
         }

@@ -152,13 +152,15 @@ impl Campaign {
         for Seeded { report, fuel, input, result } in seeded {
             self.seeds.fuel += fuel;
             self.results.used(input, result);
-            reports.push(Box::new(report));
+            reports.push(report);
         }
         self.seeds.witnesses.append(&mut witnesses(reports.iter_mut()));
         let mut round = Round::default();
         // Seeds stay as they are: somebody has chosen them.
-        for admitted in self.merge(reports, signature, &mut round) {
-            self.settle(admitted, &mut round);
+        for report in reports {
+            for admitted in self.merge(report, signature, &mut round) {
+                self.settle(admitted, &mut round);
+            }
         }
         self.totals.sampled = self.totals.execs;
         self.totals.sampled_fuel = self.seeds.fuel;

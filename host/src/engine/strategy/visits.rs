@@ -35,7 +35,7 @@ const TERMS: Terms = Terms { free: 8 * UNIT_FUEL, share_min: 24, share_max: 6, s
 /// A piece of a visit takes one part in so many of the fuel of a round,
 const PIECE_PART: u64 = 8;
 /// but some milliseconds at least.
-const PIECE_FUEL_MIN: u64 = 1 << 22;
+const PIECE_FUEL_MIN: u64 = 1 << 23;
 /// Executions of which it is not known what they take are believed to take what the campaign's do, until so many are.
 const TAKEN_EXECS: u64 = 2;
 /// Number of the random numbers of visits, among those of tasks.
@@ -78,6 +78,11 @@ impl Visitor {
         UNIT_FUEL << (self.visits / 2).min(DOUBLINGS_MAX)
     }
 
+    /// Whether its next visit comes whatever the others bring.
+    fn is_free(&self) -> bool {
+        self.spent < TERMS.free
+    }
+
     /// What it may spend now, in a campaign whose executions took so much fuel.
     fn left(&self, fuel: u64) -> u64 {
         let soonest = UNIT_FUEL.saturating_add(fuel / TERMS.share_max);
@@ -91,21 +96,24 @@ impl Visitor {
         fuel.saturating_add(EXECUTION_FUEL)
     }
 
-    /// The next piece of the visit that it makes, or the first one of a visit with this seed, if one is due.
-    fn piece(&self, view: &View<'_>, seed: u64, execs: u64) -> Option<Piece> {
-        let (visit, before) = match &self.begun {
-            Some((visit, before)) => (visit.clone(), &before[..]),
-            None if self.left(view.fuel) < self.length() => return None,
-            None => {
-                let execs = (self.length() / view.fuel_mean.saturating_add(EXECUTION_FUEL)).max(1);
-                (Arc::new(Visit::new(self.make.clone(), view, seed, execs)), &[][..])
-            }
-        };
+    /// Executions of its next piece, of the visit that it makes or of the next one.
+    fn piece_execs(&self, view: &View<'_>) -> u64 {
+        let visit = self.begun.as_ref().map_or_else(|| self.visit_execs(view), |(visit, _)| visit.execs);
         let round_fuel = view.round_execs.saturating_mul(view.fuel_mean.saturating_add(EXECUTION_FUEL));
         let affordable = (round_fuel / PIECE_PART).max(PIECE_FUEL_MIN) / self.fuel_mean(view);
-        let most = affordable.max(ROUND_EXECS).next_multiple_of(ROUND_EXECS).min(visit.execs);
-        // A shorter one would be none.
-        (most <= execs).then(|| Piece { visit, before: before.into(), execs: most })
+        affordable.max(ROUND_EXECS).next_multiple_of(ROUND_EXECS).min(visit)
+    }
+
+    /// Executions of its next visit.
+    fn visit_execs(&self, view: &View<'_>) -> u64 {
+        (self.length() / view.fuel_mean.saturating_add(EXECUTION_FUEL)).max(1)
+    }
+
+    /// The next piece of the visit that it makes, or the first one of a visit with this seed.
+    fn piece(&self, view: &View<'_>, seed: u64) -> Piece {
+        let begin = || (Arc::new(Visit::new(self.make.clone(), view, seed, self.visit_execs(view))), Vec::new());
+        let (visit, before) = self.begun.clone().unwrap_or_else(begin);
+        Piece { visit, before: before.into(), execs: self.piece_execs(view) }
     }
 
     /// Takes how far a visit has come with a piece.
@@ -140,19 +148,25 @@ impl Strategy for Visits {
     type Task = Task;
     type Learned = Stage;
 
-    /// A piece of each visit that is under way or due.
+    /// A piece of each visit that is under way or due; but of those that come whatever they bring one after the other:
+    /// who opens a lock opens it sooner if the others' visits aren't spread over its own.
     fn plan(&self, view: &View<'_>, execs: u64) -> Vec<Task> {
         if !view.variants.metered.takes_choices() {
             return Vec::new();
         }
+        let is_due = |its: &Visitor| its.begun.is_some() || its.left(view.fuel) >= its.length();
+        let mut due: Vec<_> = self.0.iter().enumerate().filter(|(_, its)| is_due(its)).collect();
+        due.sort_by_key(|(_, its)| its.begun.is_none());
+        let first_free = due.iter().position(|(_, its)| its.is_free());
+        let is_next = |&(at, (_, its)): &(usize, (usize, &Visitor))| !its.is_free() || Some(at) == first_free;
         let mut left = execs;
-        let piece = |(visitor, its): (usize, &Visitor)| {
+        let task = |(_, (visitor, its)): (usize, (usize, &Visitor))| {
             let seed = Rng::of_task(view.seed, its.visits, SEEDS + visitor as u64).word();
-            let piece = its.piece(view, seed, left)?;
-            left -= piece.execs;
-            Some(Task { visitor, piece })
+            // A shorter one would be none.
+            left = left.checked_sub(its.piece_execs(view))?;
+            Some(Task { visitor, piece: its.piece(view, seed) })
         };
-        self.0.iter().enumerate().filter_map(piece).collect()
+        due.into_iter().enumerate().filter(is_next).map_while(task).collect()
     }
 
     fn cost(&self, task: &Task, view: &View<'_>) -> Cost {
