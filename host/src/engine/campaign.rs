@@ -441,14 +441,14 @@ impl Campaign {
 
     /// Goes on with a faster variant if there is one.
     fn next_variant(&mut self) -> Result<()> {
-        if let Some(metered) = self.progress.better()? {
+        if let Some(metered) = self.progress.better(self.is_old())? {
             if Arc::ptr_eq(&self.variants.quick, &self.variants.metered) {
                 self.known.forget_keys();
                 self.variants.quick = metered.clone();
             }
             self.variants.metered = metered;
         }
-        if let Some(quick) = self.progress.next_variant(&self.corpus)? {
+        if let Some(quick) = self.progress.next_variant(&self.corpus, self.fuel())? {
             self.known.forget_keys();
             self.variants.quick = quick;
             self.variants.watchdog.clone_from(self.progress.watchdog());

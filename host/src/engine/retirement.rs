@@ -20,14 +20,19 @@
 //! again in optimised code: in an *excerpt*, the module without the functions that the execution did not enter,
 //! which is compiled in a second or two (`sandbox/quick`); after a few of these in the whole, for which the worker
 //! waits if it must. So the places of failures don't depend on when a campaign went over. `full` is compiled
-//! meanwhile, then the optimised `metered`, which is taken between two rounds. Cranelift without optimisation alone
-//! is no faster: what it saves, the allocator of registers takes. A lighter instrumentation saves nothing either.
+//! meanwhile, then the optimised `metered`, which is taken between two rounds. Where executions enter few of a large
+//! module's functions, as of a program with all of its libraries, `full` and `fast` are excerpts, too: what enters
+//! another function is executed again where that decides, and they are made again for more functions now and then. The
+//! whole module is optimised when the campaign is old.
+//!
+//! Cranelift without optimisation alone is no faster: what it saves, the allocator of registers takes. A lighter
+//! instrumentation saves nothing either.
 //! wasmtime does not vouch for that allocator against hostile modules: `--no-quick-code` does without, and so do
 //! `repro` and `shrink`.
 
 use super::corpus::Corpus;
 use crate::coverage::{Profile, Seen};
-use crate::sandbox::{Growths, History, Target, Unsuited, Variant, Watchdog, compiling, compiling_both};
+use crate::sandbox::{Code, Growths, History, Target, Unsuited, Variant, Watchdog, compiling};
 use anyhow::{Context, Result, anyhow, bail};
 use fuzzbox_instrument::EdgeSet;
 use std::collections::BTreeSet;
@@ -45,6 +50,12 @@ const GROWTH_SAMPLES: u64 = 256;
 /// So many are enough where that would still pay if executions took so many times as long.
 const FEW_SAMPLES: u64 = 32;
 const FEW_LONGER: u64 = 8;
+/// Executions use little of a module if they entered less than one in so many functions.
+const LITTLE: usize = 8;
+/// A variant that has only functions which were entered is made again for new ones when the campaign has spent as much
+/// fuel as before it was made, but so much for each byte of the module's code at least, and no more than so much: eight
+/// times what making it takes.
+const AGAIN_FUEL: [u64; 2] = [1_000, 8_000];
 /// Executions from one look at all edges to the next.
 const LOOK_EXECS: u64 = 1 << 17;
 
@@ -70,6 +81,12 @@ pub(super) struct Progress {
     began: u64,
     /// Of mutants.
     growths: Growths,
+    /// Nothing that campaigns share was compiled of the module before.
+    is_first: bool,
+    /// The module is large, and executions entered few of its functions when a variant was made last.
+    uses_little: bool,
+    /// Fuel that the campaign had spent when the last one began to be made.
+    made_at: u64,
 }
 
 #[derive(Debug)]
@@ -93,6 +110,8 @@ struct Purpose {
     seen: usize,
     /// Its code compares addresses, or would if that were possible.
     compares: bool,
+    /// How many functions are whole, if not all are.
+    functions: Option<usize>,
 }
 
 impl Purpose {
@@ -111,6 +130,9 @@ impl Progress {
     pub(super) fn new(metered: Arc<Target>) -> Self {
         let last_news = vec![0; metered.edges.edges.len()];
         Self {
+            is_first: metered.is_quick(),
+            uses_little: false,
+            made_at: 0,
             metered,
             watchdog: None,
             stage: Stage::Metered,
@@ -191,7 +213,7 @@ impl Progress {
     ///
     /// If the module does something else in another variant, which would be a mistake of ours, or the host fails. One
     /// that is beyond what engines accept in a faster variant stays in the one that it has.
-    pub(super) fn next_variant(&mut self, corpus: &Corpus) -> Result<Option<Arc<Target>>> {
+    pub(super) fn next_variant(&mut self, corpus: &Corpus, fuel: u64) -> Result<Option<Arc<Target>>> {
         let seen = corpus.seen().edges();
         let live = seen - self.retired;
         let compares = self.compares();
@@ -206,7 +228,7 @@ impl Progress {
                     return Ok(None);
                 };
                 self.watchdog = Some(Arc::new(Watchdog::new(time)?));
-                self.make(Variant::Full, Purpose { live: usize::MAX, seen, compares }, corpus)?;
+                self.make(Variant::Full, usize::MAX, corpus, fuel)?;
                 Ok(None)
             }
             Stage::Making(made, about) => match made.try_recv() {
@@ -226,33 +248,39 @@ impl Progress {
                 Err(TryRecvError::Disconnected) => Err(anyhow!("the thread that compiles a variant ended early")),
             },
             // Of the full variant all edges are live, retired or not.
-            Stage::Using(made) if live <= made.live.min(seen) / 2 || (!made.is_full() && made.lacks(compares)) => {
-                let edges = 0..u32::try_from(self.last_news.len()).expect("edges have 32-bit indices");
-                let interesting: EdgeSet = edges.filter(|&edge| !corpus.is_retired(edge)).collect();
-                self.make(Variant::Fast(interesting), Purpose { live, seen, compares }, corpus)?;
+            &Stage::Using(made) => {
+                let is_old = made.lacks(compares) || self.lacks_functions(made, corpus, fuel);
+                if live <= made.live.min(seen) / 2 || !made.is_full() && is_old {
+                    let edges = 0..u32::try_from(self.last_news.len()).expect("edges have 32-bit indices");
+                    let interesting: EdgeSet = edges.filter(|&edge| !corpus.is_retired(edge)).collect();
+                    self.make(Variant::Fast(interesting), live, corpus, fuel)?;
+                } else if made.is_full() && (is_old || self.is_outdated(made, seen)) {
+                    self.make(Variant::Full, usize::MAX, corpus, fuel)?;
+                }
                 Ok(None)
             }
-            Stage::Using(made) if made.is_full() && (self.is_outdated(made, seen) || made.lacks(compares)) => {
-                self.make(Variant::Full, Purpose { live: usize::MAX, seen, compares }, corpus)?;
-                Ok(None)
-            }
-            Stage::Using(_) | Stage::Last => Ok(None),
+            Stage::Last => Ok(None),
         }
     }
 
     /// Whether many more edges were seen since a variant was made.
-    fn is_outdated(&self, made: &Purpose, seen: usize) -> bool {
+    fn is_outdated(&self, made: Purpose, seen: usize) -> bool {
         seen > made.seen + made.seen / 2 && self.looked > 0
     }
 
-    /// The variant that decides in better code, if that became ready.
+    /// The variant that decides in better code, if that became ready. It is begun with when the campaign `is_old`: most
+    /// is executed in another variant.
     ///
     /// # Errors
     ///
     /// As for [`Progress::next_variant`].
-    pub(super) fn better(&mut self) -> Result<Option<Arc<Target>>> {
+    pub(super) fn better(&mut self, is_old: bool) -> Result<Option<Arc<Target>>> {
+        let is_old = is_old || !self.uses_little;
+        if is_old && matches!(self.stage, Stage::Using(_)) {
+            self.optimise()?;
+        }
         let is_used = matches!(self.stage, Stage::Making(..) | Stage::Using(_));
-        let pays = is_used && self.compares();
+        let pays = is_used && self.compares() && (is_old || !self.metered.is_quick());
         let better = match self.comparing.made_of(&self.metered, pays)? {
             Some(target) => {
                 self.optimising = None;
@@ -269,28 +297,49 @@ impl Progress {
     /// The variant that decides in optimised code, if that became ready.
     fn optimised(&mut self) -> Result<Option<Arc<Target>>> {
         // A worker that saw a failure may have waited for it.
-        if let Some(target) = self.metered.optimised_by_now().filter(|_| self.optimising.is_some()) {
+        if let Some(target) = self.metered.optimised_by_now() {
             self.optimising = None;
             return Ok(Some(target.clone()));
         }
         ready(&mut self.optimising, "optimise the module's code")
     }
 
-    /// Begins to compile.
-    fn make(&mut self, variant: Variant, about: Purpose, corpus: &Corpus) -> Result<()> {
+    /// Whether executions enter functions that only trap in a variant, and it is time to make it again.
+    fn lacks_functions(&self, made: Purpose, corpus: &Corpus, fuel: u64) -> bool {
+        let [least, most] = AGAIN_FUEL.map(|fuel| fuel * u64::from(self.metered.candidate.code_bytes()));
+        let is_time = fuel.saturating_sub(self.made_at) >= self.made_at.clamp(least, most);
+        let may_lack = made.functions.filter(|_| corpus.seen().edges() > made.seen && is_time);
+        may_lack.is_some_and(|whole| self.functions(corpus).len() > whole)
+    }
+
+    /// Whether the module is large and executions entered few of its functions: then what is optimised of it are
+    /// these, and the rest when the campaign is old.
+    pub(super) fn uses_little(&self) -> bool {
+        self.uses_little
+    }
+
+    /// The functions that executions entered.
+    fn functions(&self, corpus: &Corpus) -> BTreeSet<u32> {
+        let edges = (0..).zip(&self.metered.edges.edges).filter(|(edge, _)| corpus.seen().has_edge(*edge));
+        edges.map(|(_, edge)| edge.function).collect()
+    }
+
+    /// Begins to compile: of large modules only what executions entered, unless that is of use to other campaigns and
+    /// may be there.
+    fn make(&mut self, variant: Variant, live: usize, corpus: &Corpus, fuel: u64) -> Result<()> {
         let metered = self.metered.clone();
+        let may_be = metered.candidate.code_to_begin_with() == Code::Quick && metered.against.is_none();
+        let entered = if may_be { self.functions(corpus) } else { BTreeSet::new() };
+        let all = metered.edges.edges.last().map_or(0, |edge| edge.function as usize);
+        self.uses_little = may_be && LITTLE * entered.len() < all;
+        let is_kept = variant == Variant::Full && !self.is_first;
+        let functions = Some(entered).filter(|_| self.uses_little && !is_kept);
+        let (seen, compares, whole) = (corpus.seen().edges(), self.compares(), functions.as_ref().map(BTreeSet::len));
         let every = corpus.testcases().len().div_ceil(PAST_TESTCASES).max(1);
         let inputs: Vec<_> = corpus.testcases().iter().step_by(every).map(|testcase| testcase.bytes.clone()).collect();
-        let to_optimise = metered.clone();
-        // Most is executed in the variant, so that comes first.
-        let (receiver, optimising) = compiling_both(
-            move || laid_out(&metered, variant, about.compares, &inputs),
-            move || to_optimise.optimised(),
-        )?;
-        if self.metered.is_quick() && self.optimising.is_none() {
-            self.optimising = Some(optimising);
-        }
-        self.stage = Stage::Making(receiver, about);
+        let receiver = compiling(move || laid_out(&metered, (variant, functions), compares, &inputs))?;
+        self.stage = Stage::Making(receiver, Purpose { live, seen, compares, functions: whole });
+        self.made_at = fuel;
         Ok(())
     }
 
@@ -336,7 +385,7 @@ impl Comparing {
 }
 
 /// What is being made, if it became ready; then nothing is any more.
-fn ready(making: &mut Option<Receiver<Result<Arc<Target>>>>, what: &str) -> Result<Option<Arc<Target>>> {
+pub(super) fn ready(making: &mut Option<Receiver<Result<Arc<Target>>>>, what: &str) -> Result<Option<Arc<Target>>> {
     let made = match making.as_ref().map(Receiver::try_recv) {
         None | Some(Err(TryRecvError::Empty)) => return Ok(None),
         Some(Ok(made)) => made.with_context(|| format!("failed to {what}"))?,
@@ -347,9 +396,17 @@ fn ready(making: &mut Option<Receiver<Result<Arc<Target>>>>, what: &str) -> Resu
 }
 
 /// Makes a variant for what these inputs do.
-fn laid_out(metered: &Arc<Target>, variant: Variant, compares: bool, inputs: &[Arc<[u8]>]) -> Result<Target> {
+fn laid_out(
+    metered: &Arc<Target>,
+    (variant, functions): (Variant, Option<BTreeSet<u32>>),
+    compares: bool,
+    inputs: &[Arc<[u8]>],
+) -> Result<Target> {
     let past = History::of(metered, inputs.iter().map(|input| &**input))?;
     let past = if compares { past.comparing() } else { past };
+    if let Some(functions) = functions {
+        return metered.in_excerpt_after(variant, &past, functions);
+    }
     // Of the fast variant no code is kept.
     let past = if variant == Variant::Full { past.or_cached(metered) } else { past };
     metered.in_variant_after(variant, &past)?.with_against_after(metered, inputs)

@@ -15,6 +15,7 @@ use crate::sandbox::targets::against::Against;
 use crate::sandbox::targets::warmth::Warmth;
 use crate::settings::Settings;
 use anyhow::{Context, Result, ensure};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -131,12 +132,44 @@ impl Target {
     ///
     /// As for [`Target::in_variant`].
     pub fn in_variant_after(self: &Arc<Self>, variant: Variant, past: &History) -> Result<Self> {
-        let made = Self::compile(self.candidate.clone(), (variant, past), (&self.cache, Code::Optimised), None);
+        self.in_variant_of((variant, past), Code::Optimised)
+    }
+
+    /// As [`Target::in_variant_after`], in such code.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Target::in_variant`].
+    pub(crate) fn in_variant_of(self: &Arc<Self>, (variant, past): (Variant, &History), code: Code) -> Result<Self> {
+        let made = Self::compile(self.candidate.clone(), (variant, past), (&self.cache, code), None);
         let decides = made.as_ref().is_ok_and(|target| target.has_fuel());
         let target = self.alike(made.context(Unsuited)?)?;
         let target = Arc::into_inner(target).expect("the executor is gone");
         // Where places and limits are not told, of the other build they are not either: see `with_against_after`.
         Ok(Self { against: self.against.clone().filter(|_| decides), ..target })
+    }
+
+    /// As [`Target::in_variant_after`], but functions that have counters only trap if they are not among these, nor
+    /// entered by initialisers: in a large module most are never entered, and to compile them all takes long. An
+    /// execution that enters one of them has not said what it does ([`Target::has_left`]).
+    ///
+    /// # Errors
+    ///
+    /// As for [`Target::in_variant`].
+    pub(crate) fn in_excerpt_after(
+        self: &Arc<Self>,
+        variant: Variant,
+        past: &History,
+        mut functions: BTreeSet<u32>,
+    ) -> Result<Self> {
+        functions.extend(self.learned.initialised().into_iter().flatten());
+        let code = (&self.cache, Code::Optimised);
+        let made = Self::compile(self.candidate.clone(), (variant.clone(), past), code, Some(functions));
+        match made.and_then(|made| self.alike(made)) {
+            Ok(target) => Ok(Arc::into_inner(target).expect("the executor is gone")),
+            // What is executed before the first input may enter what is not known of.
+            Err(_) => self.in_variant_after(variant, past),
+        }
     }
 
     /// With the build that `decides` is compared with, in the variant that counts all edges, laid out for executions of
@@ -179,8 +212,8 @@ impl Target {
         }
         let mut made = match &self.warmth {
             // It may be there.
-            Some(Warmth { inputs, cold }) => cold.optimised()?.warm(inputs.clone()),
-            None => self.in_variant(self.variant.clone())?,
+            Some(Warmth { inputs, cold }) if self.variant == cold.variant => cold.optimised()?.warm(inputs.clone()),
+            _ => self.in_variant(self.variant.clone())?,
         };
         if let Some(against) = made.against.take() {
             made.against = Some(against.with(against.target.optimised()?));

@@ -99,7 +99,7 @@ mod warming;
 pub mod wasi;
 
 pub use candidate::Candidate;
-pub(crate) use code::background::{compiling, compiling_both, received};
+pub(crate) use code::background::{compiling, received};
 pub use code::cache::CodeCache;
 pub use code::compiler::{Code, compiler_settings};
 pub use code::history::{Growths, History};

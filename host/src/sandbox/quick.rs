@@ -6,7 +6,7 @@
 //! entered all the same, as where quick code ended too early, the excerpt says nothing, and the whole module is waited
 //! for. So it is when several excerpts were made.
 
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, TrapKind};
 use crate::sandbox::code::background::{compiling, received};
 use crate::sandbox::code::compiler::Code;
 use crate::sandbox::code::history::History;
@@ -50,6 +50,11 @@ impl Target {
         let excerpt = self.alike(made)?;
         excerpts.last = Some(excerpt.clone());
         Ok(Some(excerpt))
+    }
+
+    /// Whether an execution that ended so may have entered a function that only traps here, and not in the module.
+    pub(crate) fn has_left(&self, outcome: &Outcome) -> bool {
+        self.functions.is_some() && outcome.trap().is_some_and(|trap| trap.kind == TrapKind::NullReference)
     }
 
     /// Whether a function is whole.
@@ -188,5 +193,39 @@ impl Executor {
         let made = received(made, || self.gate.is_taken());
         let interrupted = self.gate.leave(Some(self.instance.region()))?;
         Ok(made.filter(|_| !interrupted))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outcome::Verdict;
+    use crate::sandbox::code::variant::Variant;
+    use crate::settings::Settings;
+
+    #[test]
+    fn what_enters_a_function_that_is_not_there_has_left_and_nothing_else() {
+        let text = r#"(module (memory (export "memory") 1)
+            (func $one (param $n i32) (result i32) (if (local.get $n) (then (return (i32.const 1000)))) (i32.const 7777))
+            (func $two (param $n i32) (result i32) (if (local.get $n) (then unreachable)) (i32.const 8888))
+            (func (export "LLVMFuzzerTestOneInput") (param $data i32) (param $size i32) (result i32)
+                (if (i32.eq (local.get $size) (i32.const 1)) (then (drop (call $one (local.get $size)))))
+                (if (i32.eq (local.get $size) (i32.const 2)) (then (drop (call $two (local.get $size)))))
+                (i32.const 0)))"#;
+        let whole = Arc::new(Target::load(text.as_bytes(), Settings::default()).unwrap());
+        for variant in [Variant::Full, Variant::Metered] {
+            let (outcomes, left): (Vec<_>, Vec<_>) = [BTreeSet::from([0, 2]), BTreeSet::from([1, 2])]
+                .map(|functions| {
+                    let made = whole.in_excerpt_after(variant.clone(), &History::default(), functions).unwrap();
+                    let mut executor = Executor::new(&Arc::new(made)).unwrap();
+                    let outcomes = [&b""[..], b"1", b"22"].map(|input| executor.run(input).unwrap());
+                    let left = outcomes.each_ref().map(|outcome| executor.target().has_left(outcome));
+                    (outcomes.map(|outcome| outcome.verdict() == Verdict::Passed), left)
+                })
+                .into_iter()
+                .unzip();
+            assert_eq!(left, [[false, false, true], [false, true, false]]);
+            assert_eq!(outcomes, [[true, true, false], [true, false, false]]);
+        }
     }
 }

@@ -39,6 +39,39 @@ fn module() -> Vec<u8> {
     .unwrap()
 }
 
+/// The same with a function for each word, among many that nobody calls: so large that only what is entered is made
+/// faster at first, and each word leads out of that.
+fn large_module() -> Vec<u8> {
+    let (mut functions, mut calls) = (String::new(), String::new());
+    for (word, end) in
+        [("cr4sh", "unreachable"), ("lead", "(call $led (i32.const 3))"), ("load", "(drop (i32.load (i32.const -5)))")]
+    {
+        let takes = "(param $data i32) (param $size i32) (result i32)";
+        functions.push_str(&format!("(func ${word} {takes} {} (i32.const 0))", if_begins_with(word, end)));
+        calls.push_str(&format!(
+            "(if (i32.gt_u (local.get $size) (i32.const {})) (then (drop (call ${word} (local.get $data) (local.get $size)))))",
+            word.len()
+        ));
+    }
+    let additions = "(local.set $n (i32.add (i32.mul (local.get $n) (i32.const 77777)) (i32.const 99999)))".repeat(30);
+    for number in 0..800 {
+        functions.push_str(&format!(
+            "(func $f{number} (param $n i32) (result i32) (if (local.get $n) (then {additions})) (local.get $n))"
+        ));
+    }
+    wat::parse_str(format!(
+        r#"(module
+            (memory (export "memory") 2)
+            (func $led (param $n i32)
+                (loop (local.set $n (i32.sub (local.get $n) (i32.const 1))) (br_if 0 (local.get $n))))
+            {functions}
+            (func (export "LLVMFuzzerTestOneInput") (param $data i32) (param $size i32) (result i32)
+                {calls}
+                (i32.const 0)))"#
+    ))
+    .unwrap()
+}
+
 /// `busy` is done after the first rounds, while the quick variant is compiled.
 fn search(target: &Arc<Target>, jobs: usize, busy: impl FnOnce()) -> Found {
     let workers = Workers::new(jobs, Arc::default()).unwrap();
@@ -86,6 +119,21 @@ fn campaigns_find_the_same_whenever_variants_change() {
         )
     };
     assert_eq!(one, search(&target, 1, busy), "another moment");
+}
+
+#[test]
+fn campaigns_find_the_same_where_only_what_is_entered_is_made_faster() {
+    let module = large_module();
+    let candidate = || Candidate::new(&module, Settings::default()).unwrap();
+    let begins_in = |code| Arc::new(Target::compiled(candidate(), &CodeCache::default(), code).unwrap());
+    assert_eq!(candidate().code_to_begin_with(), Code::Quick, "it is large");
+    let whole = search(&begins_in(Code::Optimised), 1, || ());
+    println!("{} testcases, {} failures", whole.corpus.len(), whole.failures.len());
+    assert!(whole.failures.len() >= 2 && whole.corpus.len() > 10, "{whole:?}");
+    // What was entered by then is faster when the second round begins, long before the rest could be.
+    for jobs in [1, 2] {
+        assert_eq!(whole, search(&begins_in(Code::Quick), jobs, || drop(begins_in(Code::Optimised))), "{jobs} workers");
+    }
 }
 
 /// A campaign that begins with `seeds` and with what is known of them; what it found, what is known then, and how many

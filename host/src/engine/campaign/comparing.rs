@@ -1,17 +1,24 @@
 //! When comparisons are looked at: from then on there is a variant that records them.
 
 use super::Campaign;
-use crate::engine::retirement::Comparing;
+use crate::engine::retirement::{Comparing, ready};
 use crate::engine::strategy::compares::Compares;
 use crate::engine::workers::pool::Workers;
-use crate::sandbox::{History, Target, Variant, compiling, received};
+use crate::sandbox::{Code, History, Target, Variant, compiling, received};
 use anyhow::{Context, Result};
+use std::sync::Arc;
 use std::sync::mpsc::Receiver;
+
+/// What of a large module was made in a hurry is optimised when the campaign has spent so much fuel for each byte of
+/// code: a multiple of what that takes.
+const OLD_FUEL: u64 = 16_000;
 
 /// Who makes the traced variant.
 #[derive(Debug, Default)]
 pub(super) struct Tracing {
     making: Option<Receiver<Result<Target>>>,
+    /// The same in optimised code, if what there is isn't.
+    optimising: Option<Receiver<Result<Arc<Target>>>>,
     comparing: Comparing,
 }
 
@@ -27,12 +34,19 @@ impl Campaign {
     /// little beside. From which round on it is used depends on that alone, so whoever is faster waits for it. `false`
     /// if the campaign is to end.
     pub(super) fn trace(&mut self, workers: &Workers) -> Result<bool> {
-        let (bytes, fuel) = (self.target().candidate.code_bytes(), self.fuel());
+        let (bytes, fuel, is_old) = (self.target().candidate.code_bytes(), self.fuel(), self.is_old());
         let (is_needed, is_alone) = (self.strategies.need_traces(), self.strategies.mutants.is_alone());
         let is_due = |fuel| is_needed || !is_alone && self.strategies.compares.is_due(bytes, fuel);
         if let Some(traced) = &mut self.variants.traced {
             // Which of them it is makes no difference to what is recorded.
-            if let Some(made) = self.tracing.comparing.made_of(traced, self.progress.compares())? {
+            let is_begun = self.tracing.optimising.is_some();
+            if traced.is_quick() && !is_begun && is_old {
+                self.tracing.optimising = Some(traced.optimise()?);
+            }
+            let optimised = ready(&mut self.tracing.optimising, "optimise the traced variant's code")?;
+            let pays = self.progress.compares() && (is_old || !traced.is_quick());
+            let comparing = self.tracing.comparing.made_of(traced, pays)?;
+            if let Some(made) = comparing.or(optimised.filter(|_| traced.is_quick())) {
                 *traced = made;
             }
             return Ok(true);
@@ -44,13 +58,20 @@ impl Campaign {
             let metered = self.variants.metered.clone();
             let past = History::default();
             let past = if self.progress.compares() { past.comparing() } else { past };
-            self.tracing.making = Some(compiling(move || metered.in_variant_after(Variant::Traced, &past))?);
+            let code = if self.progress.uses_little() { metered.code() } else { Code::Optimised };
+            self.tracing.making = Some(compiling(move || metered.in_variant_of((Variant::Traced, &past), code))?);
         }
         let is_due = is_needed || self.strategies.compares.is_due(bytes, fuel);
         let Some(receiver) = self.tracing.making.as_ref().filter(|_| is_due) else { return Ok(true) };
         let Some(made) = received(receiver, || workers.aborted()) else { return Ok(false) };
         self.variants.traced = Some(made.context("failed to make the traced variant of the module")?.into());
         Ok(true)
+    }
+
+    /// Whether it pays to optimise what was made in a hurry: not while somebody waits for other code.
+    pub(super) fn is_old(&self) -> bool {
+        let is_waiting = self.tracing.making.is_some() && self.variants.traced.is_none();
+        !is_waiting && self.fuel() >= OLD_FUEL.saturating_mul(self.target().candidate.code_bytes().into())
     }
 
     /// Fuel that all executions took, about, with what restoring takes.

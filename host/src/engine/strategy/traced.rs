@@ -4,7 +4,7 @@ use crate::coverage::Judge;
 use crate::engine::suspects::Origin;
 use crate::engine::workers::report::{Baseline, Report};
 use crate::engine::workers::variants::Variants;
-use crate::engine::workers::worker::{Life, Worker, deciding};
+use crate::engine::workers::worker::{Life, Worker, deciding, fits};
 use crate::outcome::Outcome;
 use crate::sandbox::{Executor, Observation, Target};
 use crate::stream::Rule;
@@ -31,7 +31,7 @@ fn executor_of<'s>(
     slot: &'s mut Option<(Executor, Judge)>,
     life: &Life,
 ) -> Result<&'s mut (Executor, Judge)> {
-    let kept = slot.take().filter(|(executor, _)| Arc::ptr_eq(executor.target(), traced));
+    let kept = slot.take().filter(|(executor, _)| fits(executor, traced));
     Ok(match kept {
         Some(kept) => slot.insert(kept),
         None => slot.insert((life.executor(traced)?, Judge::new())),

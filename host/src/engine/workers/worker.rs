@@ -327,7 +327,8 @@ impl Worker {
             }
             _ => {
                 // Of what was interrupted the key says only where it was by then.
-                key = if outcome == Outcome::Interrupted { None } else { self.quick.stack_key() };
+                let is_over = outcome != Outcome::Interrupted && !self.quick.target().has_left(&outcome);
+                key = self.quick.stack_key().filter(|_| is_over);
                 if key.is_some_and(|key| known.failures.keys.contains(&key)) {
                     return Ok((fuel, None));
                 }
@@ -401,7 +402,7 @@ fn executor_of<'a>(slot: &'a mut Option<Executor>, target: &Arc<Target>, life: &
 }
 
 /// Whether an executor is of this target, or of one that went over to optimised code before the campaign does.
-fn fits(executor: &Executor, target: &Arc<Target>) -> bool {
+pub(in crate::engine) fn fits(executor: &Executor, target: &Arc<Target>) -> bool {
     let made_for = executor.target();
     let begins_alike = made_for.warm_up_inputs() == target.warm_up_inputs();
     let compares_alike = made_for.compares_addresses() == target.compares_addresses();

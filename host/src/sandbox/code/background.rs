@@ -14,28 +14,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 ///
 /// If the thread can't be started.
 pub(crate) fn compiling<T: Send + 'static>(job: impl FnOnce() -> T + Send + 'static) -> Result<Receiver<T>> {
-    Ok(compiling_both(job, || ())?.0)
-}
-
-/// As [`compiling`], with another job on the same thread when the first is done.
-///
-/// # Errors
-///
-/// As [`compiling`].
-pub(crate) fn compiling_both<T: Send + 'static, U: Send + 'static>(
-    first: impl FnOnce() -> T + Send + 'static,
-    then: impl FnOnce() -> U + Send + 'static,
-) -> Result<(Receiver<T>, Receiver<U>)> {
-    let (first_sender, first_receiver) = channel();
-    let (then_sender, then_receiver) = channel();
+    let (sender, receiver) = channel();
     let thread = std::thread::Builder::new().name("compile".to_owned()).stack_size(THREAD_STACK_BYTES);
-    let work = move || {
-        // Nobody may want it any more.
-        let _ = first_sender.send(first());
-        let _ = then_sender.send(then());
-    };
+    // Nobody may want it any more.
+    let work = move || _ = sender.send(job());
     thread.spawn(work).context("failed to start a thread")?;
-    Ok((first_receiver, then_receiver))
+    Ok(receiver)
 }
 
 /// Waits for what is [`compiling`]; `None` if it `is_over` before.

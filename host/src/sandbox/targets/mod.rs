@@ -104,6 +104,11 @@ impl Target {
         Self { restores: false, learned: self.learned.without_attempts(), optimised, ..self }
     }
 
+    /// How its machine code was made.
+    pub(crate) fn code(&self) -> Code {
+        self.code.code
+    }
+
     /// Whether its code was made in a hurry. What fails in it is executed again in optimised code
     /// ([`Target::optimised`]), and only that counts.
     pub fn is_quick(&self) -> bool {
