@@ -65,10 +65,10 @@ pub(super) struct Progress {
     metered: Arc<Target>,
     watchdog: Option<Arc<Watchdog>>,
     stage: Stage,
-    /// The deciding variant in optimised code, if it is being compiled.
-    optimising: Option<Receiver<Result<Arc<Target>>>>,
+    /// The deciding variant in optimised code.
+    optimising: Remaking,
     /// The same in code that compares addresses.
-    comparing: Comparing,
+    comparing: Remaking,
     /// By edge: the number of executions at which it last showed something new.
     last_news: Vec<u64>,
     looked: u64,
@@ -85,8 +85,8 @@ pub(super) struct Progress {
     is_first: bool,
     /// The module is large, and executions entered few of its functions when a variant was made last.
     uses_little: bool,
-    /// Fuel that the campaign had spent when the last one began to be made.
-    made_at: u64,
+    /// Fuel that the campaign had spent when the functions that executions entered were looked at last.
+    looked_fuel: u64,
 }
 
 #[derive(Debug)]
@@ -132,12 +132,12 @@ impl Progress {
         Self {
             is_first: metered.is_quick(),
             uses_little: false,
-            made_at: 0,
+            looked_fuel: 0,
             metered,
             watchdog: None,
             stage: Stage::Metered,
-            optimising: None,
-            comparing: Comparing::default(),
+            optimising: Remaking::default(),
+            comparing: Remaking::default(),
             last_news,
             looked: 0,
             retired: 0,
@@ -162,8 +162,8 @@ impl Progress {
     pub(super) fn begin_again(&mut self, metered: Arc<Target>) {
         self.metered = metered;
         self.stage = Stage::Metered;
-        self.optimising = None;
-        self.comparing = Comparing::default();
+        self.optimising = Remaking::default();
+        self.comparing = Remaking::default();
         self.growths = Growths::default();
     }
 
@@ -224,7 +224,6 @@ impl Progress {
                 else {
                     // What can't be watched needs fuel, and what is recorded there alone can't be compared elsewhere.
                     self.stage = Stage::Last;
-                    self.optimise()?;
                     return Ok(None);
                 };
                 self.watchdog = Some(Arc::new(Watchdog::new(time)?));
@@ -235,7 +234,6 @@ impl Progress {
                 Ok(Err(error)) if error.is::<Unsuited>() => {
                     // What there is decides all the same, in more time.
                     self.stage = Stage::Last;
-                    self.optimise()?;
                     Ok(None)
                 }
                 Ok(target) => {
@@ -276,40 +274,33 @@ impl Progress {
     /// As for [`Progress::next_variant`].
     pub(super) fn better(&mut self, is_old: bool) -> Result<Option<Arc<Target>>> {
         let is_old = is_old || !self.uses_little;
-        if is_old && matches!(self.stage, Stage::Using(_)) {
-            self.optimise()?;
-        }
         let is_used = matches!(self.stage, Stage::Making(..) | Stage::Using(_));
         let pays = is_used && self.compares() && (is_old || !self.metered.is_quick());
-        let better = match self.comparing.made_of(&self.metered, pays)? {
-            Some(target) => {
-                self.optimising = None;
-                Some(target)
-            }
-            None => self.optimised()?,
-        };
+        let mut better = self.comparing.comparing(&self.metered, pays)?;
+        if better.is_none() {
+            // A worker that saw a failure may have waited for it.
+            better = self.metered.optimised_by_now().cloned();
+        }
+        if better.is_none() {
+            let pays = is_old && matches!(self.stage, Stage::Using(_)) || matches!(self.stage, Stage::Last);
+            better = self.optimising.optimised(&self.metered, pays)?;
+        }
         if let Some(better) = &better {
+            self.optimising = Remaking::default();
             self.metered.clone_from(better);
         }
         Ok(better)
     }
 
-    /// The variant that decides in optimised code, if that became ready.
-    fn optimised(&mut self) -> Result<Option<Arc<Target>>> {
-        // A worker that saw a failure may have waited for it.
-        if let Some(target) = self.metered.optimised_by_now() {
-            self.optimising = None;
-            return Ok(Some(target.clone()));
-        }
-        ready(&mut self.optimising, "optimise the module's code")
-    }
-
     /// Whether executions enter functions that only trap in a variant, and it is time to make it again.
-    fn lacks_functions(&self, made: Purpose, corpus: &Corpus, fuel: u64) -> bool {
+    fn lacks_functions(&mut self, made: Purpose, corpus: &Corpus, fuel: u64) -> bool {
         let [least, most] = AGAIN_FUEL.map(|fuel| fuel * u64::from(self.metered.candidate.code_bytes()));
-        let is_time = fuel.saturating_sub(self.made_at) >= self.made_at.clamp(least, most);
-        let may_lack = made.functions.filter(|_| corpus.seen().edges() > made.seen && is_time);
-        may_lack.is_some_and(|whole| self.functions(corpus).len() > whole)
+        let is_time = fuel.saturating_sub(self.looked_fuel) >= self.looked_fuel.clamp(least, most);
+        let Some(whole) = made.functions.filter(|_| corpus.seen().edges() > made.seen && is_time) else {
+            return false;
+        };
+        self.looked_fuel = fuel;
+        self.functions(corpus).len() > whole
     }
 
     /// Whether the module is large and executions entered few of its functions: then what is optimised of it are
@@ -339,16 +330,7 @@ impl Progress {
         let inputs: Vec<_> = corpus.testcases().iter().step_by(every).map(|testcase| testcase.bytes.clone()).collect();
         let receiver = compiling(move || laid_out(&metered, (variant, functions), compares, &inputs))?;
         self.stage = Stage::Making(receiver, Purpose { live, seen, compares, functions: whole });
-        self.made_at = fuel;
-        Ok(())
-    }
-
-    /// Begins to optimise the code of the only variant that there will be.
-    fn optimise(&mut self) -> Result<()> {
-        if !self.metered.is_quick() || self.optimising.is_some() {
-            return Ok(());
-        }
-        self.optimising = Some(self.metered.optimise()?);
+        self.looked_fuel = fuel;
         Ok(())
     }
 
@@ -364,35 +346,47 @@ fn comparing_pays(growths: &Growths) -> bool {
     is_enough && growths.pay(1)
 }
 
-/// Who makes a variant again in code that compares addresses, once.
+/// Who makes a variant again in other code, once.
 #[derive(Debug, Default)]
-pub(super) struct Comparing {
+pub(super) struct Remaking {
     making: Option<Receiver<Result<Arc<Target>>>>,
     /// That was begun, or done.
     was_begun: bool,
 }
 
-impl Comparing {
-    /// Begins to make it of a variant if that pays, and says when it is ready.
-    pub(super) fn made_of(&mut self, variant: &Arc<Target>, pays: bool) -> Result<Option<Arc<Target>>> {
-        if pays && !self.was_begun && !variant.compares_addresses() {
-            let variant = variant.clone();
-            self.making = Some(compiling(move || variant.optimised()?.comparing())?);
+impl Remaking {
+    /// A quick variant in optimised code, if that is ready; it is begun with if that pays.
+    pub(super) fn optimised(&mut self, variant: &Arc<Target>, pays: bool) -> Result<Option<Arc<Target>>> {
+        let pays = pays && variant.is_quick();
+        self.made(pays, || variant.optimise()).context("failed to optimise a variant's code")
+    }
+
+    /// A variant in code that compares addresses, if that is ready; it is begun with if that pays.
+    pub(super) fn comparing(&mut self, variant: &Arc<Target>, pays: bool) -> Result<Option<Arc<Target>>> {
+        let pays = pays && !variant.compares_addresses();
+        let variant = variant.clone();
+        let made = self.made(pays, || compiling(move || variant.optimised()?.comparing()));
+        made.context("failed to let a variant's code compare addresses")
+    }
+
+    /// What is being made, if it became ready; then nothing is any more.
+    fn made(
+        &mut self,
+        pays: bool,
+        begin: impl FnOnce() -> Result<Receiver<Result<Arc<Target>>>>,
+    ) -> Result<Option<Arc<Target>>> {
+        if pays && !self.was_begun {
+            self.making = Some(begin()?);
             self.was_begun = true;
         }
-        ready(&mut self.making, "let the module's code compare addresses")
+        let made = match self.making.as_ref().map(Receiver::try_recv) {
+            None | Some(Err(TryRecvError::Empty)) => return Ok(None),
+            Some(Ok(made)) => made?,
+            Some(Err(TryRecvError::Disconnected)) => bail!("the thread that compiles it ended early"),
+        };
+        self.making = None;
+        Ok(Some(made))
     }
-}
-
-/// What is being made, if it became ready; then nothing is any more.
-pub(super) fn ready(making: &mut Option<Receiver<Result<Arc<Target>>>>, what: &str) -> Result<Option<Arc<Target>>> {
-    let made = match making.as_ref().map(Receiver::try_recv) {
-        None | Some(Err(TryRecvError::Empty)) => return Ok(None),
-        Some(Ok(made)) => made.with_context(|| format!("failed to {what}"))?,
-        Some(Err(TryRecvError::Disconnected)) => bail!("the thread that compiles a variant ended early"),
-    };
-    *making = None;
-    Ok(Some(made))
 }
 
 /// Makes a variant for what these inputs do.

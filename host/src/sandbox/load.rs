@@ -140,13 +140,11 @@ impl Target {
     /// # Errors
     ///
     /// As for [`Target::in_variant`].
-    pub(crate) fn in_variant_of(self: &Arc<Self>, (variant, past): (Variant, &History), code: Code) -> Result<Self> {
-        let made = Self::compile(self.candidate.clone(), (variant, past), (&self.cache, code), None);
-        let decides = made.as_ref().is_ok_and(|target| target.has_fuel());
-        let target = self.alike(made.context(Unsuited)?)?;
-        let target = Arc::into_inner(target).expect("the executor is gone");
+    pub(crate) fn in_variant_of(self: &Arc<Self>, laid_out: (Variant, &History), code: Code) -> Result<Self> {
+        let target = self.compiled_alike(laid_out, code, None)?;
         // Where places and limits are not told, of the other build they are not either: see `with_against_after`.
-        Ok(Self { against: self.against.clone().filter(|_| decides), ..target })
+        let against = self.against.clone().filter(|_| target.has_fuel());
+        Ok(Self { against, ..target })
     }
 
     /// As [`Target::in_variant_after`], but functions that have counters only trap if they are not among these, nor
@@ -163,13 +161,9 @@ impl Target {
         mut functions: BTreeSet<u32>,
     ) -> Result<Self> {
         functions.extend(self.learned.initialised().into_iter().flatten());
-        let code = (&self.cache, Code::Optimised);
-        let made = Self::compile(self.candidate.clone(), (variant.clone(), past), code, Some(functions));
-        match made.and_then(|made| self.alike(made)) {
-            Ok(target) => Ok(Arc::into_inner(target).expect("the executor is gone")),
+        self.compiled_alike((variant.clone(), past), Code::Optimised, Some(functions))
             // What is executed before the first input may enter what is not known of.
-            Err(_) => self.in_variant_after(variant, past),
-        }
+            .or_else(|_| self.in_variant_after(variant, past))
     }
 
     /// With the build that `decides` is compared with, in the variant that counts all edges, laid out for executions of
@@ -185,15 +179,23 @@ impl Target {
         Ok(Self { against: Some(against.with(made)), ..self })
     }
 
-    /// Lets what was compiled of the same module begin as this does, and share what both have.
-    pub(super) fn alike(self: &Arc<Self>, mut target: Self) -> Result<Arc<Self>> {
+    /// Compiles the same module in another variant, which begins as this does and shares what both have; all of it, or
+    /// these functions.
+    pub(super) fn compiled_alike(
+        self: &Arc<Self>,
+        laid_out: (Variant, &History),
+        code: Code,
+        functions: Option<BTreeSet<u32>>,
+    ) -> Result<Self> {
+        let made = Self::compile(self.candidate.clone(), laid_out, (&self.cache, code), functions);
+        let mut target = made.context(Unsuited)?;
         target.learned = self.learned.shared();
         target.restores = self.restores;
         target.warmth.clone_from(&self.warmth);
         let target = Arc::new(target);
         let same = Executor::new(self)?.state_hash() == Executor::new(&target)?.state_hash();
         ensure!(same, "the initialisers leave another state in another variant of the module");
-        Ok(target)
+        Ok(Arc::into_inner(target).expect("the executor is gone"))
     }
 
     /// This target in optimised code; itself, if it is. The first time it is compiled, and whoever else asks meanwhile

@@ -44,10 +44,8 @@ impl Target {
             return Ok(None);
         }
         excerpts.made += 1;
-        let (variant, past) = (self.variant.clone(), &History::default());
-        let made =
-            Self::compile(self.candidate.clone(), (variant, past), (&self.cache, Code::Optimised), Some(functions))?;
-        let excerpt = self.alike(made)?;
+        let laid_out = (self.variant.clone(), &History::default());
+        let excerpt = Arc::new(self.compiled_alike(laid_out, Code::Optimised, Some(functions))?);
         excerpts.last = Some(excerpt.clone());
         Ok(Some(excerpt))
     }
@@ -214,18 +212,16 @@ mod tests {
                 (i32.const 0)))"#;
         let whole = Arc::new(Target::load(text.as_bytes(), Settings::default()).unwrap());
         for variant in [Variant::Full, Variant::Metered] {
-            let (outcomes, left): (Vec<_>, Vec<_>) = [BTreeSet::from([0, 2]), BTreeSet::from([1, 2])]
-                .map(|functions| {
+            let [(first, left_first), (second, left_second)] =
+                [BTreeSet::from([0, 2]), BTreeSet::from([1, 2])].map(|functions| {
                     let made = whole.in_excerpt_after(variant.clone(), &History::default(), functions).unwrap();
                     let mut executor = Executor::new(&Arc::new(made)).unwrap();
                     let outcomes = [&b""[..], b"1", b"22"].map(|input| executor.run(input).unwrap());
                     let left = outcomes.each_ref().map(|outcome| executor.target().has_left(outcome));
                     (outcomes.map(|outcome| outcome.verdict() == Verdict::Passed), left)
-                })
-                .into_iter()
-                .unzip();
-            assert_eq!(left, [[false, false, true], [false, true, false]]);
-            assert_eq!(outcomes, [[true, true, false], [true, false, false]]);
+                });
+            assert_eq!((first, left_first), ([true, true, false], [false, false, true]));
+            assert_eq!((second, left_second), ([true, false, false], [false, true, false]));
         }
     }
 }

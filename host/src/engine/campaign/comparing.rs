@@ -1,12 +1,11 @@
 //! When comparisons are looked at: from then on there is a variant that records them.
 
 use super::Campaign;
-use crate::engine::retirement::{Comparing, ready};
+use crate::engine::retirement::Remaking;
 use crate::engine::strategy::compares::Compares;
 use crate::engine::workers::pool::Workers;
 use crate::sandbox::{Code, History, Target, Variant, compiling, received};
 use anyhow::{Context, Result};
-use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
 /// What of a large module was made in a hurry is optimised when the campaign has spent so much fuel for each byte of
@@ -18,8 +17,8 @@ const OLD_FUEL: u64 = 16_000;
 pub(super) struct Tracing {
     making: Option<Receiver<Result<Target>>>,
     /// The same in optimised code, if what there is isn't.
-    optimising: Option<Receiver<Result<Arc<Target>>>>,
-    comparing: Comparing,
+    optimising: Remaking,
+    comparing: Remaking,
 }
 
 impl Campaign {
@@ -39,13 +38,9 @@ impl Campaign {
         let is_due = |fuel| is_needed || !is_alone && self.strategies.compares.is_due(bytes, fuel);
         if let Some(traced) = &mut self.variants.traced {
             // Which of them it is makes no difference to what is recorded.
-            let is_begun = self.tracing.optimising.is_some();
-            if traced.is_quick() && !is_begun && is_old {
-                self.tracing.optimising = Some(traced.optimise()?);
-            }
-            let optimised = ready(&mut self.tracing.optimising, "optimise the traced variant's code")?;
+            let optimised = self.tracing.optimising.optimised(traced, is_old)?;
             let pays = self.progress.compares() && (is_old || !traced.is_quick());
-            let comparing = self.tracing.comparing.made_of(traced, pays)?;
+            let comparing = self.tracing.comparing.comparing(traced, pays)?;
             if let Some(made) = comparing.or(optimised.filter(|_| traced.is_quick())) {
                 *traced = made;
             }
