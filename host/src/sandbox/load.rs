@@ -193,8 +193,11 @@ impl Target {
         target.restores = self.restores;
         target.warmth.clone_from(&self.warmth);
         let target = Arc::new(target);
-        let same = Executor::new(self)?.state_hash() == Executor::new(&target)?.state_hash();
-        ensure!(same, "the initialisers leave another state in another variant of the module");
+        let state = self.learned.state(|| Ok(Executor::new(self)?.state_hash()))?;
+        ensure!(
+            Executor::new(&target)?.state_hash() == state,
+            "the initialisers leave another state in another variant of the module"
+        );
         Ok(Arc::into_inner(target).expect("the executor is gone"))
     }
 

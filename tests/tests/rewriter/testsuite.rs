@@ -169,8 +169,10 @@ impl<'e> Script<'e> {
             instances: BTreeMap::new(),
         };
         let mut steps = Vec::new();
+        let line_ends: Vec<_> = text.match_indices('\n').map(|(offset, _)| offset).collect();
         for directive in script.directives {
-            let (line, _) = directive.span().linecol_in(text);
+            let offset = directive.span().offset();
+            let line = line_ends.partition_point(|&end| end < offset);
             let module = match &directive {
                 WastDirective::Invoke(_) | WastDirective::AssertReturn { .. } => false,
                 WastDirective::AssertException { exec, .. } | WastDirective::AssertTrap { exec, .. } => {

@@ -138,19 +138,13 @@ impl Snapshot {
         let guest = &self.memories[..self.memories.len() - 1];
         for saved in guest {
             hasher.update(&(saved.region.size() as u64).to_le_bytes());
+            let (mut memory, mut annex) = (Contents::default(), Contents::default());
             // SAFETY: no guest runs.
-            unsafe { saved.region.visit(|bytes| _ = hasher.update(bytes)) };
+            unsafe { saved.region.visit(|bytes| memory.add(bytes, &mut hasher)) };
+            hasher.update(b"annex");
             // One that holds nothing is as good as none, which another variant may have.
-            let (mut annex, mut holds_any) = (blake3::Hasher::new(), false);
-            let mut add = |bytes: &[u8]| {
-                holds_any |= bytes.iter().any(|&byte| byte != 0);
-                annex.update(bytes);
-            };
             // SAFETY: no guest runs.
-            unsafe { saved.region.visit_annex(&mut add) };
-            if holds_any {
-                hasher.update(annex.finalize().as_bytes());
-            }
+            unsafe { saved.region.visit_annex(|bytes| annex.add(bytes, &mut hasher)) };
         }
         for global in &self.globals.globals {
             match global.get(&mut *store) {
@@ -166,6 +160,40 @@ impl Snapshot {
             hasher.update(&size.to_le_bytes());
         }
         hasher.finalize()
+    }
+}
+
+/// What a memory holds, to be hashed without its zeros: of most memories they are nearly all.
+#[derive(Debug, Default)]
+struct Contents {
+    /// Bytes that were added.
+    len: usize,
+    /// Where what was hashed last ends.
+    hashed: usize,
+}
+
+impl Contents {
+    /// Bytes that are looked at together. Pieces of a memory end at multiples of it, or with the memory.
+    const CHUNK_BYTES: usize = 4096;
+
+    /// Adds the next piece.
+    fn add(&mut self, bytes: &[u8], hasher: &mut blake3::Hasher) {
+        let is_zero = |chunk: &[u8]| chunk == &[0; Self::CHUNK_BYTES][..chunk.len()];
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let are_zero = is_zero(&rest[..Self::CHUNK_BYTES.min(rest.len())]);
+            let alike = rest.chunks(Self::CHUNK_BYTES).take_while(|chunk| is_zero(chunk) == are_zero);
+            let (next, others) = rest.split_at(alike.map(<[u8]>::len).sum());
+            if !are_zero {
+                if self.len != self.hashed {
+                    hasher.update(&(self.len as u64).to_le_bytes());
+                }
+                hasher.update(next);
+                self.hashed = self.len + next.len();
+            }
+            self.len += next.len();
+            rest = others;
+        }
     }
 }
 
@@ -241,5 +269,38 @@ impl SavedGlobals {
             }
         }
         .context("failed to restore globals")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contents_are_hashed_alike_however_they_are_cut_and_only_if_they_are_equal() {
+        const CHUNK: usize = Contents::CHUNK_BYTES;
+        let hash = |pieces: &[&[u8]]| {
+            let (mut contents, mut hasher) = (Contents::default(), blake3::Hasher::new());
+            pieces.iter().for_each(|piece| contents.add(piece, &mut hasher));
+            hasher.finalize()
+        };
+        let mut hashes = Vec::new();
+        // Each chunk holds zeros or not, and the last may be a part of one.
+        for (held, len) in (0..1_usize << 5).flat_map(|held| [(held, 5 * CHUNK), (held, 4 * CHUNK + 100)]) {
+            let mut bytes = vec![0; len];
+            (0..5).filter(|chunk| held >> chunk & 1 == 1).for_each(|chunk| bytes[chunk * CHUNK + 50] = 1);
+            let whole = hash(&[&bytes]);
+            for cut in 1..5 {
+                let (first, rest) = bytes.split_at(cut * CHUNK);
+                assert_eq!(hash(&[first, rest]), whole, "{held:#b} cut at {cut}");
+                assert_eq!(hash(&[first, &[], rest, &[0; CHUNK]]), whole, "zeros at the end are none");
+            }
+            if len == 5 * CHUNK {
+                hashes.push(whole);
+            }
+        }
+        hashes.sort_by_key(|hash| *hash.as_bytes());
+        hashes.dedup();
+        assert_eq!(hashes.len(), 1 << 5);
     }
 }

@@ -7,6 +7,8 @@ use crate::sandbox::memory::Images;
 use crate::sandbox::source::interface::Interface;
 use crate::sandbox::tables::TableImage;
 use crate::settings::Settings;
+use anyhow::Result;
+use blake3::Hash;
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
@@ -24,6 +26,8 @@ pub(crate) struct InstanceFacts {
     images: Mutex<Images>,
     /// What tables hold then, in every variant.
     tables: Arc<TableImage>,
+    /// A hash over the guest's state then, in every variant.
+    state: Arc<OnceLock<Hash>>,
 }
 
 /// What is not tried again, because it was in vain; and what was done. The same for all instances, since they are
@@ -87,6 +91,7 @@ impl InstanceFacts {
         Self {
             attempts: self.attempts.clone(),
             tables: self.tables.clone(),
+            state: self.state.clone(),
             images: Mutex::new(self.images.lock().expect("no panic while held").for_variant()),
             ..Self::default()
         }
@@ -94,7 +99,16 @@ impl InstanceFacts {
 
     /// The same for instances that are made otherwise.
     pub(crate) fn without_attempts(self) -> Self {
-        Self { attempts: Arc::default(), initialised: OnceLock::new(), ..self }
+        Self { attempts: Arc::default(), initialised: OnceLock::new(), state: Arc::default(), ..self }
+    }
+
+    /// A hash over the guest's state when an instance is ready, which `hashed` says if nobody asked before.
+    pub(crate) fn state(&self, hashed: impl FnOnce() -> Result<Hash>) -> Result<Hash> {
+        if let Some(state) = self.state.get() {
+            return Ok(*state);
+        }
+        let state = hashed()?;
+        Ok(*self.state.get_or_init(|| state))
     }
 
     /// The functions that ran before the first input, if that is known.
