@@ -2,7 +2,7 @@
 
 use crate::sandbox::hash;
 use crate::sandbox::limits::INIT_FUEL_MAX;
-use crate::sandbox::memory::Region;
+use crate::sandbox::memory::{Region, are_zeros};
 use crate::sandbox::targets::groups::{ExecutedGroup, Groups};
 use crate::stream::area::StreamArea;
 use crate::stream::{Closing, GuestReport, Trace};
@@ -200,7 +200,7 @@ impl Injected {
             // SAFETY: no guest runs.
             unsafe {
                 // What was never written takes no memory, and stays so.
-                if self.region.bytes()[offset..offset + len].iter().any(|&byte| byte != 0) {
+                if !are_zeros(&self.region.bytes()[offset..offset + len]) {
                     self.region.write(offset, &[0; FORGET_BYTES][..len]);
                 }
             }

@@ -22,7 +22,7 @@ use crate::sandbox::faults::record::FaultRecord;
 use crate::sandbox::imports::host::{Host, Limits};
 use crate::sandbox::instance::exports::{ExportedMemory, Exports};
 use crate::sandbox::interrupt::gate::Gate;
-use crate::sandbox::memory::{Images, Region, Writes};
+use crate::sandbox::memory::{Images, Region, Writes, are_zeros};
 use crate::sandbox::tables::{SavedTables, TableImage};
 use crate::sandbox::targets::Target;
 use anyhow::{Context, Result};
@@ -178,13 +178,12 @@ impl Contents {
 
     /// Adds the next piece.
     fn add(&mut self, bytes: &[u8], hasher: &mut blake3::Hasher) {
-        let is_zero = |chunk: &[u8]| chunk == &[0; Self::CHUNK_BYTES][..chunk.len()];
         let mut rest = bytes;
         while !rest.is_empty() {
-            let are_zero = is_zero(&rest[..Self::CHUNK_BYTES.min(rest.len())]);
-            let alike = rest.chunks(Self::CHUNK_BYTES).take_while(|chunk| is_zero(chunk) == are_zero);
+            let is_zero = are_zeros(&rest[..Self::CHUNK_BYTES.min(rest.len())]);
+            let alike = rest.chunks(Self::CHUNK_BYTES).take_while(|chunk| are_zeros(chunk) == is_zero);
             let (next, others) = rest.split_at(alike.map(<[u8]>::len).sum());
-            if !are_zero {
+            if !is_zero {
                 if self.len != self.hashed {
                     hasher.update(&(self.len as u64).to_le_bytes());
                 }

@@ -1,5 +1,6 @@
 //! What a memory held when its snapshot was taken; one copy serves all workers.
 
+use super::are_zeros;
 use super::mapping::{Access, Mapping, PAGE_BYTES, round_up};
 use super::marks::Marks;
 use std::io;
@@ -30,7 +31,7 @@ impl Image {
         let pages = bytes.len().div_ceil(page_bytes);
         let (data, heat) = (Marks::new(pages), Marks::new(pages));
         for (page, bytes) in bytes.chunks(page_bytes).enumerate() {
-            if bytes.iter().any(|&byte| byte != 0) {
+            if !are_zeros(bytes) {
                 data.insert(page..page + 1);
                 // SAFETY: as long as `bytes`, rounded up, writable, and not yet anybody else's.
                 unsafe { mapping.base().add(page * page_bytes).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
