@@ -9,12 +9,13 @@
 //! `memcmp`, the bytes there; else those up to the next zero, if they are no text, which the dictionary has in any
 //! case.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use wasmparser::{DataKind, Operator, Payload};
 
-/// No more than so many are found.
+/// No more than so many are found, and no more cases of a `br_table` are looked at.
 const FIELDS_MAX: usize = 2048;
+const CASES_MAX: usize = 64;
 /// Lengths of literals, in bytes.
 const LITERAL_BYTES: RangeInclusive<usize> = 3..=32;
 /// A literal that ends at a zero byte is no longer than this: what is longer is a table.
@@ -29,51 +30,75 @@ enum Constant {
     F64(u64),
 }
 
-/// All of them, each once.
-pub(super) fn fields(module: &[u8]) -> BTreeSet<Vec<u8>> {
-    let mut found = Constants { fields: BTreeSet::new(), data: segments(module) };
+/// What is found in a module.
+pub(super) struct Found {
+    /// Constants and literals, each once.
+    pub(super) fields: BTreeSet<Vec<u8>>,
+    /// What was taken away from a number before an operator compared it, or chose by it, by the operator's offset in the
+    /// module.
+    pub(super) bases: BTreeMap<u32, u64>,
+}
+
+/// What is found in `module`.
+pub(super) fn found(module: &[u8]) -> Found {
+    let found = Found { fields: BTreeSet::new(), bases: BTreeMap::new() };
+    let mut constants = Constants { found, data: segments(module) };
     let payloads = wasmparser::Parser::new(0).parse_all(module).map_while(Result::ok);
     for payload in payloads {
         let Payload::CodeSectionEntry(body) = payload else { continue };
-        let operators = body.get_operators_reader().map(|operators| operators.into_iter());
-        // The last two operators, as far as they are constants, and the constant that was added before them.
-        let (mut last, mut before, mut added) = (None, None, None);
-        for operator in operators.into_iter().flatten().map_while(Result::ok) {
-            if found.fields.len() == FIELDS_MAX {
-                return found.fields;
-            }
-            let constant = match operator {
-                Operator::I32Const { value } => Some(Constant::I32(value)),
-                Operator::I64Const { value } => Some(Constant::I64(value)),
-                Operator::F32Const { value } => Some(Constant::F32(value.bits())),
-                Operator::F64Const { value } => Some(Constant::F64(value.bits())),
-                _ => None,
-            };
-            if let (Some(Constant::I32(address)), Some(Constant::I32(length))) = (last, constant) {
-                found.literal(address, Some(length));
-            }
-            if let (Some(Constant::I32(address)), None) = (last, constant)
-                && !matches!(before, Some(Constant::I32(_)))
-            {
-                found.literal(address, None);
-            }
-            if let (Some(constant), Some(is_inequality)) = (last, comparison(&operator)) {
-                found.compared(constant, is_inequality);
-                if let (Some(added), true) = (added, is_inequality) {
-                    found.compared(added, true);
-                }
-            }
-            added = match (&operator, last) {
-                (Operator::I32Add, Some(Constant::I32(value))) => Some(Constant::I32(value.wrapping_neg())),
-                (Operator::I64Add, Some(Constant::I64(value))) => Some(Constant::I64(value.wrapping_neg())),
-                // What is added stays known while the other operand is pushed.
-                (Operator::I32Const { .. } | Operator::I64Const { .. } | Operator::LocalTee { .. }, _) => added,
-                _ => None,
-            };
-            (before, last) = (last, constant);
+        let operators = body.get_operators_reader().map(|operators| operators.into_iter_with_offsets());
+        let mut last = Last::default();
+        for (operator, at) in operators.into_iter().flatten().map_while(Result::ok) {
+            constants.meet(&operator, at, &last);
+            last.follow(&operator);
         }
     }
-    found.fields
+    constants.found
+}
+
+/// What the last operators of a function left.
+#[derive(Default)]
+struct Last {
+    /// The constants of the last two operators, as far as they are some, the last one first.
+    constants: [Option<Constant>; 2],
+    /// What was taken away from the number below those.
+    base: Option<Constant>,
+    /// The same of locals, as the code stands there, wherever it comes from.
+    locals: BTreeMap<u32, Constant>,
+}
+
+impl Last {
+    fn follow(&mut self, operator: &Operator<'_>) {
+        use Operator as O;
+        self.base = match (operator, self.constants[0]) {
+            (O::I32Add, Some(Constant::I32(value))) => Some(Constant::I32(value.wrapping_neg())),
+            (O::I64Add, Some(Constant::I64(value))) => Some(Constant::I64(value.wrapping_neg())),
+            (O::I32Sub, Some(Constant::I32(value))) => Some(Constant::I32(value)),
+            (O::I64Sub, Some(Constant::I64(value))) => Some(Constant::I64(value)),
+            (O::LocalGet { local_index }, _) => self.locals.get(local_index).copied(),
+            // What is below stays known while the other operand is pushed, and what is narrowed is what it was.
+            (O::I32Const { .. } | O::I64Const { .. } | O::LocalTee { .. } | O::I32WrapI64, _) => self.base,
+            (O::LocalSet { .. }, _) => self.base,
+            _ => None,
+        };
+        if let O::LocalTee { local_index } | O::LocalSet { local_index } = operator {
+            match self.base {
+                Some(base) => _ = self.locals.insert(*local_index, base),
+                None => _ = self.locals.remove(local_index),
+            }
+        }
+        if let O::LocalSet { .. } = operator {
+            self.base = None;
+        }
+        let constant = match *operator {
+            O::I32Const { value } => Some(Constant::I32(value)),
+            O::I64Const { value } => Some(Constant::I64(value)),
+            O::F32Const { value } => Some(Constant::F32(value.bits())),
+            O::F64Const { value } => Some(Constant::F64(value.bits())),
+            _ => None,
+        };
+        self.constants = [constant, self.constants[0]];
+    }
 }
 
 /// Whether an operator compares numbers, and if so whether for more than equality. What is combined by `xor` is mostly
@@ -111,14 +136,50 @@ fn segments(module: &[u8]) -> Vec<(u64, &[u8])> {
 }
 
 struct Constants<'m> {
-    fields: BTreeSet<Vec<u8>>,
+    found: Found,
     data: Vec<(u64, &'m [u8])>,
 }
 
 impl Constants<'_> {
+    /// Takes what an operator shows, with what was before it.
+    fn meet(&mut self, operator: &Operator<'_>, at: u64, last: &Last) {
+        let [constant, before] = last.constants;
+        if let Some(Constant::I32(address)) = constant {
+            match *operator {
+                Operator::I32Const { value } => self.literal(address, Some(value)),
+                Operator::I64Const { .. } | Operator::F32Const { .. } | Operator::F64Const { .. } => {}
+                _ if matches!(before, Some(Constant::I32(_))) => {}
+                _ => self.literal(address, None),
+            }
+        }
+        let is_compared = comparison(operator);
+        if let (Some(constant), Some(is_inequality)) = (constant, is_compared) {
+            self.compared(constant, is_inequality);
+            if let (Some(base), true) = (last.base, is_inequality) {
+                self.compared(base, true);
+            }
+        }
+        if let Operator::BrTable { targets } = operator
+            && let Some(Constant::I32(base)) = last.base
+        {
+            let cases = (0..).zip(targets.targets().map_while(Result::ok)).filter(|(_, to)| *to != targets.default());
+            cases.take(CASES_MAX).for_each(|(case, _)| self.number(i64::from(base.wrapping_add(case)), 4));
+        }
+        if let (Some(base), Ok(at)) = (last.base, u32::try_from(at))
+            && (is_compared.is_some() && constant.is_some() || matches!(operator, Operator::BrTable { .. }))
+        {
+            let base = match base {
+                Constant::I32(base) => base.cast_unsigned().into(),
+                Constant::I64(base) => base.cast_unsigned(),
+                Constant::F32(_) | Constant::F64(_) => return,
+            };
+            self.found.bases.insert(at, base);
+        }
+    }
+
     fn add(&mut self, field: &[u8]) {
-        if self.fields.len() < FIELDS_MAX {
-            self.fields.insert(field.to_vec());
+        if self.found.fields.len() < FIELDS_MAX {
+            self.found.fields.insert(field.to_vec());
         }
     }
 
@@ -188,12 +249,46 @@ impl Constants<'_> {
 mod tests {
     use super::*;
 
-    fn found(code: &str) -> Vec<Vec<u8>> {
+    fn of(code: &str) -> Found {
         let module = format!(
             r#"(module (memory 1) (data (i32.const 1024) "\89PNG\0d\0a\1a\0a........\ef\bb\bf\00text\00")
-                (func (param i32 i64 f32 f64) (result i32) {code}))"#
+                (func (param i32 i64 f32 f64) (result i32) (local i32) {code}))"#
         );
-        fields(&wat::parse_str(module).unwrap()).into_iter().collect()
+        super::found(&wat::parse_str(module).unwrap())
+    }
+
+    fn found(code: &str) -> Vec<Vec<u8>> {
+        of(code).fields.into_iter().collect()
+    }
+
+    #[test]
+    fn a_table_of_cases_has_a_base_and_its_cases_are_fields() {
+        let table = "(block (block (block (br_table 0 2 1 2 (i32.add (local.get 0) (i32.const -0x41424331))))))
+            (i32.const 0)";
+        let Found { fields, bases } = of(table);
+        assert_eq!(fields.into_iter().collect::<Vec<_>>(), [b"1CBA", b"3CBA", b"ABC1", b"ABC3"]);
+        assert_eq!(bases.into_values().collect::<Vec<_>>(), [0x4142_4331]);
+        assert!(found("(block (br_table 0 0 (i32.add (local.get 0) (i32.const -97)))) (i32.const 0)").is_empty());
+    }
+
+    #[test]
+    fn what_was_taken_away_is_known_behind_locals() {
+        let bases = |code: &str| of(code).bases.into_values().collect::<Vec<_>>();
+        let range = "(i32.lt_u (i32.add (local.get 0) (i32.const -5000)) (i32.const 10))";
+        assert_eq!(bases(range), [5000]);
+        let kept = "(local.set 4 (i32.sub (local.get 0) (i32.const 7))) (drop (i32.eqz (local.get 0)))
+            (i32.gt_s (local.get 4) (i32.const 3))";
+        assert_eq!(bases(kept), [7]);
+        let wide = "(i64.eq (i64.add (local.get 1) (i64.const 1)) (i64.const 9))";
+        assert_eq!(bases(wide), [u64::MAX]);
+        for other in [
+            "(local.set 4 (i32.sub (local.get 0) (i32.const 7))) (local.set 4 (local.get 0))
+                (i32.gt_s (local.get 4) (i32.const 3))",
+            "(i32.lt_u (i32.mul (i32.add (local.get 0) (i32.const 5)) (i32.const 3)) (i32.const 10))",
+            "(i32.lt_u (i32.add (local.get 0) (local.get 4)) (i32.const 10))",
+        ] {
+            assert!(bases(other).is_empty(), "{other}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@
 mod constants;
 
 use anyhow::{Context, Result, bail};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use wasmparser::{Operator, Payload};
 
 /// Tokens and numbers, sorted, each once.
@@ -13,6 +13,7 @@ pub struct Dictionary {
     tokens: Vec<Vec<u8>>,
     numbers: Vec<i64>,
     fields: Vec<Vec<u8>>,
+    bases: BTreeMap<u32, u64>,
 }
 
 impl Dictionary {
@@ -45,6 +46,11 @@ impl Dictionary {
         &self.fields
     }
 
+    /// What the module's code took away from a number before the operator at an offset compared it, or chose by it.
+    pub fn base(&self, offset: u32) -> Option<u64> {
+        self.bases.get(&offset).copied()
+    }
+
     /// Parses the dictionary format of AFL and libFuzzer: lines `name="value"` or `"value"` with `\\`, `\"` and
     /// `\xNN`; `#` begins a comment line.
     ///
@@ -71,9 +77,13 @@ impl Dictionary {
 
     /// Adds what is compared in the code of `module`.
     fn with_fields_of(mut self, module: &[u8]) -> Self {
-        let mut fields = constants::fields(module);
-        fields.extend(self.fields);
-        self.fields = fields.into_iter().collect();
+        let mut found = constants::found(module);
+        found.fields.extend(self.fields);
+        self.fields = found.fields.into_iter().collect();
+        // What is executed comes first, and what it is compared with has other offsets.
+        if self.bases.is_empty() {
+            self.bases = found.bases;
+        }
         self
     }
 

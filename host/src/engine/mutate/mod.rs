@@ -146,6 +146,11 @@ impl Mutator {
         Self { dictionary, grammar: None, changes, favours: Favours::default() }
     }
 
+    /// What the dictionary has.
+    pub(super) fn dictionary(&self) -> &Dictionary {
+        &self.dictionary
+    }
+
     /// The same, with texts of a grammar where inputs are bytes.
     #[must_use]
     pub fn with_grammar(mut self, grammar: Option<Arc<Grammar>>) -> Self {

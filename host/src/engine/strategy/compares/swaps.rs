@@ -114,7 +114,9 @@ impl Strategy for Swaps {
         let windows = Windows::new(input);
         let (mut made, firsts) = (BTreeSet::new(), firsts(&windows, &observed));
         for goal in goals.into_iter().take(GOALS_MAX) {
-            let first = firsts.get(&goal.place.site).copied().unwrap_or(0);
+            let site = goal.place.offset();
+            let base = view.mutator.dictionary().base(site);
+            let first = base.or_else(|| firsts.get(&site).copied()).unwrap_or(0);
             let swaps = swaps(&windows, &goal.operands, first);
             if swaps.is_empty() {
                 continue;
