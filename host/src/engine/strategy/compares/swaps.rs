@@ -183,9 +183,10 @@ fn swaps(windows: &Windows<'_>, operands: &Operands, first: u64) -> Vec<Swap> {
 /// Numbers in all widths that they have room in, in either byte order, and in digits.
 fn of_numbers(windows: &Windows<'_>, ty: Number, (own, wanted): (u64, u64), swaps: &mut Vec<Swap>) {
     let significant = if ty.is_float() { 0 } else { (u64::BITS - own.leading_zeros()).div_ceil(8) as usize };
-    for width in [1, 2, 4, 8] {
-        // What is wider than it must be has zeros before it.
-        if !ty.is_float() && width > 4 * significant.max(1) {
+    for width in [1, 2, 3, 4, 8] {
+        // What is wider than it must be has zeros before it; but fields of three bytes are few.
+        let is_odd = width == 3 && significant != 3;
+        if is_odd || !ty.is_float() && width > 4 * significant.max(1) {
             continue;
         }
         let first = |number| fields(ty, number, width).into_iter().next();
@@ -247,6 +248,8 @@ mod tests {
         assert_eq!(swapped(b"..\x01\x12..", &numbers(0x112, 0x213), 0), [b"..\x02\x13.."]);
         assert_eq!(swapped(b"..\x12\x01..", &numbers(0x213, 0x112), 0), [b"..\x13\x02.."]);
         assert_eq!(swapped(b"..\x01\x12..", &numbers(0x12, 0x13), 0x100), [b"..\x01\x13.."], "of a table");
+        assert_eq!(swapped(b"..ABC..", &numbers(0x414243, 0x58595a), 0), [b"..XYZ.."], "of three bytes");
+        assert!(swapped(b"..ABC..", &numbers(0x414243, 0x5758_595a), 0).is_empty());
         assert!(swapped(b"\0\0\0\0", &numbers(0, 7), 0).is_empty(), "zeros lie anywhere");
         assert!(swapped(b"7 17 27", &numbers(17, 5), 0).contains(&b"7 5 27".to_vec()));
         assert!(swapped(b"x\x05y\0\0\0\x05", &numbers(5, 1 << 20), 0).contains(&b"x\x05y\0\x10\0\0".to_vec()));
