@@ -9,6 +9,7 @@
 //! `memcmp`, the bytes there; else those up to the next zero, if they are no text, which the dictionary has in any
 //! case.
 
+use super::Base;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use wasmparser::{DataKind, Operator, Payload};
@@ -34,9 +35,9 @@ enum Constant {
 pub(super) struct Found {
     /// Constants and literals, each once.
     pub(super) fields: BTreeSet<Vec<u8>>,
-    /// What was taken away from a number before an operator compared it, or chose by it, by the operator's offset in the
+    /// What was done with a number before an operator compared it, or chose by it, by the operator's offset in the
     /// module.
-    pub(super) bases: BTreeMap<u32, u64>,
+    pub(super) bases: BTreeMap<u32, Base>,
 }
 
 /// What is found in `module`.
@@ -61,20 +62,24 @@ pub(super) fn found(module: &[u8]) -> Found {
 struct Last {
     /// The constants of the last two operators, as far as they are some, the last one first.
     constants: [Option<Constant>; 2],
-    /// What was taken away from the number below those.
-    base: Option<Constant>,
+    /// What was done with the number below those.
+    base: Option<Base>,
     /// The same of locals, as the code stands there, wherever it comes from.
-    locals: BTreeMap<u32, Constant>,
+    locals: BTreeMap<u32, Base>,
 }
 
 impl Last {
     fn follow(&mut self, operator: &Operator<'_>) {
         use Operator as O;
+        let taken = |taken: i64| Some(Base { taken: taken.cast_unsigned(), turned: 0 });
+        let turned = |turned: u32| self.base.filter(|base| base.turned == 0).map(|base| Base { turned, ..base });
         self.base = match (operator, self.constants[0]) {
-            (O::I32Add, Some(Constant::I32(value))) => Some(Constant::I32(value.wrapping_neg())),
-            (O::I64Add, Some(Constant::I64(value))) => Some(Constant::I64(value.wrapping_neg())),
-            (O::I32Sub, Some(Constant::I32(value))) => Some(Constant::I32(value)),
-            (O::I64Sub, Some(Constant::I64(value))) => Some(Constant::I64(value)),
+            (O::I32Add, Some(Constant::I32(value))) => taken(value.wrapping_neg().into()),
+            (O::I64Add, Some(Constant::I64(value))) => taken(value.wrapping_neg()),
+            (O::I32Sub, Some(Constant::I32(value))) => taken(value.into()),
+            (O::I64Sub, Some(Constant::I64(value))) => taken(value),
+            (O::I32Rotl, Some(Constant::I32(by))) => turned(by.cast_unsigned() % u32::BITS),
+            (O::I64Rotl, Some(Constant::I64(by))) => turned(by as u32 % u64::BITS),
             (O::LocalGet { local_index }, _) => self.locals.get(local_index).copied(),
             // What is below stays known while the other operand is pushed, and what is narrowed is what it was.
             (O::I32Const { .. } | O::I64Const { .. } | O::LocalTee { .. } | O::I32WrapI64, _) => self.base,
@@ -156,23 +161,21 @@ impl Constants<'_> {
         if let (Some(constant), Some(is_inequality)) = (constant, is_compared) {
             self.compared(constant, is_inequality);
             if let (Some(base), true) = (last.base, is_inequality) {
-                self.compared(base, true);
+                let taken = base.taken.cast_signed();
+                let is_wide = matches!(constant, Constant::I64(_));
+                self.compared(if is_wide { Constant::I64(taken) } else { Constant::I32(taken as i32) }, true);
             }
         }
         if let Operator::BrTable { targets } = operator
-            && let Some(Constant::I32(base)) = last.base
+            && let Some(base) = last.base
         {
             let cases = (0..).zip(targets.targets().map_while(Result::ok)).filter(|(_, to)| *to != targets.default());
-            cases.take(CASES_MAX).for_each(|(case, _)| self.number(i64::from(base.wrapping_add(case)), 4));
+            let number = |case: u32| i64::from((base.number(case.into(), u32::BITS) as u32).cast_signed());
+            cases.take(CASES_MAX).for_each(|(case, _)| self.number(number(case), 4));
         }
         if let (Some(base), Ok(at)) = (last.base, u32::try_from(at))
             && (is_compared.is_some() && constant.is_some() || matches!(operator, Operator::BrTable { .. }))
         {
-            let base = match base {
-                Constant::I32(base) => base.cast_unsigned().into(),
-                Constant::I64(base) => base.cast_unsigned(),
-                Constant::F32(_) | Constant::F64(_) => return,
-            };
             self.found.bases.insert(at, base);
         }
     }
@@ -267,13 +270,16 @@ mod tests {
             (i32.const 0)";
         let Found { fields, bases } = of(table);
         assert_eq!(fields.into_iter().collect::<Vec<_>>(), [b"1CBA", b"3CBA", b"ABC1", b"ABC3"]);
-        assert_eq!(bases.into_values().collect::<Vec<_>>(), [0x4142_4331]);
+        assert_eq!(bases.into_values().collect::<Vec<_>>(), [Base { taken: 0x4142_4331, turned: 0 }]);
+        let turned = "(block (block (br_table 0 1 0 1 (i32.rotl (i32.add (local.get 0) (i32.const -0x31434c52))
+            (i32.const 8))))) (i32.const 0)";
+        assert_eq!(found(turned), [b"1CLR", b"3CLR", b"RLC1", b"RLC3"]);
         assert!(found("(block (br_table 0 0 (i32.add (local.get 0) (i32.const -97)))) (i32.const 0)").is_empty());
     }
 
     #[test]
     fn what_was_taken_away_is_known_behind_locals() {
-        let bases = |code: &str| of(code).bases.into_values().collect::<Vec<_>>();
+        let bases = |code: &str| of(code).bases.into_values().map(|base| base.taken).collect::<Vec<_>>();
         let range = "(i32.lt_u (i32.add (local.get 0) (i32.const -5000)) (i32.const 10))";
         assert_eq!(bases(range), [5000]);
         let kept = "(local.set 4 (i32.sub (local.get 0) (i32.const 7))) (drop (i32.eqz (local.get 0)))

@@ -13,7 +13,26 @@ pub struct Dictionary {
     tokens: Vec<Vec<u8>>,
     numbers: Vec<i64>,
     fields: Vec<Vec<u8>>,
-    bases: BTreeMap<u32, u64>,
+    bases: BTreeMap<u32, Base>,
+}
+
+/// What code did with a number before it compared what was left, or chose by that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Base {
+    /// This was taken away.
+    pub taken: u64,
+    /// Then the rest was turned to the left by so many bits.
+    pub turned: u32,
+}
+
+impl Base {
+    /// The number of which that was left, both of so many bits: 32 or 64.
+    pub fn number(self, left: u64, bits: u32) -> u64 {
+        if bits == u32::BITS {
+            return (left as u32).rotate_right(self.turned).wrapping_add(self.taken as u32).into();
+        }
+        left.rotate_right(self.turned).wrapping_add(self.taken)
+    }
 }
 
 impl Dictionary {
@@ -46,8 +65,8 @@ impl Dictionary {
         &self.fields
     }
 
-    /// What the module's code took away from a number before the operator at an offset compared it, or chose by it.
-    pub fn base(&self, offset: u32) -> Option<u64> {
+    /// What the module's code did with a number before the operator at an offset compared it, or chose by it.
+    pub fn base(&self, offset: u32) -> Option<Base> {
         self.bases.get(&offset).copied()
     }
 

@@ -15,6 +15,7 @@ use super::facts::{Facts, in_turn};
 use super::observed::{Matching, Number, Operands, observe};
 use super::windows::{Windows, firsts};
 use crate::engine::corpus::Corpus;
+use crate::engine::dictionary::Base;
 use crate::engine::suspects::Origin;
 use crate::engine::workers::report::Report;
 use crate::engine::workers::worker::Worker;
@@ -116,8 +117,8 @@ impl Strategy for Swaps {
         for goal in goals.into_iter().take(GOALS_MAX) {
             let site = goal.place.offset();
             let base = view.mutator.dictionary().base(site);
-            let first = base.or_else(|| firsts.get(&site).copied()).unwrap_or(0);
-            let swaps = swaps(&windows, &goal.operands, first);
+            let seen = || Some(Base { taken: *firsts.get(&site)?, turned: 0 });
+            let swaps = swaps(&windows, &goal.operands, base.or_else(seen).unwrap_or_default());
             if swaps.is_empty() {
                 continue;
             }
@@ -159,16 +160,15 @@ impl Strategy for Swaps {
 /// Where in an input, from and to, and what is written there.
 type Swap = (usize, usize, Vec<u8>);
 
-/// What may let operands compare otherwise, of which numbers are less by `first` than they lie in the input.
-fn swaps(windows: &Windows<'_>, operands: &Operands, first: u64) -> Vec<Swap> {
+/// What may let operands compare otherwise, of which numbers are what is left of those that lie in the input.
+fn swaps(windows: &Windows<'_>, operands: &Operands, base: Base) -> Vec<Swap> {
     let mut swaps = Vec::new();
     for side in 0..2 {
         match operands {
             Operands::Numbers { ty, sides, .. } => {
                 let turns = |wanted: &u64| operands.turns(side, *wanted);
                 if let Some(wanted) = near(*ty, sides[1 - side]).into_iter().find(turns) {
-                    let moved =
-                        |number: u64| if ty.is_float() { number } else { number.wrapping_add(first) & ty.mask() };
+                    let moved = |left: u64| if ty.is_float() { left } else { base.number(left, ty.bits()) };
                     of_numbers(windows, *ty, (moved(sides[side]), moved(wanted)), &mut swaps);
                 }
             }
@@ -232,13 +232,17 @@ mod tests {
     use super::*;
     use fuzzbox_instrument::trace::Comparison;
 
-    fn swapped(input: &[u8], operands: &Operands, first: u64) -> Vec<Vec<u8>> {
+    fn swapped(input: &[u8], operands: &Operands, taken: u64) -> Vec<Vec<u8>> {
+        of_base(input, operands, Base { taken, turned: 0 })
+    }
+
+    fn of_base(input: &[u8], operands: &Operands, base: Base) -> Vec<Vec<u8>> {
         let made = |(start, end, bytes): Swap| {
             let mut made = input.to_vec();
             made.splice(start..end, bytes);
             made
         };
-        swaps(&Windows::new(input), operands, first).into_iter().map(made).collect()
+        swaps(&Windows::new(input), operands, base).into_iter().map(made).collect()
     }
 
     #[test]
@@ -250,6 +254,8 @@ mod tests {
         assert_eq!(swapped(b"..\x01\x12..", &numbers(0x12, 0x13), 0x100), [b"..\x01\x13.."], "of a table");
         assert_eq!(swapped(b"..ABC..", &numbers(0x414243, 0x58595a), 0), [b"..XYZ.."], "of three bytes");
         assert!(swapped(b"..ABC..", &numbers(0x414243, 0x5758_595a), 0).is_empty());
+        let turned = Base { taken: 0x3143_4c52, turned: 8 };
+        assert_eq!(of_base(b"..5CLR..", &numbers(4, 2), turned), [b"..3CLR.."], "of a turned table");
         assert!(swapped(b"\0\0\0\0", &numbers(0, 7), 0).is_empty(), "zeros lie anywhere");
         assert!(swapped(b"7 17 27", &numbers(17, 5), 0).contains(&b"7 5 27".to_vec()));
         assert!(swapped(b"x\x05y\0\0\0\x05", &numbers(5, 1 << 20), 0).contains(&b"x\x05y\0\x10\0\0".to_vec()));
