@@ -1,11 +1,11 @@
 //! What a module's code compares with, as the bytes that an input would have in its place.
 //!
-//! A constant right before a comparison is an operand of it: compilers put constants last. So most constants, which are
-//! addresses, offsets and masks, are left out, and small numbers need not be. Of an inequality the next numbers are
-//! taken as well, since compilers make `x < 100` of `x <= 99`, and of `x + C < N` also `-C`, which is how they look for
-//! a range; and the cases of a `br_table` over `x + C`, each less `C`, also where the sum was turned to the left first, as
-//! compilers do where names differ in their first letter. A number becomes 2, 4 and 8 bytes in both orders, as far as its
-//! type goes and it fits.
+//! A constant right before a comparison is an operand of it: compilers put constants last. So most constants, which
+//! are addresses, offsets and masks, are left out, and small numbers need not be. Of an inequality the next numbers
+//! are taken as well, since compilers make `x < 100` of `x <= 99`, and of `x + C < N` also `-C`, which is how they
+//! look for a range; and the cases of a `br_table` over `x + C`, each less `C`, also where the sum was turned to the
+//! left first, as compilers do where names differ in their first letter. A number becomes 2, 4 and 8 bytes in both
+//! orders, as far as its type goes and it fits.
 //!
 //! What was taken away from a number, and how it was turned, is told by operators' offsets, too.
 //!
