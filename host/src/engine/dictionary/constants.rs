@@ -75,6 +75,12 @@ struct Last {
 impl Last {
     fn follow(&mut self, operator: &Operator<'_>) {
         use Operator as O;
+        if let O::LocalTee { local_index } | O::LocalSet { local_index } = operator {
+            match self.base {
+                Some(base) => _ = self.locals.insert(*local_index, base),
+                None => _ = self.locals.remove(local_index),
+            }
+        }
         let taken = |taken: i64| Some(Base { taken: taken.cast_unsigned(), turned: 0 });
         let turned = |turned: u32| self.base.filter(|base| base.turned == 0).map(|base| Base { turned, ..base });
         self.base = match (operator, self.constants[0]) {
@@ -87,18 +93,8 @@ impl Last {
             (O::LocalGet { local_index }, _) => self.locals.get(local_index).copied(),
             // What is below stays known while the other operand is pushed, and what is narrowed is what it was.
             (O::I32Const { .. } | O::I64Const { .. } | O::LocalTee { .. } | O::I32WrapI64, _) => self.base,
-            (O::LocalSet { .. }, _) => self.base,
             _ => None,
         };
-        if let O::LocalTee { local_index } | O::LocalSet { local_index } = operator {
-            match self.base {
-                Some(base) => _ = self.locals.insert(*local_index, base),
-                None => _ = self.locals.remove(local_index),
-            }
-        }
-        if let O::LocalSet { .. } = operator {
-            self.base = None;
-        }
         let constant = match *operator {
             O::I32Const { value } => Some(Constant::I32(value)),
             O::I64Const { value } => Some(Constant::I64(value)),
@@ -170,16 +166,15 @@ impl Constants<'_> {
                 self.compared(if is_wide { Constant::I64(taken) } else { Constant::I32(taken as i32) }, true);
             }
         }
-        if let Operator::BrTable { targets } = operator
-            && let Some(base) = last.base
-        {
+        let Some(base) = last.base else { return };
+        if let Operator::BrTable { targets } = operator {
             let cases = (0..).zip(targets.targets().map_while(Result::ok)).filter(|(_, to)| *to != targets.default());
             let number = |case: u32| i64::from((base.number(case.into(), u32::BITS) as u32).cast_signed());
             cases.take(CASES_MAX).for_each(|(case, _)| self.number(number(case), 4));
+        } else if is_compared.is_none() || constant.is_none() {
+            return;
         }
-        if let (Some(base), Ok(at)) = (last.base, u32::try_from(at))
-            && (is_compared.is_some() && constant.is_some() || matches!(operator, Operator::BrTable { .. }))
-        {
+        if let Ok(at) = u32::try_from(at) {
             self.found.bases.insert(at, base);
         }
     }
