@@ -120,6 +120,11 @@ impl Purpose {
         self.live == usize::MAX
     }
 
+    /// Whether half of its edges that were seen have retired since: of none there is no half.
+    fn retired(&self, live: usize, seen: usize) -> bool {
+        live < self.live && live <= self.live.min(seen) / 2
+    }
+
     /// Whether addresses are to be compared now, and are not in it.
     fn lacks(&self, compares: bool) -> bool {
         compares && !self.compares
@@ -248,7 +253,7 @@ impl Progress {
             // Of the full variant all edges are live, retired or not.
             &Stage::Using(made) => {
                 let is_old = made.lacks(compares) || self.lacks_functions(made, corpus, fuel);
-                if live <= made.live.min(seen) / 2 || !made.is_full() && is_old {
+                if made.retired(live, seen) || !made.is_full() && is_old {
                     let edges = 0..u32::try_from(self.last_news.len()).expect("edges have 32-bit indices");
                     let interesting: EdgeSet = edges.filter(|&edge| !corpus.is_retired(edge)).collect();
                     self.make(Variant::Fast(interesting), live, corpus, fuel)?;
@@ -409,6 +414,15 @@ fn laid_out(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_variant_without_edges_is_the_last_one() {
+        let made = |live| Purpose { live, seen: 8, compares: false, functions: None };
+        let retired = |all, live| made(all).retired(live, 8);
+        assert_eq!([8, 5, 4].map(|live| retired(usize::MAX, live)), [false, false, true]);
+        assert_eq!([2, 1, 0].map(|live| retired(2, live)), [false, true, true]);
+        assert!(retired(1, 0) && !retired(0, 0));
+    }
 
     #[test]
     fn a_few_executions_are_enough_where_they_say_it_clearly() {
