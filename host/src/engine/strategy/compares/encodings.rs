@@ -37,6 +37,23 @@ pub(super) fn fields(ty: Number, bits: u64, width: usize) -> Vec<Vec<u8>> {
     fields
 }
 
+/// The first of [`fields`], in the first of so many bytes.
+pub(super) fn field(ty: Number, bits: u64, width: usize) -> Option<[u8; 8]> {
+    let integer = |value: i64| fits(value.into(), width).then(|| value.to_le_bytes());
+    if !ty.is_float() {
+        let unsigned = bits & ty.mask();
+        let whole = fits(unsigned.into(), width).then(|| unsigned.to_le_bytes());
+        return whole.or_else(|| integer(ty.signed(bits)));
+    }
+    let value = ty.float(bits);
+    match width {
+        4 => Some(u64::from((value as f32).to_bits()).to_le_bytes()),
+        8 => Some(value.to_le_bytes()),
+        _ if value.abs() < 9e18 => integer(value.floor() as i64).or_else(|| integer(value.ceil() as i64)),
+        _ => None,
+    }
+}
+
 /// Whether so many bytes hold a number, signed or not.
 fn fits(value: i128, width: usize) -> bool {
     let bits = 8 * width as u32;
@@ -46,6 +63,14 @@ fn fits(value: i128, width: usize) -> bool {
 /// The lowest bytes of a number, the lowest first.
 fn low(value: i64, width: usize) -> Vec<u8> {
     value.to_le_bytes()[..width.min(8)].to_vec()
+}
+
+/// The first of [`texts`].
+pub(super) fn text(ty: Number, bits: u64) -> Option<Vec<u8>> {
+    if ty.is_float() {
+        return texts(ty, bits).into_iter().next();
+    }
+    Some((bits & ty.mask()).to_string().into_bytes())
 }
 
 /// A number as text.
@@ -136,6 +161,22 @@ mod tests {
         let float = fields(Number::F64, 2.5_f64.to_bits(), 4);
         assert_eq!(float[0], 2.5_f32.to_le_bytes());
         assert!(float.contains(&b"\x03\0\0\0".to_vec()), "an integer that was converted");
+    }
+
+    #[test]
+    fn the_first_way_is_the_first_of_all() {
+        let numbers = [0, 7, 0x80, 0xff, 0x1234, 0x12345, 0xffff_fffe, u64::MAX, i64::MIN.cast_unsigned()];
+        let floats = [0.0, 2.5, -1e6, 1e19, 1e300, f64::NAN, f64::NEG_INFINITY].map(f64::to_bits);
+        let singles = [0.1_f32, -3.0, 3e38].map(|value| u64::from(value.to_bits()));
+        let all =
+            [(Number::I32, &numbers[..]), (Number::I64, &numbers), (Number::F64, &floats), (Number::F32, &singles)];
+        for (ty, bits) in all.into_iter().flat_map(|(ty, all)| all.iter().map(move |&bits| (ty, bits))) {
+            assert_eq!(text(ty, bits), texts(ty, bits).into_iter().next(), "{ty:?} {bits:x}");
+            for width in 1..=8 {
+                let first = field(ty, bits, width).map(|bytes| bytes[..width].to_vec());
+                assert_eq!(first, fields(ty, bits, width).into_iter().next(), "{ty:?} {bits:x} {width}");
+            }
+        }
     }
 
     #[test]

@@ -92,14 +92,14 @@ pub(super) struct Rank {
 
 /// Comparisons in the order in which they are tried: one of each site before the next one, since loops have many.
 pub(super) fn in_turn(mut ranked: Vec<(Rank, &Observed)>) -> Vec<&Observed> {
-    ranked.sort_by_key(|&(rank, _)| rank);
+    ranked.sort_unstable_by_key(|&(rank, _)| rank);
     let mut counts = BTreeMap::<u32, u32>::new();
     for (rank, observed) in &mut ranked {
         let count = counts.entry(observed.place.site).or_default();
         rank.tried += *count;
         *count += 1;
     }
-    ranked.sort_by_key(|&(rank, _)| rank);
+    ranked.sort_unstable_by_key(|&(rank, _)| rank);
     ranked.into_iter().map(|(_, observed)| observed).collect()
 }
 
@@ -133,19 +133,44 @@ fn site_key(site: u32) -> u64 {
     key([site.into(), 0, 0])
 }
 
+/// What is wanted of a comparison, if anything is.
+fn wanted(observed: &Observed) -> Option<bool> {
+    // Elsewhere than at a boundary is anywhere.
+    observed.operands.wanted().filter(|&wanted| wanted || !observed.place.is_boundary())
+}
+
+/// What is known of a comparison: of its site, as it is reached from where it is, and with its operands.
+struct Entry<'f> {
+    site: Option<&'f Site>,
+    context: Option<&'f Cell>,
+    own: [Option<&'f Cell>; 2],
+}
+
 impl Facts {
     /// Whether it is worth trying to let a comparison turn out the other way: nobody has seen that with one of its
     /// operands, and it was not tried too often. `at` says where in its execution it is.
     pub(super) fn rank(&self, observed: &Observed, at: usize, effort: Effort) -> Option<Rank> {
-        let wanted = observed.operands.wanted()?;
-        // Elsewhere than at a boundary is anywhere.
-        if observed.place.is_boundary() && !wanted {
-            return None;
-        }
+        let wanted = wanted(observed)?;
+        self.rank_of((observed, wanted), &self.entry(observed), at, effort)
+    }
+
+    /// As [`Facts::knows`], and [`Facts::rank`] for little effort.
+    pub(super) fn look(&self, observed: &Observed, at: usize) -> (bool, Option<Rank>) {
+        let entry = self.entry(observed);
+        let rank = wanted(observed).and_then(|wanted| self.rank_of((observed, wanted), &entry, at, Effort::Little));
+        (self.knows_of(observed, &entry), rank)
+    }
+
+    fn rank_of(
+        &self,
+        (observed, wanted): (&Observed, bool),
+        entry: &Entry<'_>,
+        at: usize,
+        effort: Effort,
+    ) -> Option<Rank> {
         let level = effort as usize;
-        let site = self.sites.get(site_key(observed.place.site)).copied().unwrap_or_default();
-        let own = cells(observed).map(|cell| self.cells.get(cell));
-        let mut known = own.into_iter().flatten();
+        let site = entry.site.copied().unwrap_or_default();
+        let mut known = entry.own.into_iter().flatten();
         // Of what is compared with ever other things, which find no room, only where that is done tells anything.
         let was_met = known.clone().any(|cell| cell.outcomes.has(wanted))
             || known.clone().next().is_none() && self.is_full(&site, false);
@@ -155,8 +180,8 @@ impl Facts {
         // What many call, as what reads the next bytes, compares for each of them: what one has met the next has not,
         // and what can't be reached for one can for the next.
         let is_new_here = |cell: &Cell| !cell.outcomes.has(wanted) && cell.tries[level] < CONTEXT_TRIES_MAX[level];
-        let context = self.cells.get(context_spot(observed).key());
-        let is_new = context.map_or(CONTEXT_TRIES_MAX[level] > 0 && !self.is_full(&site, true), is_new_here);
+        let may_be_new = || CONTEXT_TRIES_MAX[level] > 0 && !self.is_full(&site, true);
+        let is_new = entry.context.map_or_else(may_be_new, is_new_here);
         if (was_met || was_tried || is_tired) && !is_new {
             return None;
         }
@@ -190,13 +215,24 @@ impl Facts {
 
     /// Whether it is known, or can't be kept, that a comparison turned out as it did: most turn out as they did before.
     pub(super) fn knows(&self, observed: &Observed) -> bool {
+        self.knows_of(observed, &self.entry(observed))
+    }
+
+    fn knows_of(&self, observed: &Observed, entry: &Entry<'_>) -> bool {
         let outcome = observed.operands.outcome();
-        let Some(site) = self.sites.get(site_key(observed.place.site)) else { return false };
-        let knows = |spot: Spot| {
-            let cell = self.cells.get(spot.key());
-            cell.map_or(self.is_full(site, spot.is_context()), |cell| cell.outcomes.has(outcome))
+        let Some(site) = entry.site else { return false };
+        let knows = |cell: Option<&Cell>, is_context| {
+            cell.map_or(self.is_full(site, is_context), |cell| cell.outcomes.has(outcome))
         };
-        site.outcomes.has(outcome) && all_spots(observed).into_iter().all(knows)
+        site.outcomes.has(outcome) && knows(entry.context, true) && entry.own.into_iter().all(|cell| knows(cell, false))
+    }
+
+    /// What is known of a comparison.
+    fn entry(&self, observed: &Observed) -> Entry<'_> {
+        let site = self.sites.get(site_key(observed.place.site));
+        // Where nothing is known of a site there is nothing of its comparisons.
+        let cell = |spot: Spot| site.and_then(|_| self.cells.get(spot.key()));
+        Entry { site, context: cell(context_spot(observed)), own: spots(observed).map(cell) }
     }
 
     /// Notes how a comparison turned out.

@@ -1,7 +1,7 @@
 //! Lets two numbers compare otherwise: candidates for the places that an operand depends on.
 
 use super::bytes::in_hex;
-use super::encodings::{fields, near, texts};
+use super::encodings::{fields, near, text, texts};
 use super::observed::{Number, Observed, Operands};
 use super::probe::{Probe, Problem, Solution, Step};
 use crate::engine::checks::{number, write};
@@ -74,7 +74,7 @@ pub(super) fn glance(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Op
         for run in dependence.runs(side).into_iter().take(GLANCES_MAX) {
             let place = Place { input, run: run.clone() };
             if input[run.clone()].iter().all(u8::is_ascii_digit)
-                && let Some(text) = texts(ty, wanted).into_iter().next()
+                && let Some(text) = text(ty, wanted)
             {
                 candidates.push(place.spliced(&text));
             }

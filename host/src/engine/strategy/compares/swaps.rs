@@ -10,7 +10,7 @@ use super::super::allowance::{Allowance, Terms};
 use super::super::traced::{self, SLOWNESS};
 use super::super::{Cost, Gains, Spent, Strategy, View};
 use super::effort::Effort;
-use super::encodings::{fields, near, texts};
+use super::encodings::{field, near, text};
 use super::facts::{Facts, in_turn};
 use super::observed::{Matching, Number, Operands, observe};
 use super::windows::{Windows, firsts};
@@ -109,9 +109,15 @@ impl Strategy for Swaps {
         learned.spent = (traced::EXECUTION_FUEL + traced::fuel(observation.fuel(), &trace)).saturating_mul(SLOWNESS);
         let observed = observe(&trace, false, |_| true);
         learned.spent += COMPARISON_FUEL * observed.len() as u64;
-        observed.iter().filter(|observed| !task.facts.knows(observed)).for_each(|new| learned.facts.saw(new));
-        let rank = |(at, observed)| Some((task.facts.rank(observed, at, Effort::Little)?, observed));
-        let goals = in_turn(observed.iter().enumerate().filter_map(rank).collect());
+        let mut goals = Vec::new();
+        for (at, observed) in observed.iter().enumerate() {
+            let (is_known, rank) = task.facts.look(observed, at);
+            if !is_known {
+                learned.facts.saw(observed);
+            }
+            goals.extend(rank.map(|rank| (rank, observed)));
+        }
+        let goals = in_turn(goals);
         let windows = Windows::new(input);
         let (mut made, firsts) = (BTreeSet::new(), firsts(&windows, &observed));
         for goal in goals.into_iter().take(GOALS_MAX) {
@@ -189,19 +195,26 @@ fn of_numbers(windows: &Windows<'_>, ty: Number, (own, wanted): (u64, u64), swap
         if is_odd || !ty.is_float() && width > 4 * significant.max(1) {
             continue;
         }
-        let first = |number| fields(ty, number, width).into_iter().next();
-        let Some((own, wanted)) = first(own).zip(first(wanted)) else { continue };
-        let places_max = PLACES_MAX[usize::from(own.iter().filter(|byte| **byte != 0).count() > 1)];
-        let reversed = |bytes: &[u8]| bytes.iter().rev().copied().collect::<Vec<_>>();
-        let swapped = (reversed(&own), reversed(&wanted));
-        let orders = if swapped.0 == own { vec![(own, wanted)] } else { vec![(own, wanted), swapped] };
-        for (own, wanted) in orders.iter().filter(|(own, _)| own.iter().any(|&byte| byte != 0)) {
-            at_few(windows, own, places_max, |at| swaps.push((at, at + own.len(), wanted.clone())));
+        let Some((mut own, mut wanted)) = field(ty, own, width).zip(field(ty, wanted, width)) else { continue };
+        let (own, wanted) = (&mut own[..width], &mut wanted[..width]);
+        let nonzero = own.iter().filter(|byte| **byte != 0).count();
+        if nonzero == 0 {
+            continue;
+        }
+        let places_max = PLACES_MAX[usize::from(nonzero > 1)];
+        at_few(windows, own, places_max, |at| swaps.push((at, at + width, wanted.to_vec())));
+        if !own.iter().eq(own.iter().rev()) {
+            own.reverse();
+            wanted.reverse();
+            at_few(windows, own, places_max, |at| swaps.push((at, at + width, wanted.to_vec())));
         }
     }
-    let digits = |number| texts(ty, number).into_iter().next();
-    if let Some((own, wanted)) = digits(own).zip(digits(wanted)).filter(|(own, _)| own.len() > 1) {
-        at_few(windows, &own, PLACES_MAX[1], |at| swaps.push((at, at + own.len(), wanted.clone())));
+    if let Some(digits) = text(ty, own).filter(|digits| digits.len() > 1) {
+        let mut to = None;
+        at_few(windows, &digits, PLACES_MAX[1], |at| {
+            let wanted = to.get_or_insert_with(|| text(ty, wanted));
+            swaps.extend(wanted.iter().map(|wanted| (at, at + digits.len(), wanted.clone())));
+        });
     }
 }
 
