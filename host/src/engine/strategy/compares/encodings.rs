@@ -6,32 +6,12 @@ use super::observed::Number;
 /// The ways to write a number in so many bytes, 8 at most, that keep its value; each once.
 pub(super) fn fields(ty: Number, bits: u64, width: usize) -> Vec<Vec<u8>> {
     let mut fields = Vec::new();
-    let mut add = |bytes: &[u8]| {
+    for bytes in values(ty, bits, width) {
+        let bytes = &bytes[..width.min(8)];
         for field in [bytes.to_vec(), bytes.iter().rev().copied().collect()] {
             if !fields.contains(&field) {
                 fields.push(field);
             }
-        }
-    };
-    if ty.is_float() {
-        let value = ty.float(bits);
-        match width {
-            4 => add(&(value as f32).to_le_bytes()),
-            8 => add(&value.to_le_bytes()),
-            _ => {}
-        }
-        // It may have been converted.
-        if value.abs() < 9e18 {
-            let integers = [value.floor(), value.ceil()].map(|value| value as i64);
-            integers.into_iter().filter(|&value| fits(value.into(), width)).for_each(|value| add(&low(value, width)));
-        }
-    } else {
-        let (unsigned, signed) = (bits & ty.mask(), ty.signed(bits));
-        if fits(i128::from(unsigned), width) {
-            add(&low(unsigned.cast_signed(), width));
-        }
-        if fits(i128::from(signed), width) {
-            add(&low(signed, width));
         }
     }
     fields
@@ -39,30 +19,33 @@ pub(super) fn fields(ty: Number, bits: u64, width: usize) -> Vec<Vec<u8>> {
 
 /// The first of [`fields`], in the first of so many bytes.
 pub(super) fn field(ty: Number, bits: u64, width: usize) -> Option<[u8; 8]> {
-    let integer = |value: i64| fits(value.into(), width).then(|| value.to_le_bytes());
-    if !ty.is_float() {
-        let unsigned = bits & ty.mask();
-        let whole = fits(unsigned.into(), width).then(|| unsigned.to_le_bytes());
-        return whole.or_else(|| integer(ty.signed(bits)));
-    }
-    let value = ty.float(bits);
-    match width {
-        4 => Some(u64::from((value as f32).to_bits()).to_le_bytes()),
-        8 => Some(value.to_le_bytes()),
-        _ if value.abs() < 9e18 => integer(value.floor() as i64).or_else(|| integer(value.ceil() as i64)),
-        _ => None,
-    }
+    values(ty, bits, width).next()
+}
+
+/// What a number may stand for, in the first of so many bytes, the lowest first.
+fn values(ty: Number, bits: u64, width: usize) -> impl Iterator<Item = [u8; 8]> {
+    let mut float = None;
+    let integers = if ty.is_float() {
+        let value = ty.float(bits);
+        float = match width {
+            4 => Some(u64::from((value as f32).to_bits()).to_le_bytes()),
+            8 => Some(value.to_le_bytes()),
+            _ => None,
+        };
+        // It may have been converted.
+        let integers = [value.floor(), value.ceil()].map(|value| i128::from(value as i64));
+        (value.abs() < 9e18).then_some(integers)
+    } else {
+        Some([i128::from(bits & ty.mask()), i128::from(ty.signed(bits))])
+    };
+    let fitting = integers.into_iter().flatten().filter(move |&value| fits(value, width));
+    float.into_iter().chain(fitting.map(|value| (value as u64).to_le_bytes()))
 }
 
 /// Whether so many bytes hold a number, signed or not.
 fn fits(value: i128, width: usize) -> bool {
     let bits = 8 * width as u32;
     (-(1_i128 << (bits - 1))..1_i128 << bits).contains(&value)
-}
-
-/// The lowest bytes of a number, the lowest first.
-fn low(value: i64, width: usize) -> Vec<u8> {
-    value.to_le_bytes()[..width.min(8)].to_vec()
 }
 
 /// The first of [`texts`].
