@@ -32,6 +32,10 @@ const FRESH: usize = 8;
 /// How often that can be doubled, and 1.
 const RANDOM_CHOICES_STEPS: usize = 8;
 
+/// The youngest of the testcases, one in so many, weigh so many times as much: what was found last leads on.
+const YOUNG_PART: usize = 4;
+const YOUNG_WEIGHT: f64 = 4.0;
+
 /// Executes mutants.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Havoc;
@@ -62,13 +66,23 @@ impl Picker {
     }
 }
 
+/// What testcases weigh more by their age, of a guest that takes bytes: of others that was not measured.
+fn ages(view: &View<'_>) -> Vec<f64> {
+    if view.variants.metered.takes_choices() {
+        return Vec::new();
+    }
+    let count = view.corpus.testcases().len();
+    let young = count.div_ceil(YOUNG_PART);
+    [vec![1.0; count - young], vec![YOUNG_WEIGHT; young]].concat()
+}
+
 impl Strategy for Havoc {
     type Task = Mutating;
     type Learned = ();
 
     /// The tasks for `execs` mutants in a round.
     fn plan(&self, view: &View<'_>, execs: u64) -> Vec<Mutating> {
-        let picker = Picker { scheduler: Scheduler::new(view.corpus), nearby: Nearby::new(view) };
+        let picker = Picker { scheduler: Scheduler::scaled(view.corpus, &ages(view)), nearby: Nearby::new(view) };
         Self::tasks(view, execs, picker)
     }
 
