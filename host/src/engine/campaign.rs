@@ -95,7 +95,7 @@ impl Campaign {
         // What draws its input has choices of its own.
         let mutator = if target.takes_choices() { mutator.with_grammar(None) } else { mutator };
         let corpus = Corpus::of(Seen::nothing_of(&target)).parsed_by(mutator.grammar().cloned());
-        let strategies = Strategies::new();
+        let (strategies, code) = (Strategies::new(), target.asked_code());
         Self {
             variants: Variants::of(target.clone()),
             progress: Progress::new(target),
@@ -113,7 +113,7 @@ impl Campaign {
             execs_at_len_max: 0,
             strategies,
             aside: aside::Aside::default(),
-            tracing: comparing::Tracing::default(),
+            tracing: comparing::Tracing::new(code),
             warming: warming::Warming::default(),
             results: Results::default(),
             pursuit: None,

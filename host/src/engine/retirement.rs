@@ -20,10 +20,13 @@
 //! again in optimised code: in an *excerpt*, the module without the functions that the execution did not enter,
 //! which is compiled in a second or two (`sandbox/quick`); after a few of these in the whole, for which the worker
 //! waits if it must. So the places of failures don't depend on when a campaign went over. `full` is compiled
-//! meanwhile, then the optimised `metered`, which is taken between two rounds. Where executions enter few of a large
-//! module's functions, as of a program with all of its libraries, `full` and `fast` are excerpts, too: what enters
-//! another function is executed again where that decides, and they are made again for more functions now and then. The
-//! whole module is optimised when the campaign is old.
+//! meanwhile, then the traced variant, in quick code, too; then the optimised `metered`, which is taken between two
+//! rounds; and the optimised traced one when the campaign is very old. (When all of it was optimised at once a campaign
+//! on SQLite, on one core, compiled for 15 of its first 30 seconds.)
+//!
+//! Where executions enter few of a large module's functions, as of a program with all of its libraries, `full` and
+//! `fast` are excerpts, too: what enters another function is executed again where that decides, and they are made again
+//! for more functions now and then. The whole module is optimised when the campaign is old.
 //!
 //! Cranelift without optimisation alone is no faster: what it saves, the allocator of registers takes. A lighter
 //! instrumentation saves nothing either.
@@ -65,10 +68,8 @@ pub(super) struct Progress {
     metered: Arc<Target>,
     watchdog: Option<Arc<Watchdog>>,
     stage: Stage,
-    /// The deciding variant in optimised code.
-    optimising: Remaking,
-    /// The same in code that compares addresses.
-    comparing: Remaking,
+    /// The deciding variant in better code.
+    remaking: Remaking,
     /// By edge: the number of executions at which it last showed something new.
     last_news: Vec<u64>,
     looked: u64,
@@ -141,8 +142,7 @@ impl Progress {
             metered,
             watchdog: None,
             stage: Stage::Metered,
-            optimising: Remaking::default(),
-            comparing: Remaking::default(),
+            remaking: Remaking::default(),
             last_news,
             looked: 0,
             retired: 0,
@@ -167,8 +167,7 @@ impl Progress {
     pub(super) fn begin_again(&mut self, metered: Arc<Target>) {
         self.metered = metered;
         self.stage = Stage::Metered;
-        self.optimising = Remaking::default();
-        self.comparing = Remaking::default();
+        self.remaking = Remaking::default();
         self.growths = Growths::default();
     }
 
@@ -271,27 +270,21 @@ impl Progress {
         seen > made.seen + made.seen / 2 && self.looked > 0
     }
 
-    /// The variant that decides in better code, if that became ready. It is begun with when the campaign `is_old`: most
-    /// is executed in another variant.
+    /// The variant that decides in better code, if that became ready. It is begun with when the campaign `is_old`,
+    /// since most is executed in another variant; or when the module is fuzzed again, and may be in the cache so.
     ///
     /// # Errors
     ///
     /// As for [`Progress::next_variant`].
     pub(super) fn better(&mut self, is_old: bool) -> Result<Option<Arc<Target>>> {
-        let is_old = is_old || !self.uses_little;
+        let is_old = is_old || self.metered.was_cached();
         let is_used = matches!(self.stage, Stage::Making(..) | Stage::Using(_));
-        let pays = is_used && self.compares() && (is_old || !self.metered.is_quick());
-        let mut better = self.comparing.comparing(&self.metered, pays)?;
-        if better.is_none() {
-            // A worker that saw a failure may have waited for it.
-            better = self.metered.optimised_by_now().cloned();
-        }
-        if better.is_none() {
-            let pays = is_old && matches!(self.stage, Stage::Using(_)) || matches!(self.stage, Stage::Last);
-            better = self.optimising.optimised(&self.metered, pays)?;
-        }
+        let compares = is_used && self.compares() && (is_old || !self.metered.is_quick());
+        let optimises = is_old && matches!(self.stage, Stage::Using(_)) || matches!(self.stage, Stage::Last);
+        let better = self.remaking.better(&self.metered, compares, optimises)?;
+        // A worker that saw a failure may have waited for it.
+        let better = better.or_else(|| self.metered.optimised_by_now().cloned());
         if let Some(better) = &better {
-            self.optimising = Remaking::default();
             self.metered.clone_from(better);
         }
         Ok(better)
@@ -306,12 +299,6 @@ impl Progress {
         };
         self.looked_fuel = fuel;
         self.functions(corpus).len() > whole
-    }
-
-    /// Whether the module is large and executions entered few of its functions: then what is optimised of it are
-    /// these, and the rest when the campaign is old.
-    pub(super) fn uses_little(&self) -> bool {
-        self.uses_little
     }
 
     /// The functions that executions entered.
@@ -351,30 +338,47 @@ fn comparing_pays(growths: &Growths) -> bool {
     is_enough && growths.pay(1)
 }
 
-/// Who makes a variant again in other code, once.
+/// Who makes a variant again in better code.
 #[derive(Debug, Default)]
 pub(super) struct Remaking {
+    optimised: Making,
+    comparing: Making,
+}
+
+impl Remaking {
+    /// A variant in better code, if that is ready: in code that compares addresses, which is optimised as well, or, in
+    /// a hurry so far, in optimised code. It is begun with if that pays.
+    pub(super) fn better(
+        &mut self,
+        variant: &Arc<Target>,
+        compares: bool,
+        optimises: bool,
+    ) -> Result<Option<Arc<Target>>> {
+        let compares = compares && !variant.compares_addresses();
+        let made = self.comparing.made(compares, || {
+            let variant = variant.clone();
+            compiling(move || variant.comparing())
+        });
+        if let Some(made) = made.context("failed to let a variant's code compare addresses")? {
+            self.optimised = Making::default();
+            return Ok(Some(made));
+        }
+        let optimises = optimises && variant.is_quick() && !self.comparing.was_begun;
+        let made = self.optimised.made(optimises, || variant.optimise());
+        made.context("failed to optimise a variant's code")
+    }
+}
+
+/// What is made once.
+#[derive(Debug, Default)]
+struct Making {
     making: Option<Receiver<Result<Arc<Target>>>>,
     /// That was begun, or done.
     was_begun: bool,
 }
 
-impl Remaking {
-    /// A quick variant in optimised code, if that is ready; it is begun with if that pays.
-    pub(super) fn optimised(&mut self, variant: &Arc<Target>, pays: bool) -> Result<Option<Arc<Target>>> {
-        let pays = pays && variant.is_quick();
-        self.made(pays, || variant.optimise()).context("failed to optimise a variant's code")
-    }
-
-    /// A variant in code that compares addresses, if that is ready; it is begun with if that pays.
-    pub(super) fn comparing(&mut self, variant: &Arc<Target>, pays: bool) -> Result<Option<Arc<Target>>> {
-        let pays = pays && !variant.compares_addresses();
-        let variant = variant.clone();
-        let made = self.made(pays, || compiling(move || variant.optimised()?.comparing()));
-        made.context("failed to let a variant's code compare addresses")
-    }
-
-    /// What is being made, if it became ready; then nothing is any more.
+impl Making {
+    /// What is being made, if it became ready; then nothing is any more. It is begun with if that pays.
     fn made(
         &mut self,
         pays: bool,

@@ -217,13 +217,7 @@ impl Executor {
         );
         self.leave_other();
         let outcome = self.execute_once(input, rule, way)?;
-        if !self.target.decides_elsewhere() || outcome.trap().is_none() && !self.instance.overflowed() {
-            return Ok(outcome);
-        }
-        let decided = match self.target.exact.clone() {
-            Some(exact) => self.execute_exact((input, rule), way, exact),
-            None => self.execute_optimised((input, rule), way, &outcome),
-        };
+        let decided = self.decide((input, rule), way, outcome);
         decided.or_else(|error| if error.is::<Unprepared>() { Ok(Outcome::Interrupted) } else { Err(error) })
     }
 

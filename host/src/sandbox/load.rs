@@ -220,25 +220,34 @@ impl Target {
             Some(Warmth { inputs, cold }) if self.variant == cold.variant => cold.optimised()?.warm(inputs.clone()),
             _ => self.in_variant(self.variant.clone())?,
         };
-        if let Some(against) = made.against.take() {
-            made.against = Some(against.with(against.target.optimised()?));
-        }
+        made.optimise_against()?;
         Ok(self.optimised.whole.get_or_init(|| Arc::new(made)).clone())
     }
 
     /// This target in code that compares addresses, so that what executions grow stays open; itself, if its code can't.
     /// What fails there is executed again in this one, and only that counts: a comparison may go a little further than
-    /// the access.
+    /// the access. It is optimised, also if this one is not.
     ///
     /// # Errors
     ///
     /// As for [`Target::in_variant`].
     pub(crate) fn comparing(self: &Arc<Self>) -> Result<Arc<Self>> {
         match self.in_variant_after(self.variant.clone(), &History::default().comparing()) {
-            Ok(made) if made.compares_addresses() => Ok(Arc::new(Self { exact: Some(self.clone()), ..made })),
+            Ok(mut made) if made.compares_addresses() => {
+                made.optimise_against()?;
+                Ok(Arc::new(Self { exact: Some(self.clone()), ..made }))
+            }
             Err(error) if !error.is::<Unsuited>() => Err(error),
-            _ => Ok(self.clone()),
+            _ => self.optimised(),
         }
+    }
+
+    /// Has the build that it is compared with in optimised code.
+    fn optimise_against(&mut self) -> Result<()> {
+        if let Some(against) = self.against.take() {
+            self.against = Some(against.with(against.target.optimised()?));
+        }
+        Ok(())
     }
 
     /// As [`Target::optimised`], on a thread of its own.

@@ -67,17 +67,37 @@ impl Target {
 }
 
 impl Executor {
+    /// How an execution ends that ended so in the target's own code: what fails in code that is quick, or compares
+    /// addresses, is executed again where that is decided.
+    pub(super) fn decide(&mut self, (input, rule): (&[u8], &Rule), way: Way, mut outcome: Outcome) -> Result<Outcome> {
+        if outcome.trap().is_none() && !self.instance.overflowed() {
+            return Ok(outcome);
+        }
+        let is_traced = self.target.variant.has_trace();
+        let exact = self.target.exact.as_ref().map(|exact| exact.optimised_by_now().unwrap_or(exact).clone());
+        if let Some(exact) = exact.filter(|exact| is_traced || !exact.is_quick()) {
+            outcome = self.execute_exact((input, rule), way, exact)?;
+        }
+        // Who wants to know what was recorded asks somebody else for the place.
+        if !self.target.exact().is_quick() || is_traced && !self.instance.overflowed() {
+            return Ok(outcome);
+        }
+        self.leave_other();
+        self.execute_optimised((input, rule), way, &outcome)
+    }
+
     /// Executes again what ended so in quick code.
-    pub(super) fn execute_optimised(
-        &mut self,
-        (input, rule): (&[u8], &Rule),
-        way: Way,
-        outcome: &Outcome,
-    ) -> Result<Outcome> {
+    fn execute_optimised(&mut self, (input, rule): (&[u8], &Rule), way: Way, outcome: &Outcome) -> Result<Outcome> {
         if let Some(outcome) = self.execute_excerpt((input, rule), way, outcome)? {
             return Ok(outcome);
         }
-        if self.go_over()? { self.execute_once(input, rule, way) } else { Ok(Outcome::Interrupted) }
+        let Some(optimised) = self.wait(&self.target.exact().optimise()?)? else { return Ok(Outcome::Interrupted) };
+        let optimised = optimised?;
+        if self.target.exact.is_some() {
+            return self.execute_exact((input, rule), way, optimised);
+        }
+        self.go_over(optimised)?;
+        self.execute_once(input, rule, way)
     }
 
     /// Executes an input in an excerpt, whose instance stays in place to be looked at until the next execution. `None`
@@ -88,13 +108,13 @@ impl Executor {
         way: Way,
         outcome: &Outcome,
     ) -> Result<Option<Outcome>> {
-        if !self.target.restores || way == Way::Unrestored || self.target.optimised_by_now().is_some() {
+        if !self.target.restores || way == Way::Unrestored || self.target.exact().optimised_by_now().is_some() {
             return Ok(None);
         }
         let Some(functions) = self.entered(outcome) else { return Ok(None) };
-        if self.other.as_ref().is_none_or(|other| !other.target.has_all(&functions)) {
+        if self.other.as_ref().is_none_or(|other| other.target.is_quick() || !other.target.has_all(&functions)) {
             self.other = None;
-            let Some(made) = self.wait(&self.target.excerpt(functions)?)? else {
+            let Some(made) = self.wait(&self.target.exact().excerpt(functions)?)? else {
                 return Ok(Some(Outcome::Interrupted));
             };
             // Where initialisers end may be a matter of how large frames are: the whole module decides.
@@ -126,13 +146,9 @@ impl Executor {
 
     /// Executes an input again that ended so where addresses are compared, in the target that decides. That instance
     /// stays in place to be looked at until the next execution.
-    pub(super) fn execute_exact(
-        &mut self,
-        (input, rule): (&[u8], &Rule),
-        way: Way,
-        exact: Arc<Target>,
-    ) -> Result<Outcome> {
-        if self.other.is_none() {
+    fn execute_exact(&mut self, (input, rule): (&[u8], &Rule), way: Way, exact: Arc<Target>) -> Result<Outcome> {
+        if self.other.as_ref().is_none_or(|other| !Arc::ptr_eq(&other.target, &exact)) {
+            self.other = None;
             self.add_other(exact)?;
         }
         self.swap();
@@ -174,15 +190,13 @@ impl Executor {
         self.gate.watch(self.instance.region());
     }
 
-    /// Goes on in optimised code, which is waited for if it must be; `false` if that was interrupted.
-    fn go_over(&mut self) -> Result<bool> {
+    /// Goes on in optimised code.
+    fn go_over(&mut self, optimised: Arc<Target>) -> Result<()> {
         self.other = None;
-        let Some(optimised) = self.wait(&self.target.optimise()?)? else { return Ok(false) };
-        let optimised = optimised?;
         self.instance = with_room(optimised.variant.stack_bytes(), || KeptInstance::new(&optimised, &self.gate))?;
         self.target = optimised;
         self.dirty = false;
-        Ok(true)
+        Ok(())
     }
 
     /// Waits for code; `None` if that was interrupted.

@@ -9,16 +9,30 @@ use anyhow::{Context, Result};
 use std::sync::mpsc::Receiver;
 
 /// What of a large module was made in a hurry is optimised when the campaign has spent so much fuel for each byte of
-/// code: a multiple of what that takes.
+/// code, several times what that takes. That is the variant that decides, in which a tenth of all executions are and
+/// more. The traced one takes a fortieth of the time, so that is worth it much later.
 const OLD_FUEL: u64 = 16_000;
+const OLD_TO_TRACE_FUEL: u64 = 64 * OLD_FUEL;
 
 /// Who makes the traced variant.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Tracing {
+    /// In which code it is made first.
+    code: Code,
     making: Option<Receiver<Result<Target>>>,
-    /// The same in optimised code, if what there is isn't.
-    optimising: Remaking,
-    comparing: Remaking,
+    /// The same in better code.
+    remaking: Remaking,
+}
+
+impl Tracing {
+    pub(super) fn new(code: Code) -> Self {
+        Self { code, making: None, remaking: Remaking::default() }
+    }
+
+    /// Makes it again, of the same target that begins otherwise.
+    pub(super) fn begin_again(&mut self) {
+        *self = Self::new(self.code);
+    }
 }
 
 impl Campaign {
@@ -33,15 +47,14 @@ impl Campaign {
     /// little beside. From which round on it is used depends on that alone, so whoever is faster waits for it. `false`
     /// if the campaign is to end.
     pub(super) fn trace(&mut self, workers: &Workers) -> Result<bool> {
-        let (bytes, fuel, is_old) = (self.target().candidate.code_bytes(), self.fuel(), self.is_old());
+        let (bytes, fuel) = (self.target().candidate.code_bytes(), self.fuel());
         let (is_needed, is_alone) = (self.strategies.need_traces(), self.strategies.mutants.is_alone());
         let is_due = |fuel| is_needed || !is_alone && self.strategies.compares.is_due(bytes, fuel);
         if let Some(traced) = &mut self.variants.traced {
             // Which of them it is makes no difference to what is recorded.
-            let optimised = self.tracing.optimising.optimised(traced, is_old)?;
-            let pays = self.progress.compares() && (is_old || !traced.is_quick());
-            let comparing = self.tracing.comparing.comparing(traced, pays)?;
-            if let Some(made) = comparing.or(optimised.filter(|_| traced.is_quick())) {
+            let is_old = fuel >= OLD_TO_TRACE_FUEL.saturating_mul(bytes.into());
+            let compares = self.progress.compares() && (is_old || !traced.is_quick());
+            if let Some(made) = self.tracing.remaking.better(traced, compares, is_old)? {
                 *traced = made;
             }
             return Ok(true);
@@ -53,7 +66,7 @@ impl Campaign {
             let metered = self.variants.metered.clone();
             let past = History::default();
             let past = if self.progress.compares() { past.comparing() } else { past };
-            let code = if self.progress.uses_little() { metered.code() } else { Code::Optimised };
+            let code = self.tracing.code;
             self.tracing.making = Some(compiling(move || metered.in_variant_of((Variant::Traced, &past), code))?);
         }
         let is_due = is_needed || self.strategies.compares.is_due(bytes, fuel);

@@ -13,7 +13,6 @@
 //! are then looked at as well. Who is warm and still grows it so often that code compares addresses is left alone: that
 //! helps as much, and with more and more first inputs the heap is spread over ever more pages, which all are restored.
 
-use super::comparing::Tracing;
 use super::{Campaign, Variants};
 use crate::engine::results::ExecutionResult;
 use crate::engine::round::Round;
@@ -136,7 +135,7 @@ impl Campaign {
         self.corpus.show(shown.into_iter().map(passed).collect());
         self.variants = variants;
         self.progress.begin_again(target);
-        self.tracing = Tracing::default();
+        self.tracing.begin_again();
         self.known.forget_keys();
         self.warming.is_news = true;
         Ok(true)

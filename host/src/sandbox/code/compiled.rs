@@ -18,6 +18,8 @@ pub(crate) struct CompiledModule {
     pub(crate) cached: bool,
     /// How it was made.
     pub(crate) code: Code,
+    /// How it was to be made, if nobody had by then.
+    pub(crate) asked: Code,
     /// The linear memories of its instances.
     pub(crate) memories: Arc<Memories>,
 }
@@ -37,6 +39,7 @@ impl CompiledModule {
         let memories = Arc::new(Memories::default());
         let config = |code| config(interface, &memories, variant, code);
         let cached = if code == Code::Quick { cache.find(&config(Code::Optimised), wasm)? } else { None };
+        let asked = code;
         let (module, Origin { cached }, code) = match cached {
             Some((module, origin)) => (module, origin, Code::Optimised),
             None => {
@@ -45,7 +48,7 @@ impl CompiledModule {
                 (module, origin, code)
             }
         };
-        Ok(Self { module, cached, code, memories })
+        Ok(Self { module, cached, code, asked, memories })
     }
 }
 

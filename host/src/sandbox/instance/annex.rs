@@ -153,7 +153,7 @@ fn growth(store: &mut Store<Host>, region: Arc<Region>, guest_max: usize, page: 
 mod tests {
     use super::*;
     use crate::coverage::Profile;
-    use crate::sandbox::{Executor, History, Variant};
+    use crate::sandbox::{Candidate, Code, CodeCache, Executor, History, Variant};
     use crate::settings::Settings;
     use crate::stream::{Choice, encode};
 
@@ -193,26 +193,38 @@ mod tests {
     }
 
     /// Sees that what is quick and compares addresses fails where what decides does, again and again; and that what
-    /// decides and compares them says the same of each execution as what doesn't.
+    /// decides and compares them says the same of each execution as what doesn't; so it does where that was made of
+    /// quick code, whose failures excerpts decide, and later the whole module.
     fn fails_alike(module: &str, inputs: &[Vec<u8>]) -> usize {
         let metered = Arc::new(Target::load(module.as_bytes(), Settings::default()).unwrap());
         let comparing = metered.in_variant_after(Variant::Full, &History::default().comparing()).unwrap();
         assert!(comparing.compares_addresses() && !metered.compares_addresses());
         let deciding = metered.comparing().unwrap();
         assert!(deciding.compares_addresses() && Arc::ptr_eq(deciding.cold(), &metered));
-        let [mut exact, mut quick, mut deciding] =
-            [metered, Arc::new(comparing), deciding].map(|target| Executor::new(&target).unwrap());
+        let candidate = Candidate::new(module.as_bytes(), Settings::default()).unwrap();
+        let hurried = Arc::new(Target::compiled(candidate, &CodeCache::default(), Code::Quick).unwrap());
+        let made_of_it = hurried.comparing().unwrap();
+        assert!(hurried.is_quick() && made_of_it.compares_addresses() && !made_of_it.is_quick());
+        let [mut exact, mut quick, mut deciding, mut made_of_it] =
+            [metered, Arc::new(comparing), deciding, made_of_it].map(|target| Executor::new(&target).unwrap());
         let mut failing = 0;
-        for input in inputs {
-            let [outcome, other, decided] =
-                [&mut exact, &mut quick, &mut deciding].map(|executor| executor.run(input).unwrap());
+        for (number, input) in inputs.iter().enumerate() {
+            if number == inputs.len() / 2 {
+                assert!(hurried.optimised_by_now().is_none(), "excerpts were enough so far");
+                hurried.optimised().unwrap();
+            }
+            let [outcome, other, decided, decided_by_excerpts] =
+                [&mut exact, &mut quick, &mut deciding, &mut made_of_it].map(|executor| executor.run(input).unwrap());
             assert_eq!((outcome.failure().is_some(), &outcome), (other.failure().is_some(), &decided));
+            assert_eq!(outcome, decided_by_excerpts);
             let shown = |executor: &mut Executor| {
                 let observation = executor.observation();
                 let draws = observation.draws().canonical().choices;
                 (Profile::of(observation), observation.fuel(), draws, executor.grown_bytes(), executor.state_hash())
             };
-            assert_eq!(shown(&mut exact), shown(&mut deciding), "{input:?}");
+            let expected = shown(&mut exact);
+            assert_eq!(expected, shown(&mut deciding), "{input:?}");
+            assert_eq!(expected, shown(&mut made_of_it), "{input:?}");
             failing += usize::from(outcome.failure().is_some());
         }
         failing

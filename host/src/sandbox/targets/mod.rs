@@ -104,9 +104,9 @@ impl Target {
         Self { restores: false, learned: self.learned.without_attempts(), optimised, ..self }
     }
 
-    /// How its machine code was made.
-    pub(crate) fn code(&self) -> Code {
-        self.code.code
+    /// How its machine code was to be made. Optimised code is taken all the same where there is some.
+    pub(crate) fn asked_code(&self) -> Code {
+        self.code.asked
     }
 
     /// Whether its code was made in a hurry. What fails in it is executed again in optimised code
@@ -115,9 +115,9 @@ impl Target {
         self.code.code == Code::Quick
     }
 
-    /// Whether what fails in it is executed again by another target, and only that counts.
-    pub(in crate::sandbox) fn decides_elsewhere(&self) -> bool {
-        self.exact.is_some() || self.is_quick()
+    /// Whose code would decide what fails in this one's, if it is optimised.
+    pub(in crate::sandbox) fn exact(self: &Arc<Self>) -> &Arc<Self> {
+        self.exact.as_ref().unwrap_or(self)
     }
 
     /// This target in optimised code, if that was made.

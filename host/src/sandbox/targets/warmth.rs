@@ -37,7 +37,8 @@ impl Target {
 
     /// The same target, whose instances begin as the module does; the one that decides what fails, if another does.
     pub fn cold(self: &Arc<Self>) -> &Arc<Self> {
-        let exact = self.exact.as_ref().unwrap_or(self);
+        let exact = self.exact();
+        let exact = exact.optimised_by_now().unwrap_or(exact);
         exact.warmth.as_ref().map_or(exact, |warmth| &warmth.cold)
     }
 
