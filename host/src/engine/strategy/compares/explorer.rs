@@ -453,8 +453,8 @@ impl Explorer<'_, '_, '_> {
             all().filter(|_| own().is_some())
         };
         let goals = observed.iter().enumerate().filter_map(|(at, observed)| Some((rank(at, observed)?, observed)));
-        let goals = in_turn(goals.collect());
-        let (boundaries, others): (Vec<_>, Vec<_>) = goals.into_iter().partition(|goal| goal.place.is_boundary());
+        let goals = in_turn(goals.collect()).into_iter().map(|(_, goal)| goal);
+        let (boundaries, others): (Vec<_>, Vec<_>) = goals.partition(|goal| goal.place.is_boundary());
         let (mut others, mut mixed) = (others.into_iter(), Vec::new());
         for boundary in boundaries {
             mixed.extend(others.by_ref().take(GOALS_PER_BOUNDARY));

@@ -88,10 +88,12 @@ pub(super) struct Rank {
     was_seen: bool,
     tried: u32,
     at: Reverse<usize>,
+    /// Something was tried at the site before.
+    pub(super) was_tried: bool,
 }
 
 /// Comparisons in the order in which they are tried: one of each site before the next one, since loops have many.
-pub(super) fn in_turn(mut ranked: Vec<(Rank, &Observed)>) -> Vec<&Observed> {
+pub(super) fn in_turn(mut ranked: Vec<(Rank, &Observed)>) -> Vec<(Rank, &Observed)> {
     ranked.sort_unstable_by_key(|&(rank, _)| rank);
     let mut counts = BTreeMap::<u32, u32>::new();
     for (rank, observed) in &mut ranked {
@@ -100,7 +102,7 @@ pub(super) fn in_turn(mut ranked: Vec<(Rank, &Observed)>) -> Vec<&Observed> {
         *count += 1;
     }
     ranked.sort_unstable_by_key(|&(rank, _)| rank);
-    ranked.into_iter().map(|(_, observed)| observed).collect()
+    ranked
 }
 
 /// A comparison's cells.
@@ -193,7 +195,7 @@ impl Facts {
         }
         let is_number = matches!(observed.operands, Operands::Numbers { .. });
         let tried = site.failed[level] + site.skipped + site.solved;
-        Some(Rank { is_number, was_seen, tried, at: Reverse(at) })
+        Some(Rank { is_number, was_seen, tried, at: Reverse(at), was_tried: tried > 0 })
     }
 
     /// Lets everything be tried again, with other inputs; returns for which time.
