@@ -14,6 +14,7 @@
 //! case.
 
 use super::Base;
+use super::switches::{Locals, Switches};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use wasmparser::{DataKind, Operator, Payload};
@@ -42,21 +43,24 @@ pub(super) struct Found {
     /// What was done with a number before an operator compared it, or chose by it, by the operator's offset in the
     /// module.
     pub(super) bases: BTreeMap<u32, Base>,
+    pub(super) switches: Switches,
 }
 
 /// What is found in `module`.
 pub(super) fn found(module: &[u8]) -> Found {
-    let found = Found { fields: BTreeSet::new(), bases: BTreeMap::new() };
+    let found = Found { fields: BTreeSet::new(), bases: BTreeMap::new(), switches: Switches::default() };
     let mut constants = Constants { found, data: segments(module) };
     let payloads = wasmparser::Parser::new(0).parse_all(module).map_while(Result::ok);
     for payload in payloads {
         let Payload::CodeSectionEntry(body) = payload else { continue };
         let operators = body.get_operators_reader().map(|operators| operators.into_iter_with_offsets());
-        let mut last = Last::default();
+        let (mut last, mut locals) = (Last::default(), Locals::default());
         for (operator, at) in operators.into_iter().flatten().map_while(Result::ok) {
             constants.meet(&operator, at, &last);
+            chooses(&operator, at, &last, &mut locals);
             last.follow(&operator);
         }
+        constants.found.switches.add(locals);
     }
     constants.found
 }
@@ -66,10 +70,12 @@ pub(super) fn found(module: &[u8]) -> Found {
 struct Last {
     /// The constants of the last two operators, as far as they are some, the last one first.
     constants: [Option<Constant>; 2],
-    /// What was done with the number below those.
+    /// What was done with the number below those, and in which local it was before.
     base: Option<Base>,
+    local: Option<u32>,
     /// The same of locals, as the code stands there, wherever it comes from.
-    locals: BTreeMap<u32, Base>,
+    bases: BTreeMap<u32, Base>,
+    locals: BTreeMap<u32, u32>,
 }
 
 impl Last {
@@ -77,7 +83,11 @@ impl Last {
         use Operator as O;
         if let O::LocalTee { local_index } | O::LocalSet { local_index } = operator {
             match self.base {
-                Some(base) => _ = self.locals.insert(*local_index, base),
+                Some(base) => _ = self.bases.insert(*local_index, base),
+                None => _ = self.bases.remove(local_index),
+            }
+            match self.local.filter(|local| local != local_index) {
+                Some(local) => _ = self.locals.insert(*local_index, local),
                 None => _ = self.locals.remove(local_index),
             }
         }
@@ -90,9 +100,16 @@ impl Last {
             (O::I64Sub, Some(Constant::I64(value))) => taken(value),
             (O::I32Rotl, Some(Constant::I32(by))) => turned(by.cast_unsigned() % u32::BITS),
             (O::I64Rotl, Some(Constant::I64(by))) => turned(by as u32 % u64::BITS),
-            (O::LocalGet { local_index }, _) => self.locals.get(local_index).copied(),
+            (O::LocalGet { local_index }, _) => self.bases.get(local_index).copied(),
             // What is below stays known while the other operand is pushed, and what is narrowed is what it was.
             (O::I32Const { .. } | O::I64Const { .. } | O::LocalTee { .. } | O::I32WrapI64, _) => self.base,
+            _ => None,
+        };
+        self.local = match (operator, self.constants[0]) {
+            (O::LocalGet { local_index }, _) => Some(self.locals.get(local_index).copied().unwrap_or(*local_index)),
+            (O::LocalTee { local_index }, _) => self.local.or(Some(*local_index)),
+            (O::I32Const { .. } | O::I64Const { .. } | O::I32WrapI64, _) => self.local,
+            (O::I32Add | O::I64Add | O::I32Sub | O::I64Sub | O::I32Rotl | O::I64Rotl, Some(_)) => self.local,
             _ => None,
         };
         let constant = match *operator {
@@ -117,6 +134,28 @@ fn comparison(operator: &Operator<'_>) -> Option<bool> {
         O::I64LtS | O::I64LtU | O::I64GtS | O::I64GtU | O::I64LeS | O::I64LeU | O::I64GeS | O::I64GeU => Some(true),
         O::F32Lt | O::F32Gt | O::F32Le | O::F32Ge | O::F64Lt | O::F64Gt | O::F64Le | O::F64Ge => Some(true),
         _ => None,
+    }
+}
+
+/// Takes what an operator compares the number in a local with, if it does.
+fn chooses(operator: &Operator<'_>, at: u64, last: &Last, locals: &mut Locals) {
+    let Some(local) = last.local else { return };
+    let base = last.base.unwrap_or_default();
+    match (operator, last.constants[0], comparison(operator)) {
+        (Operator::BrTable { targets }, ..) => {
+            let cases = (0..).zip(targets.targets().map_while(Result::ok)).filter(|(_, to)| *to != targets.default());
+            let numbers = cases.map(|(case, _)| base.number(case, u32::BITS));
+            locals.compared(local, at, numbers.take(CASES_MAX));
+        }
+        (_, Some(Constant::I32(value)), Some(is_order)) => {
+            let number = base.number(value.cast_unsigned().into(), u32::BITS);
+            locals.compared(local, at, (!is_order).then_some(number));
+        }
+        (_, Some(Constant::I64(value)), Some(is_order)) => {
+            let number = base.number(value.cast_unsigned(), u64::BITS);
+            locals.compared(local, at, (!is_order).then_some(number));
+        }
+        _ => {}
     }
 }
 
@@ -267,7 +306,7 @@ mod tests {
     fn a_table_of_cases_has_a_base_and_its_cases_are_fields() {
         let table = "(block (block (block (br_table 0 2 1 2 (i32.add (local.get 0) (i32.const -0x41424331))))))
             (i32.const 0)";
-        let Found { fields, bases } = of(table);
+        let Found { fields, bases, .. } = of(table);
         assert_eq!(fields.into_iter().collect::<Vec<_>>(), [b"1CBA", b"3CBA", b"ABC1", b"ABC3"]);
         assert_eq!(bases.into_values().collect::<Vec<_>>(), [Base { taken: 0x4142_4331, turned: 0 }]);
         let turned = "(block (block (br_table 0 1 0 1 (i32.rotl (i32.add (local.get 0) (i32.const -0x31434c52))
@@ -294,6 +333,30 @@ mod tests {
         ] {
             assert!(bases(other).is_empty(), "{other}");
         }
+    }
+
+    #[test]
+    fn what_a_local_is_compared_with_are_the_cases_of_a_switch() {
+        let switches = |code: &str| {
+            let found = of(code).switches;
+            (0..1000).filter_map(|at| found.get(at).map(|(switch, cases)| (switch, cases.to_vec()))).collect::<Vec<_>>()
+        };
+        let tree = "(block (block
+            (br_if 0 (i32.gt_s (local.get 0) (i32.const 0x4c75761f)))
+            (br_if 0 (i32.eq (local.get 0) (i32.const 0x47524159)))
+            (br_if 0 (i32.eq (local.tee 4 (i32.sub (local.get 0) (i32.const 1000))) (i32.const 1)))
+            (br_if 0 (i32.ne (local.get 4) (i32.const 7)))
+            (br_if 0 (i32.eq (local.get 0) (i32.const 10)))
+            (br_table 0 1 0 1 (i32.add (local.get 0) (i32.const -5000)))))
+            (i32.const 0)";
+        assert_eq!(switches(tree), vec![(0, vec![1001, 1007, 5000, 5002, 0x4752_4159]); 6]);
+        let two = "(drop (i64.eq (local.get 1) (i64.const 300))) (drop (i64.eq (local.get 1) (i64.const 301)))
+            (i32.eq (local.get 0) (i32.const 302))";
+        assert!(switches(two).is_empty(), "too few of each");
+        let others = "(local.set 4 (i32.mul (local.get 0) (i32.const 3)))
+            (drop (i32.eq (local.get 4) (i32.const 300))) (drop (i32.eq (local.get 4) (i32.const 301)))
+            (i32.eq (local.get 0) (i32.const 302))";
+        assert!(switches(others).is_empty(), "a product is another number");
     }
 
     #[test]

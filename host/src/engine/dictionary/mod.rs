@@ -2,9 +2,11 @@
 //! data, and what its code compares with, as bytes.
 
 mod constants;
+mod switches;
 
 use anyhow::{Context, Result, bail};
 use std::collections::{BTreeMap, BTreeSet};
+use switches::Switches;
 use wasmparser::{Operator, Payload};
 
 /// Tokens and numbers, sorted, each once.
@@ -14,6 +16,7 @@ pub struct Dictionary {
     numbers: Vec<i64>,
     fields: Vec<Vec<u8>>,
     bases: BTreeMap<u32, Base>,
+    switches: Switches,
 }
 
 /// What code did with a number before it compared what was left, or chose by that.
@@ -46,6 +49,8 @@ impl Dictionary {
     const DATA_NUMBERS_MAX: usize = 512;
     /// Of numbers up to this distance from 0 there is nothing to be learned: they are drawn anyway.
     const SMALL: u64 = 16;
+    /// Cases of switches from here on are kept: what one byte has is found without help.
+    pub const CASE_MIN: u64 = 256;
     /// Strings in a module's data from this length on are tokens.
     const FOUND_BYTES: std::ops::RangeInclusive<usize> = 2..=32;
 
@@ -68,6 +73,12 @@ impl Dictionary {
     /// What the module's code did with a number before the operator at an offset compared it, or chose by it.
     pub fn base(&self, offset: u32) -> Option<Base> {
         self.bases.get(&offset).copied()
+    }
+
+    /// All numbers that are told from others where the operator at an offset of the module's code compares a number, or
+    /// chooses by it, as they are before their [`Base`]; with which switch that is.
+    pub fn switch(&self, offset: u32) -> Option<(u32, &[u64])> {
+        self.switches.get(offset)
     }
 
     /// Parses the dictionary format of AFL and libFuzzer: lines `name="value"` or `"value"` with `\\`, `\"` and
@@ -100,8 +111,8 @@ impl Dictionary {
         found.fields.extend(self.fields);
         self.fields = found.fields.into_iter().collect();
         // What is executed comes first, and what it is compared with has other offsets.
-        if self.bases.is_empty() {
-            self.bases = found.bases;
+        if self.bases.is_empty() && self.switches.is_empty() {
+            (self.bases, self.switches) = (found.bases, found.switches);
         }
         self
     }

@@ -5,6 +5,8 @@
 //! is, the other is written, and what that makes is executed as all mutants are, in a fraction of the time. So what a
 //! place leads to is guessed, and most of it is wrong, but there is much more of it. (RedQueen's input-to-state
 //! replacement without colourising; Aschermann et al., NDSS 2019, section III.A.)
+//!
+//! What is compared in a switch is swapped for all of its cases, also those that this execution did not come to.
 
 use super::super::allowance::{Allowance, Terms};
 use super::super::traced::{self, SLOWNESS};
@@ -12,21 +14,21 @@ use super::super::{Cost, Gains, Spent, Strategy, View};
 use super::effort::Effort;
 use super::encodings::{field, near, text};
 use super::facts::{Facts, in_turn};
-use super::observed::{Matching, Number, Operands, observe};
+use super::observed::{Matching, Number, Observed, Operands, observe};
 use super::windows::{Windows, firsts};
 use crate::engine::corpus::Corpus;
-use crate::engine::dictionary::Base;
+use crate::engine::dictionary::{Base, Dictionary};
 use crate::engine::suspects::Origin;
 use crate::engine::workers::report::Report;
 use crate::engine::workers::worker::Worker;
 use crate::stream::Rule;
 use anyhow::Result;
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What is free is some tenths of a second.
-const TERMS: Terms = Terms { free: 1 << 29, share_min: 48, share_max: 12, share_stuck: 32 };
+const TERMS: Terms = Terms { free: 1 << 29, share_min: 48, share_max: 4, share_stuck: 32 };
 /// Testcases of a round, at most.
 const TASKS_MAX: usize = 32;
 /// Executions of a task: of the testcase, and of what is made of it.
@@ -35,6 +37,10 @@ const SWAPS_MAX: usize = 255;
 /// Swaps of a task for comparisons where something was swapped before. (Of libtiff, libpng and Lua they were two thirds
 /// of all swaps and brought a fifth of the edges.)
 const AGAIN_MAX: usize = 16;
+/// Of those, for the cases of switches, of which each execution meets only a few.
+const SWITCHED_MAX: usize = 128;
+/// How often the cases of a switch are swapped in vain.
+const SWITCH_TRIES_MAX: u32 = 3;
 /// An execution where all is recorded takes so many times the fuel that others take, as long as it isn't known.
 const TRACED_FUEL: u64 = 16;
 /// Fuel that each comparison takes beside what recording takes: to see whether it is worth it, where nothing else is
@@ -52,7 +58,7 @@ const TEXT_BYTES_MAX: usize = 32;
 pub(in crate::engine) struct Swaps {
     /// Testcases, by index: those that show new edges first, of these the youngest.
     queue: BTreeSet<(bool, Reverse<usize>)>,
-    facts: Arc<Facts>,
+    known: Arc<Known>,
     allowance: Allowance,
     /// Tasks that were executed, and fuel that they took.
     tasks: u64,
@@ -63,13 +69,22 @@ pub(in crate::engine) struct Swaps {
 #[derive(Debug)]
 pub(in crate::engine) struct Swapping {
     queued: (bool, Reverse<usize>),
-    facts: Arc<Facts>,
+    known: Arc<Known>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Known {
+    facts: Facts,
+    /// How often the cases of a switch were swapped in vain.
+    switches: BTreeMap<u32, u32>,
 }
 
 /// What a task learned, and the fuel that it took.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Swapped {
     facts: Facts,
+    /// Whose cases were swapped in vain.
+    switches: BTreeSet<u32>,
     spent: u64,
 }
 
@@ -96,7 +111,7 @@ impl Strategy for Swaps {
         let count = usize::try_from(affordable).unwrap_or(usize::MAX).min(TASKS_MAX).min(self.queue.len());
         // What was found now, and what waits for longest.
         let (young, old) = (self.queue.iter().take(count.div_ceil(2)), self.queue.iter().rev().take(count / 2));
-        young.chain(old).map(|&queued| Swapping { queued, facts: self.facts.clone() }).collect()
+        young.chain(old).map(|&queued| Swapping { queued, known: self.known.clone() }).collect()
     }
 
     fn cost(&self, _: &Swapping, view: &View<'_>) -> Cost {
@@ -114,17 +129,21 @@ impl Strategy for Swaps {
         learned.spent += COMPARISON_FUEL * observed.len() as u64;
         let mut goals = Vec::new();
         for (at, observed) in observed.iter().enumerate() {
-            let (is_known, rank) = task.facts.look(observed, at);
+            let (is_known, rank) = task.known.facts.look(observed, at);
             if !is_known {
                 learned.facts.saw(observed);
             }
             goals.extend(rank.map(|rank| (rank, observed)));
         }
-        let goals = in_turn(goals);
-        let (mut again, mut met) = (0, BTreeSet::new());
         let windows = Windows::new(input);
-        let (mut made, firsts) = (BTreeSet::new(), firsts(&windows, &observed));
-        for (rank, goal) in goals.into_iter().take(GOALS_MAX) {
+        let mut making = Making { view, input, made: BTreeSet::new() };
+        for (switch, swaps) in of_switches(view.mutator.dictionary(), &windows, &observed, &task.known.switches) {
+            if !making.execute(swaps, SWITCHED_MAX, worker, report)? {
+                learned.switches.insert(switch);
+            }
+        }
+        let (mut again, mut met, firsts) = (0, BTreeSet::new(), firsts(&windows, &observed));
+        for (rank, goal) in in_turn(goals).into_iter().take(GOALS_MAX) {
             let site = goal.place.offset();
             let base = view.mutator.dictionary().base(site);
             let seen = || Some(Base { taken: *firsts.get(&site)?, turned: 0 });
@@ -134,26 +153,15 @@ impl Strategy for Swaps {
             }
             // The cases of a switch are different things.
             let is_again = rank.was_tried || !met.insert((goal.place.site, goal.place.target));
-            if made.len() == SWAPS_MAX || is_again && again >= AGAIN_MAX {
+            if making.made.len() >= SWAPS_MAX || is_again && again >= AGAIN_MAX {
                 continue;
             }
             again += if is_again { swaps.len() } else { 0 };
-            let testcases = report.testcases.len();
-            for swap in swaps {
-                if made.len() < SWAPS_MAX && made.insert(swap.clone()) {
-                    worker.input.clear();
-                    worker.input.extend_from_slice(input);
-                    worker.input.splice(swap.0..swap.1, swap.2);
-                    worker.input.truncate(view.len_max.max(input.len()));
-                    worker.input.resize(worker.input.len().max(view.len_min), 0);
-                    worker.execute(view.variants, view.known, report)?;
-                    report.suspect_is(|| Origin::Given(worker.input.clone()));
-                    // What it took really depends on which variant is ready.
-                    learned.spent = learned.spent.saturating_add(view.fuel_mean);
-                }
-            }
-            learned.facts.tried(goal, Effort::Little, report.testcases.len() > testcases);
+            let is_solved = making.execute(swaps, SWAPS_MAX, worker, report)?;
+            learned.facts.tried(goal, Effort::Little, is_solved);
         }
+        // What these took really depends on which variant is ready.
+        learned.spent = learned.spent.saturating_add(view.fuel_mean.saturating_mul(making.made.len() as u64));
         Ok(learned)
     }
 
@@ -161,7 +169,9 @@ impl Strategy for Swaps {
         self.queue.remove(&task.queued);
         self.tasks += 1;
         self.spent = self.spent.saturating_add(learned.spent);
-        Arc::make_mut(&mut self.facts).merge(learned.facts);
+        let known = Arc::make_mut(&mut self.known);
+        known.facts.merge(learned.facts);
+        learned.switches.into_iter().for_each(|switch| *known.switches.entry(switch).or_default() += 1);
     }
 
     fn gained(&mut self, own: Gains, mutants: Gains) {
@@ -173,8 +183,69 @@ impl Strategy for Swaps {
     }
 }
 
+/// What is made of an input.
+struct Making<'a> {
+    view: &'a View<'a>,
+    input: &'a [u8],
+    made: BTreeSet<Swap>,
+}
+
+impl Making<'_> {
+    /// Executes what some swaps make, as long as no more than `made_max` were made. Returns whether that showed
+    /// anything.
+    fn execute(&mut self, swaps: Vec<Swap>, made_max: usize, worker: &mut Worker, report: &mut Report) -> Result<bool> {
+        let (view, testcases) = (self.view, report.testcases.len());
+        for swap in swaps {
+            let swap = shortest(self.input, swap);
+            if self.made.len() < made_max && self.made.insert(swap.clone()) {
+                worker.input.clear();
+                worker.input.extend_from_slice(self.input);
+                worker.input.splice(swap.0..swap.1, swap.2);
+                worker.input.truncate(view.len_max.max(self.input.len()));
+                worker.input.resize(worker.input.len().max(view.len_min), 0);
+                worker.execute(view.variants, view.known, report)?;
+                report.suspect_is(|| Origin::Given(worker.input.clone()));
+            }
+        }
+        Ok(report.testcases.len() > testcases)
+    }
+}
+
+/// For each switch that a number is compared in which lies in the input, as it is: all that lets it be another case.
+fn of_switches(
+    dictionary: &Dictionary,
+    windows: &Windows<'_>,
+    observed: &[Observed],
+    tried: &BTreeMap<u32, u32>,
+) -> BTreeMap<u32, Vec<Swap>> {
+    let mut made = BTreeMap::new();
+    for Observed { place, operands, .. } in observed.iter() {
+        let Operands::Numbers { ty, sides: [left, _], .. } = operands else { continue };
+        let Some((switch, cases)) = dictionary.switch(place.offset()) else { continue };
+        if made.contains_key(&switch) || tried.get(&switch).is_some_and(|&tries| tries >= SWITCH_TRIES_MAX) {
+            continue;
+        }
+        let own = dictionary.base(place.offset()).unwrap_or_default().number(*left, ty.bits());
+        let mut swaps = Vec::new();
+        let others = cases.iter().filter(|&&case| case != own && own >= Dictionary::CASE_MIN);
+        others.for_each(|&case| of_numbers(windows, *ty, (own, case), &mut swaps));
+        if !swaps.is_empty() {
+            made.insert(switch, swaps);
+        }
+    }
+    made
+}
+
 /// Where in an input, from and to, and what is written there.
 type Swap = (usize, usize, Vec<u8>);
+
+/// The same swap, of no more bytes than it changes.
+fn shortest(input: &[u8], (start, end, bytes): Swap) -> Swap {
+    let before = input[start..end].iter().zip(&bytes).take_while(|(one, other)| one == other).count();
+    let (left, rest) = (&input[start + before..end], &bytes[before..]);
+    let behind = left.iter().rev().zip(rest.iter().rev()).take_while(|(one, other)| one == other).count();
+    (start + before, end - behind, rest[..rest.len() - behind].to_vec())
+}
 
 /// What may let operands compare otherwise, of which numbers are what is left of those that lie in the input.
 fn swaps(windows: &Windows<'_>, operands: &Operands, base: Base) -> Vec<Swap> {
@@ -252,6 +323,7 @@ fn at_few(windows: &Windows<'_>, bytes: &[u8], places_max: usize, visit: impl Fn
 
 #[cfg(test)]
 mod tests {
+    use super::super::observed::Place;
     use super::*;
     use fuzzbox_instrument::trace::Comparison;
 
@@ -282,6 +354,40 @@ mod tests {
         assert!(swapped(b"\0\0\0\0", &numbers(0, 7), 0).is_empty(), "zeros lie anywhere");
         assert!(swapped(b"7 17 27", &numbers(17, 5), 0).contains(&b"7 5 27".to_vec()));
         assert!(swapped(b"x\x05y\0\0\0\x05", &numbers(5, 1 << 20), 0).contains(&b"x\x05y\0\x10\0\0".to_vec()));
+    }
+
+    #[test]
+    fn a_name_is_swapped_for_all_that_a_switch_tells_from_it() {
+        let module = r#"(module (func (param i32)
+            (drop (i32.gt_u (local.get 0) (i32.const 0x41414142)))
+            (drop (i32.eq (local.get 0) (i32.const 0x41414141)))
+            (drop (i32.eq (local.get 0) (i32.const 0x42424242)))
+            (drop (i32.eq (local.get 0) (i32.const 0x43434343)))))"#;
+        let module = wat::parse_str(module).unwrap();
+        let dictionary = Dictionary::default().with_constants_of(&module);
+        let site = (0..).find(|&at| dictionary.switch(at).is_some()).unwrap();
+        let met = |left| Observed {
+            place: Place { site, occurrence: 0, target: 0 },
+            context: 0,
+            operands: Operands::Numbers { comparison: Comparison::GtU, ty: Number::I32, sides: [left, 0x4141_4142] },
+        };
+        let made = |left, tries: u32| {
+            let tried = BTreeMap::from([(0, tries)]);
+            let of = of_switches(&dictionary, &Windows::new(b"..BBBB.."), &[met(left)], &tried);
+            of.into_values().flatten().collect::<Vec<_>>()
+        };
+        assert_eq!(made(0x4242_4242, 0), [(2, 6, b"AAAA".to_vec()), (2, 6, b"CCCC".to_vec())]);
+        assert!(made(0x4141_4141, 0).is_empty(), "it lies nowhere");
+        assert!(made(0x4242_4242, SWITCH_TRIES_MAX).is_empty(), "it was tried");
+    }
+
+    #[test]
+    fn a_swap_has_no_more_bytes_than_it_changes() {
+        let of = |start, end, bytes: &[u8]| shortest(b"abcabd", (start, end, bytes.to_vec()));
+        assert_eq!(of(1, 5, b"bXab"), (2, 3, b"X".to_vec()));
+        assert_eq!(of(0, 3, b"ac"), (1, 2, Vec::new()));
+        assert_eq!(of(3, 5, b"abab"), (5, 5, b"ab".to_vec()));
+        assert_eq!(of(0, 2, b"ab"), (2, 2, Vec::new()));
     }
 
     #[test]
