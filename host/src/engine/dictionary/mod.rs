@@ -76,7 +76,7 @@ impl Dictionary {
     }
 
     /// All numbers that are told from others where the operator at an offset of the module's code compares a number, or
-    /// chooses by it, as they are before their [`Base`]; with which switch that is.
+    /// chooses by it, as they are before what [`Dictionary::base`] says; with which switch that is.
     pub fn switch(&self, offset: u32) -> Option<(u32, &[u64])> {
         self.switches.get(offset)
     }

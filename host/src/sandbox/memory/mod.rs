@@ -359,6 +359,8 @@ impl Region {
             _ => panic!("there is an image of the annex if there is one"),
         };
         self.tracking.set(Tracking { pages: timed(pages), grown, annex }).expect("a region is tracked once");
+        // What the snapshot grew no execution did.
+        self.steps.store(0, Relaxed);
         Ok(())
     }
 

@@ -34,3 +34,17 @@ fn no_more_is_open_ahead_than_the_memory_can_grow_to() {
     region.close_ahead().unwrap();
     assert_eq!(mappings_in(&region, 0..5 * page()), [(1, "rw".to_owned()), (4, "--".to_owned())]);
 }
+
+#[test]
+fn what_the_snapshot_grew_no_execution_did() {
+    let region = Region::with_budget(page(), None, 32 << 20, GUARD, pool(1_000)).unwrap();
+    (2..9).for_each(|pages| region.grow(pages * page()).unwrap());
+    track(&region);
+    for _ in 0..3 {
+        assert_eq!((region.growth(), region.growth_steps()), (0, 0));
+        region.grow(10 * page()).unwrap();
+        region.grow(12 * page()).unwrap();
+        assert_eq!((region.growth(), region.growth_steps()), (4 * page(), 2));
+        restore(&region);
+    }
+}
