@@ -138,7 +138,9 @@ impl Strategy for Swaps {
         let windows = Windows::new(input);
         let mut making = Making { view, input, made: BTreeSet::new() };
         for (switch, swaps) in of_switches(view.mutator.dictionary(), &windows, &observed, &task.known.switches) {
-            if !making.execute(swaps, SWITCHED_MAX, worker, report)? {
+            // What finds no room now is not tried in vain.
+            let has_room = making.made.len() < SWITCHED_MAX;
+            if has_room && !making.execute(swaps, SWITCHED_MAX, worker, report)? {
                 learned.switches.insert(switch);
             }
         }
