@@ -17,7 +17,7 @@ use super::Base;
 use super::switches::{Locals, Switches};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
-use wasmparser::{DataKind, Operator, Payload};
+use wasmparser::{BrTable, DataKind, Operator, Payload};
 
 /// No more than so many are found, and no more cases of a `br_table` are looked at.
 const FIELDS_MAX: usize = 2048;
@@ -137,15 +137,19 @@ fn comparison(operator: &Operator<'_>) -> Option<bool> {
     }
 }
 
+/// The numbers that a table tells from others.
+fn cases(targets: &BrTable<'_>, base: Base) -> impl Iterator<Item = u64> {
+    let cases = (0..).zip(targets.targets().map_while(Result::ok)).filter(|(_, to)| *to != targets.default());
+    cases.take(CASES_MAX).map(move |(case, _)| base.number(case, u32::BITS))
+}
+
 /// Takes what an operator compares the number in a local with, if it does.
 fn chooses(operator: &Operator<'_>, at: u64, last: &Last, locals: &mut Locals) {
     let Some(local) = last.local else { return };
     let base = last.base.unwrap_or_default();
     match (operator, last.constants[0], comparison(operator)) {
         (Operator::BrTable { targets }, ..) => {
-            let cases = (0..).zip(targets.targets().map_while(Result::ok)).filter(|(_, to)| *to != targets.default());
-            let numbers = cases.map(|(case, _)| base.number(case, u32::BITS));
-            locals.compared(local, at, numbers.take(CASES_MAX));
+            locals.compared(local, at, cases(targets, base));
         }
         (_, Some(Constant::I32(value)), Some(is_order)) => {
             let number = base.number(value.cast_unsigned().into(), u32::BITS);
@@ -207,9 +211,7 @@ impl Constants<'_> {
         }
         let Some(base) = last.base else { return };
         if let Operator::BrTable { targets } = operator {
-            let cases = (0..).zip(targets.targets().map_while(Result::ok)).filter(|(_, to)| *to != targets.default());
-            let number = |case: u32| i64::from((base.number(case.into(), u32::BITS) as u32).cast_signed());
-            cases.take(CASES_MAX).for_each(|(case, _)| self.number(number(case), 4));
+            cases(targets, base).for_each(|case| self.number((case as u32).cast_signed().into(), 4));
         } else if is_compared.is_none() || constant.is_none() {
             return;
         }

@@ -37,7 +37,7 @@ const SWAPS_MAX: usize = 255;
 /// Swaps of a task for comparisons where something was swapped before. (Of libtiff, libpng and Lua they were two thirds
 /// of all swaps and brought a fifth of the edges.)
 const AGAIN_MAX: usize = 16;
-/// Of those, for the cases of switches, of which each execution meets only a few.
+/// Swaps of a task after which no cases of switches are swapped any more.
 const SWITCHED_MAX: usize = 128;
 /// How often the cases of a switch are swapped in vain.
 const SWITCH_TRIES_MAX: u32 = 3;
@@ -228,8 +228,14 @@ fn of_switches(
             continue;
         }
         let own = dictionary.base(place.offset()).unwrap_or_default().number(*left, ty.bits());
+        // Most lie nowhere, which need not be found out for each case.
+        let mut same = Vec::new();
+        of_numbers(windows, *ty, (own, own), &mut same);
+        if own < Dictionary::CASE_MIN || same.is_empty() {
+            continue;
+        }
         let mut swaps = Vec::new();
-        let others = cases.iter().filter(|&&case| case != own && own >= Dictionary::CASE_MIN);
+        let others = cases.iter().filter(|&&case| case != own);
         others.for_each(|&case| of_numbers(windows, *ty, (own, case), &mut swaps));
         if !swaps.is_empty() {
             made.insert(switch, swaps);
