@@ -1,10 +1,10 @@
 // Runs a program until it and everything it started have used so much CPU time, and says how much that was.
 //
-//     cpu <milliseconds> <program> <argument>...
+//     cpu <milliseconds> <starts> <program> <argument>...
 //
 // Standard output is the program's, followed by a line {"status":0,"starts":1,"cpu_ns":2000000}. A program that crashes
-// is started again, as a script around libFuzzer would: that is how it is meant to find more than one thing. Whatever is
-// left of a program when it has ended is killed.
+// is started again, so many times in all (0 for as often as it takes), as a script around libFuzzer would: that is how it
+// is meant to find more than one thing. Whatever is left of a program when it has ended is killed.
 
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -151,19 +151,19 @@ static int is_crash(int status) {
 }
 
 int main(int argc, char **argv) {
-    if (argc < 3) {
-        fprintf(stderr, "usage: cpu <milliseconds> <program> <argument>...\n");
+    if (argc < 4) {
+        fprintf(stderr, "usage: cpu <milliseconds> <starts> <program> <argument>...\n");
         return 2;
     }
     uint64_t limit_ns = strtoull(argv[1], NULL, 10) * 1000000;
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) give_up("failed to adopt orphans");
     // The terminal sends it to the program too, whose end we wait for.
     signal(SIGINT, SIG_IGN);
-    int status, starts = 0;
+    int status, starts = 0, starts_max = atoi(argv[2]);
     do {
-        status = run(argv + 2, limit_ns);
+        status = run(argv + 3, limit_ns);
         starts++;
-    } while (is_crash(status) && reaped_ns() < limit_ns);
+    } while (is_crash(status) && starts != starts_max && reaped_ns() < limit_ns);
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     printf("{\"status\":%d,\"starts\":%d,\"cpu_ns\":%llu}\n", code, starts, (unsigned long long)reaped_ns());
     return 0;

@@ -19,6 +19,7 @@ pub mod bench;
 pub mod command;
 pub mod cost;
 pub mod disk;
+pub mod found;
 pub mod guests;
 pub mod interrupt;
 pub mod modules;

@@ -1,8 +1,9 @@
 //! What a shell script would otherwise do: `cargo run -p fuzzbox-tests --bin xtask -- guests`.
 
 use anyhow::{Result, ensure};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use fuzzbox_tests::guests::{self, EXAMPLES, OUTSIDE};
+use fuzzbox_tests::search::{self, Goal, Start};
 use fuzzbox_tests::{bench, cost, guest, modules, seeds, survival, tmin};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -60,6 +61,11 @@ enum Task {
         #[arg(long)]
         model: bool,
     },
+    /// Compare what is found in the same CPU time with what libFuzzer, AFL++ and LibAFL find, on five programs or others.
+    ///
+    /// Wants --release and a quiet machine. Builds AFL++ 4.40c and LibAFL from crates.io, for which clang's llvm-config
+    /// and headers, make and a C++ compiler have to be there
+    Search(Search),
     /// Compare how small crashes become, and after how many executions, with afl-tmin and libFuzzer, on ten parsers.
     ///
     /// Builds them with clang and AFL++, and says what to type if those are not installed
@@ -133,6 +139,46 @@ struct Bench {
 }
 
 #[derive(Args)]
+struct Search {
+    /// Which: guests, C files with a harness, or JSON files that say what a program is made of: `module`, `sources`,
+    /// `flags`, `inputs`. All guests that have seeds for it if none is named, or all with a crash
+    programs: Vec<String>,
+    /// Measure the time until something crashes, instead of edges
+    #[arg(long)]
+    crashes: bool,
+    /// Who fuzzes: fuzzbox, fuzzbox:STRATEGY, libfuzzer, libfuzzer:value-profile, afl, libafl. The first is compared with
+    /// the best of the others
+    #[arg(long, value_delimiter = ',', default_values = ["fuzzbox", "libfuzzer", "afl", "libafl"])]
+    rows: Vec<String>,
+    /// What campaigns begin with: both in turn if it isn't said, and nothing for crashes
+    #[arg(long)]
+    start: Option<SearchStart>,
+    /// CPU time of a campaign, each in turn
+    #[arg(long, value_delimiter = ',', default_value = "30")]
+    seconds: Vec<u64>,
+    /// Campaigns of each, with other seeds
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..))]
+    rounds: u64,
+    /// Campaigns at the same time: at most one for each core
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    at_once: u16,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Compiler of native code; guests are built with their own
+    #[arg(long, default_value = "clang-22")]
+    clang: String,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum SearchStart {
+    /// The program's inputs
+    Seeds,
+    /// One newline
+    Nothing,
+}
+
+#[derive(Args)]
 struct Modules {
     /// Which; all if none is named
     names: Vec<String>,
@@ -197,6 +243,7 @@ fn run(task: Task) -> Result<()> {
             }
             Ok(())
         }
+        Task::Search(arguments) => find(arguments),
         Task::Tmin { crashes, json, libfuzzer_runs, clang } => {
             let all = || guests::CRASHES.iter().map(|&name| name.to_owned()).collect();
             let crashes = if crashes.is_empty() { all() } else { crashes };
@@ -267,6 +314,34 @@ fn compare(arguments: Bench) -> Result<()> {
         println!("{:#}", bench::json(&report));
     } else {
         print!("{}", bench::table(&report));
+    }
+    Ok(())
+}
+
+fn find(arguments: Search) -> Result<()> {
+    if cfg!(debug_assertions) {
+        eprintln!("this is a debug build, whose figures mean nothing: cargo build --release --workspace");
+    }
+    let starts = match (arguments.start, arguments.crashes) {
+        (Some(SearchStart::Seeds), _) => vec![Start::Seeds],
+        (Some(SearchStart::Nothing), _) | (None, true) => vec![Start::Nothing],
+        (None, false) => vec![Start::Seeds, Start::Nothing],
+    };
+    let settings = search::Settings {
+        programs: arguments.programs,
+        goal: if arguments.crashes { Goal::Crash } else { Goal::Edges },
+        starts,
+        times: arguments.seconds.into_iter().map(Duration::from_secs).collect(),
+        rounds: arguments.rounds,
+        rows: arguments.rows,
+        at_once: arguments.at_once.into(),
+        clang: arguments.clang,
+    };
+    let report = search::run(&settings)?;
+    if arguments.json {
+        println!("{:#}", search::json(&report));
+    } else {
+        print!("{}", search::table(&report));
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! `fuzzbox ci`: what is known of all targets is tried first, then they are fuzzed, and a table says what came of it.
 
 use fuzzbox_tests::command::{Fuzzbox, Ran};
-use fuzzbox_tests::search::if_begins_with;
+use fuzzbox_tests::found::if_begins_with;
 use serde_json::Value;
 use std::fs;
 

@@ -5,7 +5,7 @@ use fuzzbox::outcome::Outcome;
 use fuzzbox::sandbox::Target;
 use fuzzbox::settings::Settings;
 use fuzzbox_tests::command::{Fuzzbox, Ran};
-use fuzzbox_tests::search::{Found, if_begins_with};
+use fuzzbox_tests::found::{Found, if_begins_with};
 use std::fmt::Write as _;
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@ use fuzzbox::engine::{Campaign, Dictionary, Mutator, Workers};
 use fuzzbox::outcome::Outcome;
 use fuzzbox::sandbox::{Candidate, Target};
 use fuzzbox::settings::Settings;
-use fuzzbox_tests::search::Found;
+use fuzzbox_tests::found::Found;
 use std::sync::Arc;
 
 /// Searches until something fails, or for so many executions. `custom` says whether the guest's mutators are used.

@@ -5,7 +5,7 @@ use fuzzbox::engine::{Campaign, Dictionary, Mutator, Results, Workers};
 use fuzzbox::outcome::Outcome;
 use fuzzbox::sandbox::{Candidate, Code, CodeCache, Target, Watchdog};
 use fuzzbox::settings::Settings;
-use fuzzbox_tests::search::{Found, if_begins_with};
+use fuzzbox_tests::found::{Found, if_begins_with};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@ use fuzzbox::engine::{Campaign, Dictionary, Mutator, Workers};
 use fuzzbox::outcome::Outcome;
 use fuzzbox::sandbox::{Candidate, Code, CodeCache, Executor, Target};
 use fuzzbox::settings::Settings;
-use fuzzbox_tests::search::{Found, if_begins_with};
+use fuzzbox_tests::found::{Found, if_begins_with};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 
 use fuzzbox::engine::Rng;
 use fuzzbox_tests::command::{Fuzzbox, Ran};
-use fuzzbox_tests::search::if_begins_with;
+use fuzzbox_tests::found::if_begins_with;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! Processes that use one store at the same time: `FUZZBOX_SHARED_TIME=60s` lets them do so for a minute.
 
 use fuzzbox_tests::command::Fuzzbox;
-use fuzzbox_tests::search::if_begins_with;
+use fuzzbox_tests::found::if_begins_with;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;

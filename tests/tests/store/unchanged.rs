@@ -2,7 +2,7 @@
 
 use crate::recompiles::{copy_dir, events, found};
 use fuzzbox_tests::command::Fuzzbox;
-use fuzzbox_tests::search::if_begins_with;
+use fuzzbox_tests::found::if_begins_with;
 use std::fs;
 
 /// Twenty parsers, each chosen by the first byte and looking for words of its own; in parser `edited` a number is

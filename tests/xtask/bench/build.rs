@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What one program is made of.
+#[derive(Default)]
 pub(crate) struct Program {
     /// The file that it becomes, in the guest's folder.
     pub(crate) name: &'static str,
@@ -19,6 +20,10 @@ pub(crate) struct Program {
     pub(crate) libraries: Vec<PathBuf>,
     /// For the linker, after all of these.
     pub(crate) link: Vec<String>,
+    /// The compiler's environment.
+    pub(crate) env: Vec<(&'static str, String)>,
+    /// A file that compiling appends to.
+    pub(crate) appended: Option<PathBuf>,
 }
 
 /// The folder of the drivers, in C.
@@ -47,15 +52,23 @@ pub(crate) fn build(program: &Program, folder: &Path) -> Result<PathBuf> {
 
 fn compile(program: &Program, folder: &Path, built: &Path) -> Result<()> {
     let objects = tempfile::tempdir_in(folder).context("failed to create a folder to build in")?;
+    if let Some(appended) = program.appended.as_ref().filter(|file| file.exists()) {
+        fs::remove_file(appended).with_context(|| format!("failed to remove `{}`", appended.display()))?;
+    }
+    let compiler = || {
+        let mut command = Command::new(&program.compiler);
+        command.envs(program.env.iter().map(|(name, value)| (name, value)));
+        command
+    };
     let mut paths = Vec::new();
     for (index, (source, flags)) in program.sources.iter().enumerate() {
         let object = objects.path().join(format!("{index:02}.o"));
-        run(Command::new(&program.compiler).args(flags).arg("-c").arg(source).arg("-o").arg(&object))?;
+        run(compiler().args(flags).arg("-c").arg(source).arg("-o").arg(&object))?;
         paths.push(object);
     }
     let out = objects.path().join("program");
     paths.extend(program.libraries.iter().cloned());
-    run(Command::new(&program.compiler).args(paths).args(&program.link).arg("-o").arg(&out))?;
+    run(compiler().args(paths).args(&program.link).arg("-o").arg(&out))?;
     fs::rename(&out, built).with_context(|| format!("failed to write `{}`", built.display()))
 }
 
@@ -68,7 +81,7 @@ fn made_from(program: &Program) -> Result<String> {
     let version = tool::run(Command::new(&program.compiler).arg("--version"))?;
     let mut hash = blake3::Hasher::new();
     hash.update(&version.stdout);
-    hash.update(format!("{:?} {:?}", program.link, program.sources).as_bytes());
+    hash.update(format!("{:?} {:?} {:?}", program.link, program.sources, program.env).as_bytes());
     let folders: BTreeSet<_> = program.sources.iter().filter_map(|(source, _)| source.parent()).collect();
     let headers = folders.into_iter().map(headers).collect::<Result<Vec<_>>>()?.concat();
     let sources = program.sources.iter().map(|(source, _)| source);
@@ -98,7 +111,7 @@ mod tests {
         fs::write(&source, "#include \"a.h\"\n").unwrap();
         let sources = vec![(source, Vec::new())];
         // Any program with a `--version` will do.
-        let program = Program { name: "a", compiler: "cargo".into(), sources, libraries: Vec::new(), link: Vec::new() };
+        let program = Program { name: "a", compiler: "cargo".into(), sources, ..Program::default() };
         let texts = ["int a;", "int b;"].map(|text| {
             fs::write(&header, text).unwrap();
             made_from(&program).unwrap()

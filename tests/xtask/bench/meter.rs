@@ -8,26 +8,37 @@ use std::process::Command;
 use std::time::Duration;
 
 /// The program that does it, in C.
-pub(super) struct Meter(pub(super) PathBuf);
+pub(crate) struct Meter(pub(crate) PathBuf);
 
 /// What a program did.
 #[derive(Debug)]
-pub(super) struct Metered {
+pub(crate) struct Metered {
     /// Its exit code; 128 and the signal's number if one ended it.
-    pub(super) status: i32,
+    pub(crate) status: i32,
     /// How often it was started; more than once if it crashed.
-    pub(super) starts: u32,
+    pub(crate) starts: u32,
     /// CPU time of it and all its children.
-    pub(super) cpu: Duration,
-    pub(super) stdout: String,
-    pub(super) stderr: String,
+    pub(crate) cpu: Duration,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl Meter {
-    /// Runs `command` until it has used `time`, or ends.
-    pub(super) fn run(&self, command: &Command, time: Duration) -> Result<Metered> {
+    /// Runs `command` until it has used `time`, or ends; again if it crashes before.
+    pub(crate) fn run(&self, command: &Command, time: Duration) -> Result<Metered> {
+        self.run_so_often(0, command, time)
+    }
+
+    /// Runs `command` until it has used `time`, or ends, or crashes.
+    pub(crate) fn run_once(&self, command: &Command, time: Duration) -> Result<Metered> {
+        self.run_so_often(1, command, time)
+    }
+
+    /// The same, at most so many times; 0 for any number.
+    fn run_so_often(&self, starts: u32, command: &Command, time: Duration) -> Result<Metered> {
         let mut metered = Command::new(&self.0);
-        metered.arg(time.as_millis().to_string()).arg(command.get_program()).args(command.get_args());
+        metered.args([time.as_millis().to_string(), starts.to_string()]);
+        metered.arg(command.get_program()).args(command.get_args());
         for (name, value) in command.get_envs() {
             match value {
                 Some(value) => metered.env(name, value),

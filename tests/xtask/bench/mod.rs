@@ -20,7 +20,7 @@ pub(crate) mod build;
 mod fresh;
 mod fuzz;
 pub(crate) mod fuzzbox;
-mod meter;
+pub(crate) mod meter;
 pub mod model;
 pub(crate) mod native;
 mod replay;

@@ -73,7 +73,7 @@ impl Build {
         }
         let compiler = if self == Self::Afl { "afl-clang-fast" } else { clang };
         let link = self.link().iter().map(|&flag| flag.to_owned()).collect();
-        Ok(Program { name: self.name(), compiler: compiler.to_owned(), sources: files, libraries: Vec::new(), link })
+        Ok(Program { name: self.name(), compiler: compiler.to_owned(), sources: files, link, ..Program::default() })
     }
 
     fn driver_flags(self) -> Vec<String> {
@@ -87,12 +87,18 @@ impl Build {
     }
 }
 
+/// Flags by which a harness's two functions are called as the drivers want them.
+pub(crate) const AS_DRIVERS_WANT_IT: [&str; 3] = [
+    // Other people's warnings are not ours to mend, and ours are shown by the build for wasm.
+    "-w",
+    "-DLLVMFuzzerTestOneInput=harness_one_input",
+    "-DLLVMFuzzerInitialize=harness_initialize",
+];
+
 /// The guest's files with the flags of each, its two functions called as the drivers want them.
 pub(crate) fn guest_files(sources: &Sources, instrumentation: &[&str]) -> Result<Vec<(PathBuf, Vec<String>)>> {
     let mut common: Vec<String> = sources.flags.iter().map(|&flag| flag.to_owned()).collect();
-    // Other people's warnings are not ours to mend, and ours are shown by the build for wasm.
-    common.extend(["-w", "-DLLVMFuzzerTestOneInput=harness_one_input"].map(str::to_owned));
-    common.push("-DLLVMFuzzerInitialize=harness_initialize".into());
+    common.extend(AS_DRIVERS_WANT_IT.map(str::to_owned));
     common.extend(instrumentation.iter().map(|&flag| flag.to_owned()));
     for folder in &sources.header_folders {
         common.push(format!("-I{}", text(folder)?));
@@ -105,10 +111,10 @@ pub(crate) fn guest_files(sources: &Sources, instrumentation: &[&str]) -> Result
 }
 
 /// The program that measures how much CPU time another one takes.
-pub(super) fn cpu_meter(clang: &str) -> Result<PathBuf> {
+pub(crate) fn cpu_meter(clang: &str) -> Result<PathBuf> {
     let flags = ["-O2", "-Wall", "-Wextra"].map(str::to_owned).to_vec();
     let sources = vec![(drivers().join("cpu.c"), flags)];
-    let program = Program { name: "cpu", compiler: clang.to_owned(), sources, libraries: Vec::new(), link: Vec::new() };
+    let program = Program { name: "cpu", compiler: clang.to_owned(), sources, ..Program::default() };
     build(&program, &super::build::folder("tools")?)
 }
 

@@ -44,7 +44,7 @@ fn program(translated: &Path, runtime: &Path, edges: bool, clang: &str) -> Resul
     runtime_files.sort();
     sources.extend(runtime_files.into_iter().map(|path| (path, flags.clone())));
     let name = if edges { "wasm2c-edges" } else { "wasm2c-plain" };
-    Ok(Program { name, compiler: clang.to_owned(), sources, libraries: Vec::new(), link: vec!["-lm".into()] })
+    Ok(Program { name, compiler: clang.to_owned(), sources, link: vec!["-lm".into()], ..Program::default() })
 }
 
 /// What the header says that wasm2c writes. Versions mangle names differently, but all put the module's own name for

@@ -72,7 +72,7 @@ pub(crate) fn seeds(guest: &str) -> Result<Vec<Vec<u8>>> {
 }
 
 /// The contents of a folder's files, sorted by name.
-fn files(folder: &Path) -> Result<Vec<Vec<u8>>> {
+pub(crate) fn files(folder: &Path) -> Result<Vec<Vec<u8>>> {
     let list = || -> std::io::Result<Vec<_>> { fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect() };
     let mut paths = list().with_context(|| format!("failed to read `{}`", folder.display()))?;
     paths.sort();

@@ -35,7 +35,7 @@ pub use module::code_sections;
 pub use recipe::{BINDINGS, EXAMPLES, MEASURED, MUTATING, OUTSIDE, OWN, PROPERTIES, SAYING};
 pub use recompile::recompile;
 pub use rust::rustc;
-pub(crate) use rust::{Callbacks, native_library};
+pub(crate) use rust::{Callbacks, native_library, tool_without_settings};
 pub(crate) use sources::{Sources, sources};
 pub use tool::provide_packages;
 

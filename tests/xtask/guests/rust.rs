@@ -60,6 +60,8 @@ pub(crate) enum Callbacks {
     LibFuzzer,
     /// Edges by guards, as `cargo afl` has them.
     Afl,
+    /// Edges by guards, and comparisons.
+    LibAfl,
 }
 
 /// Builds the package of a crash as a native library for a C linker, and gives its path.
@@ -67,6 +69,7 @@ pub(crate) fn native_library(package: &str, callbacks: Callbacks) -> Result<Path
     let (folder, passes) = match callbacks {
         Callbacks::LibFuzzer => ("libfuzzer", &["level=4", "inline-8bit-counters", "pc-table", "trace-compares"][..]),
         Callbacks::Afl => ("afl", &["level=3", "trace-pc-guard"][..]),
+        Callbacks::LibAfl => ("libafl", &["level=3", "trace-pc-guard", "trace-compares"][..]),
     };
     let host = host()?;
     let target = crate::bench::build::folder("rust")?.join(folder);
@@ -128,7 +131,7 @@ fn compiler() -> Result<Compiler> {
 }
 
 /// A tool of the toolchain that this repository asks for, whatever cargo has told this process.
-fn tool_without_settings(program: &str) -> Command {
+pub(crate) fn tool_without_settings(program: &str) -> Command {
     let mut command = Command::new(program);
     for variable in [
         "CARGO_BUILD_TARGET",

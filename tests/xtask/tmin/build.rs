@@ -27,7 +27,7 @@ fn program(crash: &str, name: &'static str, compiler: &str, callbacks: Callbacks
         let instrumentation = match callbacks {
             Callbacks::LibFuzzer => &["-fsanitize=fuzzer-no-link"][..],
             // AFL's compiler does so by itself.
-            Callbacks::Afl => &[],
+            Callbacks::Afl | Callbacks::LibAfl => &[],
         };
         (guest_files(&guests::sources(crash)?, instrumentation)?, Vec::new())
     };
@@ -35,5 +35,8 @@ fn program(crash: &str, name: &'static str, compiler: &str, callbacks: Callbacks
     sources.push((drivers().join("counted.c"), flags.to_vec()));
     // With AFL's compiler, the first is AFL's driver of persistent mode.
     let link = ["-fsanitize=fuzzer", "-lm", "-ldl", "-lpthread"].map(str::to_owned).to_vec();
-    build(&Program { name, compiler: compiler.to_owned(), sources, libraries, link }, &folder(crash)?)
+    build(
+        &Program { name, compiler: compiler.to_owned(), sources, libraries, link, ..Program::default() },
+        &folder(crash)?,
+    )
 }

@@ -3,8 +3,8 @@
 use super::{campaign, search};
 use fuzzbox::sandbox::{Candidate, Code, CodeCache, Target};
 use fuzzbox::settings::Settings;
+use fuzzbox_tests::found::Found;
 use fuzzbox_tests::guests::guest;
-use fuzzbox_tests::search::Found;
 use std::sync::Arc;
 
 /// Executions within which each of [`GOALS`] falls. Until all code has its quick variants, nothing is compared, which is

@@ -9,7 +9,7 @@ use fuzzbox::engine::{Campaign, Dictionary, Mutator, Totals, Workers};
 use fuzzbox::outcome::Outcome;
 use fuzzbox::sandbox::Target;
 use fuzzbox::settings::Settings;
-use fuzzbox_tests::search::Found;
+use fuzzbox_tests::found::Found;
 use std::path::Path;
 use std::sync::Arc;
 

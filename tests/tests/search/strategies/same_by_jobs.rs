@@ -4,7 +4,7 @@ use super::figures::promised;
 use super::{lock, searched};
 use fuzzbox::sandbox::Target;
 use fuzzbox::settings::Settings;
-use fuzzbox_tests::search::{Found, if_begins_with};
+use fuzzbox_tests::found::{Found, if_begins_with};
 use std::sync::Arc;
 
 /// Executions of each campaign; 300,000 are what is promised.
