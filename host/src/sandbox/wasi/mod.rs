@@ -9,6 +9,7 @@
 //! output.rs    the end of what is written to the standard streams
 //! guest.rs     the guest's memory with checked accesses        abi.rs   numbers and layouts
 //! descriptors.rs  the descriptor table         clock.rs virtual time         random.rs randomness
+//! tracked.rs  state that is restored if it was touched
 //! p2/         preview 2, for components      node.rs js_heap.rs  Node's `fs`, and JavaScript's values, for Go
 //! fs.rs dir.rs path_lookup.rs tree.rs    an in-memory file system: inodes, names, resolution, changes
 //! ```
@@ -44,6 +45,7 @@ pub(super) mod posix;
 mod random;
 #[cfg(test)]
 mod tests;
+mod tracked;
 mod tree;
 
 pub use link::{MODULE, functions, link};
@@ -61,6 +63,7 @@ use random::Random;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
+use tracked::Tracked;
 use tree::Orphan;
 
 /// What the guest finds when it starts.
@@ -120,8 +123,8 @@ pub struct Wasi {
     exit_code: Option<u32>,
     work: u64,
     work_max: u64,
-    small: Small,
-    fs: Fs,
+    small: Tracked<Small>,
+    fs: Tracked<Fs>,
     has_files: bool,
     base: Base,
     /// Whose gap is none of the guest's memory, if that has one.
@@ -230,8 +233,8 @@ impl Wasi {
             work: 0,
             work_max: config.work_max,
             base: Base { small: small.clone(), stdout_len: 0, stderr_len: 0 },
-            small,
-            fs,
+            small: Tracked::new(small),
+            fs: Tracked::new(fs),
             has_files: !config.files.is_empty(),
             gap: None,
         }
@@ -266,8 +269,8 @@ impl Wasi {
         self.stderr.truncate(self.base.stderr_len);
         self.exit_code = None;
         self.work = 0;
-        self.small.restore(&self.base.small);
-        self.fs.reset();
+        self.small.restore(|small| small.restore(&self.base.small));
+        self.fs.restore(Fs::reset);
     }
 
     /// Makes the present state the one to which [`Wasi::reset`] goes back: for when the guest's initialiser has run.
