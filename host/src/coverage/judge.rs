@@ -136,8 +136,8 @@ impl Judge {
 
     fn look_at_own(&mut self, observation: Observation<'_>, seen: &Seen, added: &Added, number: Option<usize>) -> bool {
         let start = self.start;
-        let mut news =
-            told(observation).any(|(event, bucket)| !seen.has(event, bucket) && !added.has(start + event, bucket));
+        let is_new = |(event, bucket)| !seen.has(event, bucket) && !added.has(start + event, bucket);
+        let mut news = observation.can_tell() && told(observation).any(is_new);
         if observation.has_left() {
             observation.groups(|group| self.look(group, None, (seen, added), &mut news));
             return news;

@@ -65,8 +65,8 @@ impl Targets {
     /// Whether the last execution has such a score, and better than what is in `added`. Costs nothing if there are no
     /// scores.
     pub(super) fn is_news(&self, observation: Observation<'_>, added: &Scores) -> bool {
-        told(observation)
-            .any(|(label, score)| self.is_better(label, score) && added.get(label).is_none_or(|best| score > best))
+        let is_new = |(label, score)| self.is_better(label, score) && added.get(label).is_none_or(|best| score > best);
+        observation.can_tell() && told(observation).any(is_new)
     }
 
     /// Whether one of these scores is better.

@@ -55,6 +55,11 @@ impl Injected {
         self.stream.clone().map_or(&[], |stream| &self.bytes()[stream])
     }
 
+    /// Whether the guest draws.
+    pub(crate) fn has_stream(&self) -> bool {
+        self.stream.is_some()
+    }
+
     /// Gives the guest a stream. The area is as it was after initialisation, or [forgotten](Injected::forget_stream).
     pub(crate) fn give(&self, given: &StreamArea) {
         if let Some(Range { start, .. }) = self.stream {

@@ -160,6 +160,11 @@ impl<'a> Observation<'a> {
         if self.lost { GuestReport::default() } else { self.injected.told() }
     }
 
+    /// Whether there is a place where the guest could tell something: without, there are no entries.
+    pub fn can_tell(&self) -> bool {
+        self.injected.has_stream()
+    }
+
     /// What the guest told, without copies, as [`Observation::told`]. Costs nothing if that is nothing.
     pub fn entries(self) -> impl Iterator<Item = Entry<'a>> {
         let Observation::<'a> { injected, lost, .. } = self;
