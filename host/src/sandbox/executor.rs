@@ -217,6 +217,9 @@ impl Executor {
         );
         self.leave_other();
         let outcome = self.execute_once(input, rule, way)?;
+        if !self.is_undecided(&outcome) {
+            return Ok(outcome);
+        }
         let decided = self.decide((input, rule), way, outcome);
         decided.or_else(|error| if error.is::<Unprepared>() { Ok(Outcome::Interrupted) } else { Err(error) })
     }

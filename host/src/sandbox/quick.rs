@@ -67,12 +67,14 @@ impl Target {
 }
 
 impl Executor {
+    /// Whether that the last execution ended so is to be [decided](Executor::decide) elsewhere.
+    pub(super) fn is_undecided(&self, outcome: &Outcome) -> bool {
+        outcome.trap().is_some() || self.instance.overflowed()
+    }
+
     /// How an execution ends that ended so in the target's own code: what fails in code that is quick, or compares
     /// addresses, is executed again where that is decided.
     pub(super) fn decide(&mut self, (input, rule): (&[u8], &Rule), way: Way, mut outcome: Outcome) -> Result<Outcome> {
-        if outcome.trap().is_none() && !self.instance.overflowed() {
-            return Ok(outcome);
-        }
         let is_traced = self.target.variant.has_trace();
         let exact = self.target.exact.as_ref().map(|exact| exact.optimised_by_now().unwrap_or(exact).clone());
         if let Some(exact) = exact.filter(|exact| is_traced || !exact.is_quick()) {
