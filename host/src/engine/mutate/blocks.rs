@@ -10,7 +10,7 @@ pub(super) fn delete(context: &mut Context<'_>) -> bool {
     }
     let len = block_len(context, context.input.len() - 1);
     let range = range_of(context, context.input.len(), len);
-    context.input.drain(range);
+    remove(context.input, range);
     true
 }
 
@@ -32,13 +32,7 @@ pub(super) fn duplicate(context: &mut Context<'_>) -> bool {
     let range = range_of(context, context.input.len(), len);
     // Right after itself as often as anywhere: lists grow so.
     let at = if context.rng.one_in(2) { range.end } else { context.rng.below(context.input.len() + 1) };
-    open_gap(context.input, at, len);
-    // What was behind the gap has moved.
-    let before = range.start..range.end.min(at).max(range.start);
-    let behind = range.start.max(at).min(range.end) + len..range.end + len;
-    let middle = at + before.len();
-    context.input.copy_within(before, at);
-    context.input.copy_within(behind, middle);
+    copy_to(context.input, range, at);
     true
 }
 
@@ -78,9 +72,12 @@ pub(super) fn insert_run(context: &mut Context<'_>) -> bool {
     } else {
         *context.rng.pick(context.input)
     };
-    let at = context.rng.below(context.input.len() + 1);
-    open_gap(context.input, at, len);
-    context.input[at..at + len].fill(byte);
+    let (end, at) = (context.input.len(), context.rng.below(context.input.len() + 1));
+    context.input.resize(end + len, byte);
+    if at < end {
+        context.input.copy_within(at..end, at + len);
+        context.input[at..end.min(at + len)].fill(byte);
+    }
     true
 }
 
@@ -231,31 +228,53 @@ pub(super) fn insert_at(context: &mut Context<'_>, at: usize, block: &[u8]) -> b
     if block.len() > room(context) {
         return false;
     }
-    open_gap(context.input, at, block.len());
-    context.input[at..at + block.len()].copy_from_slice(block);
+    let (end, input) = (context.input.len(), &mut *context.input);
+    input.extend_from_slice(block);
+    if at < end {
+        input.copy_within(at..end, at + block.len());
+        input[at..at + block.len()].copy_from_slice(block);
+    }
     true
 }
 
 /// Says bytes once more, right behind them, if there is room.
 pub(super) fn repeat(context: &mut Context<'_>, range: Range<usize>) -> bool {
-    let same = context.input[range.clone()].to_vec();
-    insert_at(context, range.end, &same)
+    if range.len() > room(context) {
+        return false;
+    }
+    let at = range.end;
+    copy_to(context.input, range, at);
+    true
 }
 
 /// Puts bytes in the place of others, if there is room.
 pub(super) fn replace(context: &mut Context<'_>, range: Range<usize>, block: &[u8]) -> bool {
-    if context.input.len() - range.len() + block.len() > context.len_max {
+    let (len, input) = (context.input.len(), &mut *context.input);
+    if len - range.len() + block.len() > context.len_max {
         return false;
     }
-    context.input.splice(range, block.iter().copied());
+    let end = range.start + block.len();
+    if end > range.end {
+        input.resize(len + end - range.end, 0);
+        input.copy_within(range.end..len, end);
+    } else if end < range.end {
+        remove(input, end..range.end);
+    }
+    input[range.start..end].copy_from_slice(block);
     true
 }
 
-/// Moves what is at `at` by `len` bytes. What is in between then is to be written.
-fn open_gap(input: &mut Vec<u8>, at: usize, len: usize) {
-    let end = input.len();
-    input.resize(end + len, 0);
-    input.copy_within(at..end, at + len);
+/// Takes bytes out.
+pub(super) fn remove(input: &mut Vec<u8>, range: Range<usize>) {
+    input.copy_within(range.end.., range.start);
+    input.truncate(input.len() - range.len());
+}
+
+/// Inserts a copy of bytes.
+fn copy_to(input: &mut Vec<u8>, range: Range<usize>, at: usize) {
+    let len = range.len();
+    input.extend_from_within(range);
+    input[at..].rotate_right(len);
 }
 
 #[cfg(test)]

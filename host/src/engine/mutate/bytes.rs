@@ -1,6 +1,8 @@
 //! Changes of single bytes and numbers. None changes the input's length, except for [`change_decimal`].
 
 use super::Context;
+use super::blocks::replace;
+use super::scan::find;
 
 /// Values at which programs' conditions tend to flip, as AFL has them, in the widths 8, 16 and 32 bits.
 const INTERESTING: [i32; 27] = [
@@ -84,7 +86,7 @@ pub(super) fn copy_neighbour(context: &mut Context<'_>) -> bool {
 /// Replaces a run of decimal digits by another number.
 pub(super) fn change_decimal(context: &mut Context<'_>) -> bool {
     let Some(at) = position(context, 1) else { return false };
-    let Some(start) = context.input[at..].iter().position(u8::is_ascii_digit) else { return false };
+    let Some(start) = find(&context.input[at..], |byte| byte.is_ascii_digit()) else { return false };
     let start = at + start;
     let len = context.input[start..].iter().take_while(|byte| byte.is_ascii_digit()).count().min(19);
     let digits = std::str::from_utf8(&context.input[start..start + len]).expect("digits are text");
@@ -98,11 +100,7 @@ pub(super) fn change_decimal(context: &mut Context<'_>) -> bool {
     };
     let mut buffer = [0; DECIMAL_DIGITS];
     let digits = decimal(number, &mut buffer);
-    if context.input.len() - len + digits.len() > context.len_max {
-        return false;
-    }
-    context.input.splice(start..start + len, digits.iter().copied());
-    true
+    replace(context, start..start + len, digits)
 }
 
 /// Digits of the largest number.

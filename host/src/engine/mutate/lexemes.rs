@@ -6,7 +6,8 @@
 //! corpus before).
 
 use super::Context;
-use super::blocks::{insert_at, other, repeat, replace, token};
+use super::blocks::{insert_at, other, remove, repeat, replace, token};
+use super::scan::{find, find_last};
 use crate::engine::rng::Rng;
 use crate::engine::used::List;
 use std::ops::Range;
@@ -36,8 +37,8 @@ const KINDS: [Kind; 256] = {
     let mut byte = 0;
     while byte < 256 {
         kinds[byte] = match byte as u8 {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | 0x80.. => Kind::Word,
-            b' ' | b'\t' | b'\r' | b'\n' => Kind::Space,
+            byte if is_word(byte) => Kind::Word,
+            byte if is_space(byte) => Kind::Space,
             b'!'..=b'~' => Kind::Other,
             _ => Kind::Binary,
         };
@@ -45,6 +46,15 @@ const KINDS: [Kind; 256] = {
     }
     kinds
 };
+
+/// Without branches, as what follows: many bytes are looked at.
+const fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() | (byte == b'_') | (byte >= 0x80)
+}
+
+const fn is_space(byte: u8) -> bool {
+    (byte == b' ') | (byte == b'\t') | (byte == b'\r') | (byte == b'\n')
+}
 
 fn kind(byte: u8) -> Kind {
     KINDS[usize::from(byte)]
@@ -58,10 +68,12 @@ fn lexeme_at(text: &[u8], at: usize) -> Option<(Kind, Range<usize>)> {
         Kind::Other => at..at + 1,
         Kind::Word | Kind::Space => {
             let (first, end) = (at.saturating_sub(LOOK_MAX), text.len().min(at + LOOK_MAX));
-            let start =
-                text[first..at].iter().rposition(|&byte| kind(byte) != own).map_or(first, |last| first + last + 1);
-            let len = text[at..end].iter().position(|&byte| kind(byte) != own).unwrap_or(end - at);
-            start..at + len
+            let (before, behind) = (&text[first..at], &text[at..end]);
+            let (last, len) = match own {
+                Kind::Word => (find_last(before, |byte| !is_word(byte)), find(behind, |byte| !is_word(byte))),
+                _ => (find_last(before, |byte| !is_space(byte)), find(behind, |byte| !is_space(byte))),
+            };
+            last.map_or(first, |last| first + last + 1)..at + len.unwrap_or(behind.len())
         }
     };
     Some((own, range))
@@ -85,10 +97,9 @@ fn run_of_lexemes(text: &[u8], rng: &mut Rng) -> Option<Range<usize>> {
 
 /// The line around a byte, with its end.
 fn line_at(text: &[u8], at: usize) -> Range<usize> {
-    let before = text[..at].iter().rev().take(GROUP_MAX).take_while(|&&byte| byte != b'\n').count();
-    let after =
-        text[at..].iter().take(GROUP_MAX).position(|&byte| byte == b'\n').map_or(text.len() - at, |end| end + 1);
-    at - before..at + after.min(GROUP_MAX)
+    let (first, end) = (at.saturating_sub(GROUP_MAX), text.len().min(at + GROUP_MAX));
+    let start = find_last(&text[first..at], |byte| byte == b'\n').map_or(first, |last| first + last + 1);
+    start..find(&text[at..end], |byte| byte == b'\n').map_or(end, |last| at + last + 1)
 }
 
 /// What closes the group that a byte opens; 0 if it opens none.
@@ -102,6 +113,11 @@ const CLOSERS: [u8; 256] = {
     closers
 };
 
+/// Whether [`CLOSERS`] has a closer for it.
+fn is_opener(byte: u8) -> bool {
+    b"([{<\"'`".iter().fold(false, |any, &opener| any | (byte == opener))
+}
+
 fn closer(opener: u8) -> Option<u8> {
     let closer = CLOSERS[usize::from(opener)];
     (closer > 0).then_some(closer)
@@ -109,7 +125,7 @@ fn closer(opener: u8) -> Option<u8> {
 
 /// The group that the first opener from `at` on begins, with its brackets.
 fn group_from(text: &[u8], at: usize) -> Option<Range<usize>> {
-    let start = at + text[at..].iter().take(LOOK_MAX).position(|&byte| closer(byte).is_some())?;
+    let start = at + find(&text[at..text.len().min(at + LOOK_MAX)], is_opener)?;
     let (open, close) = (text[start], closer(text[start])?);
     let mut depth = 0;
     for (offset, &byte) in text[start..].iter().enumerate().take(GROUP_MAX) {
@@ -154,7 +170,7 @@ pub(super) fn delete_lexemes(context: &mut Context<'_>) -> bool {
     if range.len() == context.input.len() {
         return false;
     }
-    context.input.drain(range);
+    remove(context.input, range);
     true
 }
 
@@ -200,8 +216,8 @@ pub(super) fn nest_group(context: &mut Context<'_>) -> bool {
 pub(super) fn flatten_group(context: &mut Context<'_>) -> bool {
     let Some(range) = any_group(context.input, context.rng) else { return false };
     match context.rng.below(3) {
-        0 if range.len() < context.input.len() => drop(context.input.drain(range)),
-        1 => drop(context.input.drain(range.start + 1..range.end - 1)),
+        0 if range.len() < context.input.len() => remove(context.input, range),
+        1 => remove(context.input, range.start + 1..range.end - 1),
         _ => {
             context.input.remove(range.end - 1);
             context.input.remove(range.start);
@@ -219,7 +235,7 @@ pub(super) fn change_line(context: &mut Context<'_>) -> bool {
     let line = line_at(context.input, at);
     match context.rng.below(3) {
         0 if line.len() < context.input.len() => {
-            context.input.drain(line);
+            remove(context.input, line);
             true
         }
         1 => repeat(context, line),
@@ -291,6 +307,7 @@ mod tests {
     #[test]
     fn groups_end_where_they_are_closed() {
         let text = b"f(a, (b), \"c)\") + [d";
+        assert!((0..=u8::MAX).all(|byte| is_opener(byte) == closer(byte).is_some()));
         // Brackets in quotes count: what a quote is, languages disagree about.
         assert_eq!(group_from(text, 0), Some(1..13));
         assert_eq!(group_from(text, 2), Some(5..8));

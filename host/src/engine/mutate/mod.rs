@@ -7,6 +7,7 @@ pub(super) mod custom;
 mod favour;
 mod lexemes;
 mod records;
+mod scan;
 
 use super::corpus::Corpus;
 use super::dictionary::Dictionary;

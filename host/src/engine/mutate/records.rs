@@ -6,7 +6,7 @@
 //! it changes with it, half of the time.
 
 use super::Context;
-use super::blocks::{insert_at, other, repeat, replace, token};
+use super::blocks::{insert_at, other, remove, repeat, replace, token};
 use crate::engine::rng::Rng;
 use crate::engine::used::List;
 use std::ops::Range;
@@ -15,6 +15,8 @@ use std::ops::Range;
 const LOOK_MAX: usize = 128;
 /// So much later than where a record's bytes end the next one may begin: checksums, padding.
 const TRAILER_MAX: usize = 8;
+/// By so many bytes a record is made longer, at most.
+const GROWTH_MAX: usize = 32;
 /// A record is rarely shorter, in bytes.
 const LEN_MIN: usize = 1;
 
@@ -31,9 +33,7 @@ impl Field {
     /// What stands somewhere, if it can be a length.
     fn read<const WIDTH: usize, const BIG_ENDIAN: bool>(bytes: &[u8], at: usize) -> Option<Self> {
         let (before, (field, behind)) = (bytes.get(..at)?, bytes.get(at..)?.split_first_chunk::<WIDTH>()?);
-        let with = |number: u32, &byte: &u8| number << 8 | u32::from(byte);
-        let number = if BIG_ENDIAN { field.iter().fold(0, with) } else { field.iter().rev().fold(0, with) };
-        let len = number as usize;
+        let len = number::<WIDTH, BIG_ENDIAN>(field);
         if !(LEN_MIN..=behind.len()).contains(&len) {
             return None;
         }
@@ -48,15 +48,23 @@ impl Field {
     }
 
     /// The first one of a width and a byte order that begins at one of these places.
-    fn first(bytes: &[u8], mut places: Range<usize>, (width, big_endian): (usize, bool)) -> Option<Self> {
+    fn first(bytes: &[u8], places: Range<usize>, (width, big_endian): (usize, bool)) -> Option<Self> {
         // A loop for each: most of them find nothing.
         match (width, big_endian) {
-            (1, _) => places.find_map(|at| Self::read::<1, true>(bytes, at)),
-            (2, false) => places.find_map(|at| Self::read::<2, false>(bytes, at)),
-            (2, true) => places.find_map(|at| Self::read::<2, true>(bytes, at)),
-            (_, false) => places.find_map(|at| Self::read::<4, false>(bytes, at)),
-            (_, true) => places.find_map(|at| Self::read::<4, true>(bytes, at)),
+            (1, _) => Self::first_of::<1, true>(bytes, places),
+            (2, false) => Self::first_of::<2, false>(bytes, places),
+            (2, true) => Self::first_of::<2, true>(bytes, places),
+            (_, false) => Self::first_of::<4, false>(bytes, places),
+            (_, true) => Self::first_of::<4, true>(bytes, places),
         }
+    }
+
+    fn first_of<const WIDTH: usize, const BIG_ENDIAN: bool>(bytes: &[u8], places: Range<usize>) -> Option<Self> {
+        let looked_at = bytes.get(places.start..bytes.len().min(places.end + WIDTH - 1))?;
+        // Most are too large, whatever is around them.
+        let fits = |field| (LEN_MIN..=bytes.len()).contains(&number::<WIDTH, BIG_ENDIAN>(field));
+        let mut fitting = looked_at.array_windows().zip(places).filter(|&(field, _)| fits(field));
+        fitting.find_map(|(_, at)| Self::read::<WIDTH, BIG_ENDIAN>(bytes, at))
     }
 
     /// The first one of a width and a byte order, by chance, from a random place on.
@@ -113,6 +121,12 @@ impl Field {
     }
 }
 
+/// The number that stands in these bytes.
+fn number<const WIDTH: usize, const BIG_ENDIAN: bool>(field: &[u8; WIDTH]) -> usize {
+    let with = |number: usize, &byte: &u8| number << 8 | usize::from(byte);
+    if BIG_ENDIAN { field.iter().fold(0, with) } else { field.iter().rev().fold(0, with) }
+}
+
 /// Makes a record longer or shorter.
 pub(super) fn resize(context: &mut Context<'_>) -> bool {
     let Some(field) = Field::any(context.input, context.rng) else { return false };
@@ -128,10 +142,10 @@ pub(super) fn resize(context: &mut Context<'_>) -> bool {
         for outer in around {
             outer.write(context.input, outer.len.saturating_sub(count));
         }
-        context.input.drain(start..start + count);
+        remove(context.input, start..start + count);
         return true;
     }
-    let most = if context.rng.one_in(2) { 4 } else { 32 };
+    let most = if context.rng.one_in(2) { 4 } else { GROWTH_MAX };
     let count = 1 + context.rng.below(most);
     if context.input.len() + count > context.len_max || !field.write(context.input, field.len + count) {
         return false;
@@ -140,8 +154,9 @@ pub(super) fn resize(context: &mut Context<'_>) -> bool {
         outer.write(context.input, outer.len + count);
     }
     let at = body.start + context.rng.below(field.len + 1);
-    let made: Vec<u8> = (0..count).map(|_| context.rng.byte()).collect();
-    insert_at(context, at, &made)
+    let mut made = [0; GROWTH_MAX];
+    made[..count].fill_with(|| context.rng.byte());
+    insert_at(context, at, &made[..count])
 }
 
 /// Repeats a record, leaves it out, or puts in one of another testcase.
@@ -150,7 +165,7 @@ pub(super) fn change_record(context: &mut Context<'_>) -> bool {
     let record = field.record(context.input);
     match context.rng.below(4) {
         0 if record.len() < context.input.len() => {
-            context.input.drain(record);
+            remove(context.input, record);
             true
         }
         1 => repeat(context, record),
