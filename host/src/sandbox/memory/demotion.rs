@@ -108,6 +108,8 @@ pub(super) struct Upkeep {
     runs: Vec<Run>,
     /// See [`lines::look_first`].
     look_first: bool,
+    /// There are so many hot pages that runs are judged.
+    judges_runs: bool,
     /// The pages that are in `runs`.
     known: Marks,
     restores: u32,
@@ -132,6 +134,7 @@ impl Upkeep {
         Self {
             runs: Vec::new(),
             look_first: false,
+            judges_runs: false,
             known: Marks::new(pages),
             restores: 0,
             checks: 0,
@@ -167,6 +170,11 @@ impl Upkeep {
     /// Whether to look before writing.
     pub(super) fn look_first(&self) -> bool {
         self.look_first
+    }
+
+    /// Whether runs are to be [noted](Idle::note): with fewer pages nothing would be found.
+    pub(super) fn judges_runs(&self) -> bool {
+        self.judges_runs
     }
 
     /// Takes notice of pages that became hot, or were demoted. `is_written` says of a page that became hot whether it
@@ -205,6 +213,11 @@ impl Upkeep {
         // What is zero needs no image, so it takes half the cache.
         let bytes = runs.iter().map(|run| if run.zero { run.used / 2 } else { run.used }).sum();
         self.look_first = lines::look_first(bytes);
+        self.judges_runs = runs.iter().map(|run| run.len).sum::<usize>() >= LARGE_PAGES * *PAGE_BYTES;
+        if !self.judges_runs {
+            // Nobody counts on.
+            runs.iter_mut().for_each(|run| run.idle = 0);
+        }
     }
 
     /// Counts a restore. Returns whether it is one in which the pages are checked.

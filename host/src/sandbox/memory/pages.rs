@@ -186,10 +186,15 @@ impl Pages {
     }
 
     /// Makes a page writable and hot; returns `false` if it was. Not for the forbidden page. Async-signal-safe.
+    #[inline]
     pub(super) fn make_hot(&self, mapping: &Mapping, page: usize) -> bool {
-        if page >= self.scratch || self.all.load(Relaxed) || self.hot.contains(page) {
-            return false;
-        }
+        let is_cold = page < self.scratch && !self.all.load(Relaxed) && !self.hot.contains(page);
+        is_cold && self.heat_up(mapping, page)
+    }
+
+    /// As [`Pages::make_hot`] for a page that is not, which is seldom asked.
+    #[cold]
+    fn heat_up(&self, mapping: &Mapping, page: usize) -> bool {
         let together = self.demoted_with(page);
         let is_large = together.len() >= LARGE_PAGES;
         let others = self.written_by_others(page);
@@ -312,21 +317,33 @@ impl Pages {
     /// # Safety
     ///
     /// As for [`Pages::visit_hot`].
+    #[inline]
     unsafe fn refresh(&self, mapping: &Mapping, upkeep: &mut Upkeep) {
         if self.changed.load(Relaxed) {
-            self.changed.store(false, Relaxed);
-            // SAFETY: hot pages are readable; the rest by the contract.
-            let differs = |page| unsafe { self.present(mapping, page) } != self.in_image(page);
-            upkeep.refresh(&self.hot, &self.image, |page| {
-                let is_written = self.wanted.contains(page) || differs(page);
-                if is_written {
-                    self.image.heat().insert(page..page + 1);
-                }
-                is_written
-            });
-            self.fresh.remove_all();
-            self.wanted.remove_all();
+            // SAFETY: by the contract.
+            unsafe { self.refresh_changed(mapping, upkeep) };
         }
+    }
+
+    /// As [`Pages::refresh`], if some became hot or are no longer.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Pages::visit_hot`].
+    #[cold]
+    unsafe fn refresh_changed(&self, mapping: &Mapping, upkeep: &mut Upkeep) {
+        self.changed.store(false, Relaxed);
+        // SAFETY: hot pages are readable; the rest by the contract.
+        let differs = |page| unsafe { self.present(mapping, page) } != self.in_image(page);
+        upkeep.refresh(&self.hot, &self.image, |page| {
+            let is_written = self.wanted.contains(page) || differs(page);
+            if is_written {
+                self.image.heat().insert(page..page + 1);
+            }
+            is_written
+        });
+        self.fresh.remove_all();
+        self.wanted.remove_all();
     }
 
     /// Makes all pages what they are in the image.
@@ -354,11 +371,17 @@ impl Pages {
             return Ok(());
         }
         let (to, from, look) = (self.at(mapping, 0), self.image.padded().as_ptr(), upkeep.look_first());
+        // SAFETY: hot pages are inside the image and writable, and the image is as long as they are.
+        let restore = |&Run { start, used, zero, .. }: &Run| unsafe {
+            lines::restore(to.add(start), (!zero).then(|| from.add(start)), used, look)
+        };
+        if !upkeep.judges_runs() {
+            upkeep.runs().iter().for_each(|run| _ = restore(run));
+            return Ok(());
+        }
         let mut idle = Idle::default();
         for run in upkeep.runs_mut() {
-            let Run { start, used, zero, .. } = *run;
-            // SAFETY: hot pages are inside the image and writable, and the image is as long as they are.
-            let written = unsafe { lines::restore(to.add(start), (!zero).then(|| from.add(start)), used, look) };
+            let written = restore(run);
             idle.note(run, written);
         }
         idle.found().into_iter().for_each(|pages| self.demote(mapping, upkeep, pages));
