@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 /// 1.6 % in all. A prime, because inputs may repeat in cycles.
 const CHECK_EVERY: u32 = 61;
 
-/// A page that was clean in so many checks in a row is demoted, at first: about 490 executions. A page costs 40 ns per
+/// A page that was clean in so many checks in a row is demoted, at first: about 980 executions. A page costs 40 ns per
 /// execution as long as it is hot, and 6 us once when it becomes hot again, for which other threads wait, too. Alone, a
-/// half of it costs as much; all threads together make fewer system calls so.
-const CLEAN_CHECKS: u32 = 8;
+/// quarter of it costs as much; all threads together make fewer system calls so.
+const CLEAN_CHECKS: u32 = 16;
 
 /// A demotion was a mistake if the page became hot again within so many checks (31,000 executions): next time it takes
 /// twice as many clean checks. Comparing the costs alone, a small part of it would do; but so a page that is written
@@ -22,7 +22,7 @@ const CLEAN_CHECKS: u32 = 8;
 const MISTAKE_CHECKS: u32 = 512;
 
 /// The most doublings: 2 million executions.
-const PATIENCE_MAX: u8 = 12;
+const PATIENCE_MAX: u8 = 11;
 
 /// Hot pages that are clean may take one part in so many of the time, of a guest whose executions take long: to make
 /// them read-only, and writable again, are system calls, for which all threads wait.
