@@ -225,7 +225,7 @@ fn copied(inputs: &[Vec<u8>], guest: &str) -> Result<PathBuf> {
 }
 
 /// An error in a line: its beginning, which says what failed, and its end, which says why.
-fn shown(error: &anyhow::Error) -> String {
+pub(crate) fn shown(error: &anyhow::Error) -> String {
     const BEGINNING: usize = 100;
     const END: usize = 200;
     let words: Vec<_> = format!("{error:#}").split_whitespace().map(str::to_owned).collect();

@@ -85,6 +85,8 @@ pub(super) fn built(kind: Kind, subject: &Subject, clang: &str, peers: &Peers) -
         Kind::LibAfl => {
             libraries.push(peers.libafl()?.library.clone());
             link.extend(["-lrt", "-Wl,-u,libafl_main"].map(str::to_owned));
+            // A crate's library and this one have both Rust's own in them, the same one.
+            link.extend(package.map(|_| "-Wl,--allow-multiple-definition".to_owned()));
         }
     }
     match kind {

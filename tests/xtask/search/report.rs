@@ -1,6 +1,7 @@
 //! What was reached, and how it compares.
 
 use super::{Goal, Settings, Start};
+use crate::bench::shown;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -83,8 +84,7 @@ impl Report {
 
     /// Says why something is not there.
     pub(super) fn leave_out(&mut self, program: &str, row: &str, error: &anyhow::Error) {
-        let words: Vec<_> = format!("{error:#}").split_whitespace().map(str::to_owned).collect();
-        self.left_out.push((program.to_owned(), row.to_owned(), words.join(" ")));
+        self.left_out.push((program.to_owned(), row.to_owned(), shown(error)));
     }
 
     /// The campaigns that are compared with each other: of one start and one time, each program's by row.
