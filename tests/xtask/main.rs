@@ -297,10 +297,14 @@ fn measure(guests: &[String], json: bool, settings: cost::Settings) -> Result<()
     Ok(())
 }
 
-fn compare(arguments: Bench) -> Result<()> {
+fn warn_of_debug_build() {
     if cfg!(debug_assertions) {
         eprintln!("this is a debug build, whose figures mean nothing: cargo build --release --workspace");
     }
+}
+
+fn compare(arguments: Bench) -> Result<()> {
+    warn_of_debug_build();
     let settings = bench::Settings {
         guests: or_all(arguments.guests),
         rounds: arguments.rounds.into(),
@@ -319,9 +323,7 @@ fn compare(arguments: Bench) -> Result<()> {
 }
 
 fn find(arguments: Search) -> Result<()> {
-    if cfg!(debug_assertions) {
-        eprintln!("this is a debug build, whose figures mean nothing: cargo build --release --workspace");
-    }
+    warn_of_debug_build();
     let starts = match (arguments.start, arguments.crashes) {
         (Some(SearchStart::Seeds), _) => vec![Start::Seeds],
         (Some(SearchStart::Nothing), _) | (None, true) => vec![Start::Nothing],

@@ -82,13 +82,17 @@ fn libfuzzer(program: &Path, inputs: &Path, folder: &Path) -> Result<Command> {
 fn afl(program: &Path, inputs: &Path, folder: &Path) -> Command {
     let mut command = Command::new("afl-fuzz");
     command.arg("-i").arg(inputs).arg("-o").arg(folder.join("out")).arg("--").arg(program);
-    // It won't ask for a quiet terminal, for settings of the kernel's, or for a core that nobody uses. It is bound to a core
-    // if it can be, as it is by default: its processes wait for each other all the time, and wake up three times as fast
-    // on one core.
+    unasked(&mut command);
+    command
+}
+
+/// AFL++ won't ask for a quiet terminal, for settings of the kernel's, or for a core that nobody uses. It is bound to a core
+/// if it can be, as it is by default: its processes wait for each other all the time, and wake up three times as fast on one
+/// core.
+pub(crate) fn unasked(command: &mut Command) {
     for variable in ["AFL_NO_UI", "AFL_TRY_AFFINITY", "AFL_SKIP_CPUFREQ", "AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES"] {
         command.env(variable, "1");
     }
-    command
 }
 
 /// Runs a program that counts its executions in a file, in a folder of its own.
@@ -120,7 +124,7 @@ fn judge(metered: &Metered, counts: &[u8], time: Duration) -> Result<Fuzzed> {
 }
 
 /// The last few lines.
-fn end(text: &str) -> String {
+pub(crate) fn end(text: &str) -> String {
     let lines: Vec<_> = text.lines().collect();
     lines[lines.len().saturating_sub(5)..].join("\n")
 }

@@ -18,7 +18,7 @@
 
 pub(crate) mod build;
 mod fresh;
-mod fuzz;
+pub(crate) mod fuzz;
 pub(crate) mod fuzzbox;
 pub(crate) mod meter;
 pub mod model;

@@ -1,6 +1,7 @@
 //! Campaigns, as people start them.
 
 use super::programs::dictionary;
+use crate::bench::fuzz::{end, unasked};
 use crate::bench::meter::Meter;
 use crate::guests::tool;
 use anyhow::{Context as _, Result, ensure};
@@ -140,10 +141,7 @@ fn afl(tools: &Path, program: &Path, compared: Option<&Path>, campaign: &Campaig
     }
     with_dictionary(&mut command, "-x", program);
     command.args(["-m", "none", "-t", "1000", "--"]).arg(program);
-    // It won't ask for a quiet terminal, for settings of the kernel's, or for a core that nobody uses.
-    for variable in ["AFL_NO_UI", "AFL_TRY_AFFINITY", "AFL_SKIP_CPUFREQ", "AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES"] {
-        command.env(variable, "1");
-    }
+    unasked(&mut command);
     if campaign.until_crash {
         command.env("AFL_BENCH_UNTIL_CRASH", "1");
     }
@@ -174,12 +172,6 @@ fn with_dictionary(command: &mut Command, flag: &str, program: &Path) {
 fn is_there(folder: &Path, prefix: &str) -> bool {
     let Ok(files) = fs::read_dir(folder) else { return false };
     files.flatten().any(|file| file.file_name().to_string_lossy().starts_with(prefix))
-}
-
-/// The last few lines.
-fn end(text: &str) -> String {
-    let lines: Vec<_> = text.lines().collect();
-    lines[lines.len().saturating_sub(5)..].join("\n")
 }
 
 #[cfg(test)]

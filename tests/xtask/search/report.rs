@@ -2,6 +2,7 @@
 
 use super::{Goal, Settings, Start};
 use crate::bench::shown;
+use crate::cost::measure::quantile;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -54,10 +55,7 @@ impl Measured {
 impl Cell {
     fn median(&self) -> Option<f64> {
         let mut numbers: Vec<_> = self.values.iter().map(|value| value.number(self.time)).collect();
-        numbers.sort_by(f64::total_cmp);
-        let middle = |index: usize| numbers.get(index).copied();
-        let (lower, upper) = (middle(numbers.len().saturating_sub(1) / 2)?, middle(numbers.len() / 2)?);
-        Some((lower + upper) / 2.0)
+        (!numbers.is_empty()).then(|| quantile(&mut numbers, 2))
     }
 
     fn reached(&self) -> usize {
