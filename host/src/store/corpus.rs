@@ -97,7 +97,8 @@ impl Store {
         let failed = inputs.iter().map(put).enumerate().find_map(|(index, put)| Some((index, put.err()?)));
         // A line takes less room than an input: what is there is listed, even if the disk is full.
         let kept = failed.as_ref().map_or(inputs, |(index, _)| &inputs[..*index]);
-        let listed = self.extend(&list, kept.iter().map(|(id, _)| (id.0, module.0)), |pair| pair.0);
+        let pairs: Vec<_> = kept.iter().map(|(id, _)| (id.0, module.0)).collect();
+        let listed = self.extend(&list, &pairs);
         failed.map_or(listed, |(_, error)| Err(error))
     }
 
@@ -147,21 +148,16 @@ impl Store {
         Ok(last_first)
     }
 
-    /// Appends those of `pairs` whose `key` is not in the list yet.
-    fn extend<K: Ord>(
-        &self,
-        list: &Path,
-        pairs: impl IntoIterator<Item = Pair>,
-        key: impl Fn(&Pair) -> K,
-    ) -> Result<()> {
+    /// Appends those of `pairs` whose first hash is not in the list yet.
+    fn extend(&self, list: &Path, pairs: &[Pair]) -> Result<()> {
         let exclusive = self.exclusive()?;
-        let pairs: Vec<Pair> = pairs.into_iter().collect();
-        let mut missing: BTreeSet<K> = pairs.iter().map(&key).collect();
-        // The list is much longer than what is appended at once.
-        for pair in record::read(self.dir(), list)? {
-            missing.remove(&key(&pair));
-        }
-        let new: Vec<Pair> = pairs.into_iter().filter(|pair| missing.remove(&key(pair))).collect();
+        // The list is much longer than what is appended at once, so its lines are compared as texts.
+        let texts: BTreeSet<_> = pairs.iter().map(|pair| ObjectId(pair.0).to_string().into_bytes()).collect();
+        let is_one_of_them = |line: &[u8]| line.get(..64).is_some_and(|text| texts.contains(text));
+        let parse = |line: &[u8]| if is_one_of_them(line) { record::parse(line) } else { None };
+        let there = record::read_lines(self.dir(), list, parse)?;
+        let mut there: BTreeSet<_> = there.into_iter().map(|pair| pair.0).collect();
+        let new: Vec<Pair> = pairs.iter().copied().filter(|pair| there.insert(pair.0)).collect();
         if new.is_empty() { Ok(()) } else { record::append(self.dir(), &exclusive.scratch, list, &new) }
     }
 }

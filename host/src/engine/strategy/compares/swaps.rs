@@ -25,7 +25,6 @@ use crate::stream::Rule;
 use anyhow::Result;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 /// What is free is some tenths of a second.
 const TERMS: Terms = Terms { free: 1 << 29, share_min: 48, share_max: 4, share_stuck: 32 };
@@ -58,7 +57,7 @@ const TEXT_BYTES_MAX: usize = 32;
 pub(in crate::engine) struct Swaps {
     /// Testcases, by index: those that show new edges first, of these the youngest.
     queue: BTreeSet<(bool, Reverse<usize>)>,
-    known: Arc<Known>,
+    known: Known,
     allowance: Allowance,
     /// Tasks that were executed, and fuel that they took.
     tasks: u64,
@@ -69,10 +68,10 @@ pub(in crate::engine) struct Swaps {
 #[derive(Debug)]
 pub(in crate::engine) struct Swapping {
     queued: (bool, Reverse<usize>),
-    known: Arc<Known>,
 }
 
-#[derive(Clone, Debug, Default)]
+/// What tasks are to know when they begin. It takes megabytes, so none has it for itself.
+#[derive(Debug, Default)]
 struct Known {
     facts: Facts,
     /// How often the cases of a switch were swapped in vain.
@@ -111,7 +110,7 @@ impl Strategy for Swaps {
         let count = usize::try_from(affordable).unwrap_or(usize::MAX).min(TASKS_MAX).min(self.queue.len());
         // What was found now, and what waits for longest.
         let (young, old) = (self.queue.iter().take(count.div_ceil(2)), self.queue.iter().rev().take(count / 2));
-        young.chain(old).map(|&queued| Swapping { queued, known: self.known.clone() }).collect()
+        young.chain(old).map(|&queued| Swapping { queued }).collect()
     }
 
     fn cost(&self, _: &Swapping, view: &View<'_>) -> Cost {
@@ -129,7 +128,7 @@ impl Strategy for Swaps {
         learned.spent += COMPARISON_FUEL * observed.len() as u64;
         let mut goals = Vec::new();
         for (at, observed) in observed.iter().enumerate() {
-            let (is_known, rank) = task.known.facts.look(observed, at);
+            let (is_known, rank) = self.known.facts.look(observed, at);
             if !is_known {
                 learned.facts.saw(observed);
             }
@@ -137,7 +136,7 @@ impl Strategy for Swaps {
         }
         let windows = Windows::new(input);
         let mut making = Making { view, input, made: BTreeSet::new() };
-        for (switch, swaps) in of_switches(view.mutator.dictionary(), &windows, &observed, &task.known.switches) {
+        for (switch, swaps) in of_switches(view.mutator.dictionary(), &windows, &observed, &self.known.switches) {
             // What finds no room now is not tried in vain.
             let has_room = making.made.len() < SWITCHED_MAX;
             if has_room && !making.execute(swaps, SWITCHED_MAX, worker, report)? {
@@ -171,9 +170,8 @@ impl Strategy for Swaps {
         self.queue.remove(&task.queued);
         self.tasks += 1;
         self.spent = self.spent.saturating_add(learned.spent);
-        let known = Arc::make_mut(&mut self.known);
-        known.facts.merge(learned.facts);
-        learned.switches.into_iter().for_each(|switch| *known.switches.entry(switch).or_default() += 1);
+        self.known.facts.merge(learned.facts);
+        learned.switches.into_iter().for_each(|switch| *self.known.switches.entry(switch).or_default() += 1);
     }
 
     fn gained(&mut self, own: Gains, mutants: Gains) {
