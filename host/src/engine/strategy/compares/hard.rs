@@ -118,8 +118,9 @@ impl Waiting {
 
     /// The first of those that can be paid with what is `left`, and no more than `count`: what nobody has seen, less
     /// effort or, in every other turn, more of it, texts, and the youngest first; then what is hidden behind checks.
-    /// With each, what it may take: fuel that is left when all have theirs is for what comes after them.
-    pub(super) fn due(&self, left: Cost, count: usize, facts: &Facts) -> Vec<(Arc<Hard>, Cost)> {
+    /// With each, what it may take: fuel that is left when all have theirs is for what comes after them, as long as
+    /// that makes no more than `fuel_max`.
+    pub(super) fn due(&self, left: Cost, (count, fuel_max): (usize, u64), facts: &Facts) -> Vec<(Arc<Hard>, Cost)> {
         let mut order: Vec<_> = self.goals.iter().rev().collect();
         let is_later =
             |effort| if self.tried.is_multiple_of(2) { effort > Effort::Some } else { effort < Effort::Much };
@@ -136,6 +137,7 @@ impl Waiting {
         let part = fuel / due.len().max(1) as u64;
         let mut room = left.execs;
         let costs = due.into_iter().map_while(|hard| {
+            let part = part.min(fuel_max.saturating_sub(hard.cost()));
             let execs = (hard.execs() + part / hard.fuel.max(1)).min(left.execs);
             room = room.checked_sub(execs)?;
             (execs > 0).then(|| (hard.clone(), Cost { fuel: hard.cost() + part, execs }))

@@ -74,7 +74,7 @@ use crate::engine::checks::Check;
 use crate::engine::learned as earlier;
 use budget::{
     Budget, COMPILE_FUEL, HARD_PART, ROUND_PART, TASK_EXECS_ENOUGH, TASK_EXECS_MAX, TASK_EXECS_MIN, TASK_FUEL_MIN,
-    TASKS_MAX, TASKS_UNDER_WAY_MAX,
+    TASKS_MAX, TASKS_UNDER_WAY_MAX, task_fuel_max,
 };
 use calls::CALLS_MAX;
 use facts::Facts;
@@ -177,7 +177,7 @@ impl Compares {
 
     /// What the next round looks at; what is nearest to goals comes first, if there are some.
     fn due(&self, (fuel, fuel_mean): (u64, u64), execs_max: u64, goals: Option<&Pursuit>) -> Vec<Due> {
-        let left = self.budget.left(fuel);
+        let (left, task_max) = (self.budget.left(fuel), task_fuel_max(fuel));
         // What is recorded takes more than what is executed, where that compares much.
         let execution = fuel_mean.saturating_add(traced::EXECUTION_FUEL).max(self.budget.spent() / self.execs.max(1));
         // What comes when there is nothing else leaves half for what comes after.
@@ -186,7 +186,7 @@ impl Compares {
         // Where testcases never end goals that need more effort have their part.
         let part = (self.budget.spent() / HARD_PART).saturating_sub(on_hard).min(half.fuel);
         if goals.is_none() && !self.queue.is_empty() {
-            let hard = self.hard_due(Cost { fuel: part, ..half });
+            let hard = self.hard_due(Cost { fuel: part, ..half }, task_max);
             if !hard.is_empty() {
                 return hard;
             }
@@ -202,7 +202,8 @@ impl Compares {
             if let Some(reached) = self.reached.youngest().next() {
                 subjects.insert(1, Subject::Reached(reached.clone()));
             }
-            let mut due = inputs_due(subjects.into_iter(), execution, Cost { fuel: left, execs: execs_max });
+            let mut due =
+                inputs_due(subjects.into_iter(), (execution, task_max), Cost { fuel: left, execs: execs_max });
             // Rounds are short then, and what comes nearer is looked at before the rest.
             if goals.is_some_and(|goals| !goals.is_done()) {
                 due.truncate(TASKS_UNDER_WAY_MAX);
@@ -212,18 +213,18 @@ impl Compares {
         // What reached goals may reach more without end, each time as it did before, and what holds it up is a goal.
         if !self.reached.is_empty() && (self.hard.is_empty() || on_reached <= on_hard) {
             let reached = self.reached.youngest().cloned().map(Subject::Reached);
-            return inputs_due(reached, execution, Cost { fuel: left, execs: execs_max });
+            return inputs_due(reached, (execution, task_max), Cost { fuel: left, execs: execs_max });
         }
         if self.hard.is_empty() {
             let again = self.again.iter().rev().map(|&index| Subject::Again(index));
-            return inputs_due(again, execution, half);
+            return inputs_due(again, (execution, task_max), half);
         }
-        self.hard_due(half)
+        self.hard_due(half, task_max)
     }
 
     /// Goals that need much effort and can be paid.
-    fn hard_due(&self, left: Cost) -> Vec<Due> {
-        let due = self.hard.due(left, TASKS_MAX, &self.facts).into_iter();
+    fn hard_due(&self, left: Cost, task_max: u64) -> Vec<Due> {
+        let due = self.hard.due(left, (TASKS_MAX, task_max), &self.facts).into_iter();
         due.map(|(hard, cost)| Due { subject: Subject::Hard(hard), cost }).collect()
     }
 
@@ -305,8 +306,13 @@ fn keep_youngest<T>(waiting: &mut Vec<T>, (count_max, bytes_max): (usize, usize)
     waiting.drain(..waiting.len() - kept);
 }
 
-/// The first of some inputs, with parts of what is `left`; an execution takes so much fuel.
-fn inputs_due(subjects: impl ExactSizeIterator<Item = Subject>, execution: u64, left: Cost) -> Vec<Due> {
+/// The first of some inputs, with parts of what is `left`; an execution takes so much fuel, and a task should take no
+/// more than `task_max`.
+fn inputs_due(
+    subjects: impl ExactSizeIterator<Item = Subject>,
+    (execution, task_max): (u64, u64),
+    left: Cost,
+) -> Vec<Due> {
     let least =
         TASK_FUEL_MIN.clamp(execution.saturating_mul(TASK_EXECS_MIN), execution.saturating_mul(TASK_EXECS_ENOUGH));
     if left.fuel < least {
@@ -317,6 +323,6 @@ fn inputs_due(subjects: impl ExactSizeIterator<Item = Subject>, execution: u64, 
     let count = subjects.len().min(TASKS_MAX).min(usize::try_from(fuel / least).unwrap_or(TASKS_MAX));
     let parts = (count as u64).max(1);
     let execs = (left.execs / parts).min(TASK_EXECS_MAX);
-    let cost = Cost { fuel: fuel / parts, execs };
+    let cost = Cost { fuel: (fuel / parts).min(task_max.max(least)), execs };
     subjects.take(if execs == 0 { 0 } else { count }).map(|subject| Due { subject, cost }).collect()
 }

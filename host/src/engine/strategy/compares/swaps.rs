@@ -90,9 +90,13 @@ pub(in crate::engine) struct Swapped {
 impl Swaps {
     /// Fuel that a task takes, about.
     fn task_fuel(&self, view: &View<'_>) -> u64 {
-        let first = (TRACED_FUEL * SLOWNESS + TASK_EXECS).saturating_mul(view.fuel_mean.max(1));
-        self.spent.checked_div(self.tasks).unwrap_or(first).max(1)
+        self.spent.checked_div(self.tasks).unwrap_or_else(|| most_fuel(view.fuel_mean)).max(1)
     }
+}
+
+/// Fuel that a task takes at most where an execution takes so much, and believed to take as long as there was none.
+fn most_fuel(execution: u64) -> u64 {
+    (TRACED_FUEL * SLOWNESS + TASK_EXECS).saturating_mul(execution)
 }
 
 impl Strategy for Swaps {
@@ -113,8 +117,10 @@ impl Strategy for Swaps {
         young.chain(old).map(|&queued| Swapping { queued }).collect()
     }
 
-    fn cost(&self, _: &Swapping, view: &View<'_>) -> Cost {
-        Cost { execs: TASK_EXECS, fuel: self.task_fuel(view) }
+    /// What makes as many as it may takes several times what others do: who begins with it last makes all others wait.
+    fn cost(&self, task: &Swapping, view: &View<'_>) -> Cost {
+        let (_, Reverse(index)) = task.queued;
+        Cost { execs: TASK_EXECS, fuel: most_fuel(view.corpus.testcases()[index].fuel.max(view.fuel_mean)) }
     }
 
     fn run(&self, task: &Swapping, view: &View<'_>, worker: &mut Worker, report: &mut Report) -> Result<Swapped> {
