@@ -194,6 +194,12 @@ mod tests {
         let size = std::fs::metadata(store.root().join("targets/t/corpus")).unwrap().len();
         store.add_to_corpus("t", ModuleId([6; 32]), &batch).unwrap();
         assert_eq!(std::fs::metadata(store.root().join("targets/t/corpus")).unwrap().len(), size);
+        // A line that is none doesn't say that its input is listed.
+        let list = store.root().join("targets/t/corpus");
+        let torn = std::fs::read_to_string(&list).unwrap().replacen(' ', "?", 1);
+        std::fs::write(&list, torn).unwrap();
+        store.add_to_corpus("t", MODULE, &batch).unwrap();
+        assert_eq!(std::fs::metadata(&list).unwrap().len(), size + size / 4);
 
         let corpus = store.corpus("t").unwrap();
         assert_eq!(corpus.len(), 4);

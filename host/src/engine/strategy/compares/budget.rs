@@ -24,17 +24,19 @@ pub(super) const TASKS_UNDER_WAY_MAX: usize = 2;
 pub(super) const TASK_EXECS_MIN: u64 = 192;
 pub(super) const TASK_FUEL_MIN: u64 = 1 << 24;
 pub(super) const TASK_EXECS_ENOUGH: u64 = 512;
-/// A task takes one part in so many of what the campaign has spent, at most: 64 workers would have nothing else to do
-/// where one of them takes much longer than a round. (On md4c single tasks took a hundredth of a campaign.)
+/// What is left when goals that need much effort have theirs makes of each task no more than one part in so many of
+/// what the campaign has spent: 64 workers would have nothing else to do where one takes much longer than a round. (On
+/// md4c single tasks took a hundredth of a campaign. Where the tasks of inputs are kept as short, libtiff loses a sixth
+/// of the edges that it has after half a minute from nothing: their goals follow from each other.)
 const CAMPAIGN_PART: u64 = 512;
-/// But it may take so much, a tenth of a second, of a young campaign.
+/// But it may make them so long, a tenth of a second, in a young campaign.
 const TASK_FUEL_FREE: u64 = 1 << 27;
 /// The campaign has spent so much fuel for each byte of code when the traced variant is compiled, which takes about as
 /// long.
 pub(super) const COMPILE_FUEL: u64 = 2_000;
 
-/// What a task may take at most, in units of the traced variant, in a campaign whose executions took so much fuel; but
-/// for what it must take.
+/// What the task of a goal that needs much effort may take, in units of the traced variant, if it needs no more itself,
+/// in a campaign whose executions took so much fuel.
 pub(super) fn task_fuel_max(fuel: u64) -> u64 {
     (fuel / CAMPAIGN_PART).max(TASK_FUEL_FREE) / SLOWNESS
 }

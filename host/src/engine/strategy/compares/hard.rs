@@ -167,3 +167,40 @@ impl Waiting {
         keep_youngest(&mut self.goals, (WAITING_MAX, WAITING_BYTES_MAX), |hard| hard.bytes());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::observed::{Number, Operands, Place};
+    use super::*;
+    use fuzzbox_instrument::trace::Comparison;
+
+    #[test]
+    fn each_has_what_it_needs_and_of_the_rest_no_more_than_makes_a_task_so_long() {
+        let hard = |site, fuel| {
+            let operands = Operands::Numbers { comparison: Comparison::Eq, ty: Number::I32, sides: [1, 2] };
+            Hard {
+                outer: None,
+                form: Arc::new(Form::plain(b"1")),
+                input: (*b"1").into(),
+                goal: Observed { place: Place { site, occurrence: 0, target: 0 }, context: 0, operands },
+                dependence: Dependence { sides: [vec![0], Vec::new()], ..Dependence::default() },
+                guards: [].into(),
+                lost: [].into(),
+                effort: Effort::Some,
+                fuel,
+            }
+        };
+        let (cheap, dear) = (hard(1, 1), hard(2, 1_000));
+        let (needs, most) = ([cheap.cost(), dear.cost()], 10 * cheap.cost());
+        assert!(needs[1] > most);
+        let (facts, mut waiting) = (Facts::default(), Waiting::default());
+        waiting.add(vec![dear, cheap], &facts);
+        let due = |left| {
+            let due = waiting.due(Cost { fuel: left, execs: u64::MAX }, (8, most), &facts);
+            due.into_iter().map(|(_, cost)| cost.fuel).collect::<Vec<_>>()
+        };
+        assert_eq!(due(1 << 40), [most, needs[1]], "the youngest first");
+        assert_eq!(due(needs.iter().sum::<u64>() + 8), [needs[0] + 4, needs[1]]);
+        assert_eq!(due(needs[1]), [most.min(needs[1])]);
+    }
+}

@@ -202,8 +202,7 @@ impl Compares {
             if let Some(reached) = self.reached.youngest().next() {
                 subjects.insert(1, Subject::Reached(reached.clone()));
             }
-            let mut due =
-                inputs_due(subjects.into_iter(), (execution, task_max), Cost { fuel: left, execs: execs_max });
+            let mut due = inputs_due(subjects.into_iter(), execution, Cost { fuel: left, execs: execs_max });
             // Rounds are short then, and what comes nearer is looked at before the rest.
             if goals.is_some_and(|goals| !goals.is_done()) {
                 due.truncate(TASKS_UNDER_WAY_MAX);
@@ -213,11 +212,11 @@ impl Compares {
         // What reached goals may reach more without end, each time as it did before, and what holds it up is a goal.
         if !self.reached.is_empty() && (self.hard.is_empty() || on_reached <= on_hard) {
             let reached = self.reached.youngest().cloned().map(Subject::Reached);
-            return inputs_due(reached, (execution, task_max), Cost { fuel: left, execs: execs_max });
+            return inputs_due(reached, execution, Cost { fuel: left, execs: execs_max });
         }
         if self.hard.is_empty() {
             let again = self.again.iter().rev().map(|&index| Subject::Again(index));
-            return inputs_due(again, (execution, task_max), half);
+            return inputs_due(again, execution, half);
         }
         self.hard_due(half, task_max)
     }
@@ -306,13 +305,8 @@ fn keep_youngest<T>(waiting: &mut Vec<T>, (count_max, bytes_max): (usize, usize)
     waiting.drain(..waiting.len() - kept);
 }
 
-/// The first of some inputs, with parts of what is `left`; an execution takes so much fuel, and a task should take no
-/// more than `task_max`.
-fn inputs_due(
-    subjects: impl ExactSizeIterator<Item = Subject>,
-    (execution, task_max): (u64, u64),
-    left: Cost,
-) -> Vec<Due> {
+/// The first of some inputs, with parts of what is `left`; an execution takes so much fuel.
+fn inputs_due(subjects: impl ExactSizeIterator<Item = Subject>, execution: u64, left: Cost) -> Vec<Due> {
     let least =
         TASK_FUEL_MIN.clamp(execution.saturating_mul(TASK_EXECS_MIN), execution.saturating_mul(TASK_EXECS_ENOUGH));
     if left.fuel < least {
@@ -323,6 +317,6 @@ fn inputs_due(
     let count = subjects.len().min(TASKS_MAX).min(usize::try_from(fuel / least).unwrap_or(TASKS_MAX));
     let parts = (count as u64).max(1);
     let execs = (left.execs / parts).min(TASK_EXECS_MAX);
-    let cost = Cost { fuel: (fuel / parts).min(task_max.max(least)), execs };
+    let cost = Cost { fuel: fuel / parts, execs };
     subjects.take(if execs == 0 { 0 } else { count }).map(|subject| Due { subject, cost }).collect()
 }
