@@ -151,11 +151,7 @@ impl Store {
     /// Appends those of `pairs` whose first hash is not in the list yet.
     fn extend(&self, list: &Path, pairs: &[Pair]) -> Result<()> {
         let exclusive = self.exclusive()?;
-        // The list is much longer than what is appended at once, so its lines are compared as texts.
-        let texts: BTreeSet<_> = pairs.iter().map(|pair| ObjectId(pair.0).to_string().into_bytes()).collect();
-        let is_one_of_them = |line: &[u8]| line.get(..64).is_some_and(|text| texts.contains(text));
-        let parse = |line: &[u8]| if is_one_of_them(line) { record::parse(line) } else { None };
-        let there = record::read_lines(self.dir(), list, parse)?;
+        let there = record::read_those(self.dir(), list, pairs.iter().map(|pair| pair.0))?;
         let mut there: BTreeSet<_> = there.into_iter().map(|pair| pair.0).collect();
         let new: Vec<Pair> = pairs.iter().copied().filter(|pair| there.insert(pair.0)).collect();
         if new.is_empty() { Ok(()) } else { record::append(self.dir(), &exclusive.scratch, list, &new) }

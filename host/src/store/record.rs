@@ -14,6 +14,7 @@ use super::dir::Dir;
 use super::scratch::{Durability, Scratch};
 use crate::id::ObjectId;
 use anyhow::{Context, Result};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt;
@@ -31,6 +32,13 @@ const RECORD_BYTES_MAX: u64 = 256 << 20;
 /// Reads a list in its order, as often as a line is in it; empty if there is no file.
 pub(super) fn read(root: &Dir, below: &Path) -> Result<Vec<Pair>> {
     read_lines(root, below, parse)
+}
+
+/// As [`read`], without the lines whose first hash is none of these: texts are compared, since a list may be long.
+pub(super) fn read_those(root: &Dir, below: &Path, firsts: impl IntoIterator<Item = [u8; 32]>) -> Result<Vec<Pair>> {
+    let texts: BTreeSet<_> = firsts.into_iter().map(|first| ObjectId(first).to_string().into_bytes()).collect();
+    let is_one_of_them = |line: &[u8]| line.get(..64).is_some_and(|text| texts.contains(text));
+    read_lines(root, below, |line| if is_one_of_them(line) { parse(line) } else { None })
 }
 
 /// As [`read`], of lines that are read so.

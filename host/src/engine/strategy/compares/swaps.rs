@@ -57,7 +57,10 @@ const TEXT_BYTES_MAX: usize = 32;
 pub(in crate::engine) struct Swaps {
     /// Testcases, by index: those that show new edges first, of these the youngest.
     queue: BTreeSet<(bool, Reverse<usize>)>,
-    known: Known,
+    /// What is known of comparisons: megabytes, which tasks borrow.
+    facts: Facts,
+    /// How often the cases of a switch were swapped in vain.
+    switches: BTreeMap<u32, u32>,
     allowance: Allowance,
     /// Tasks that were executed, and fuel that they took.
     tasks: u64,
@@ -68,14 +71,6 @@ pub(in crate::engine) struct Swaps {
 #[derive(Debug)]
 pub(in crate::engine) struct Swapping {
     queued: (bool, Reverse<usize>),
-}
-
-/// What tasks are to know when they begin. It takes megabytes, so none has it for itself.
-#[derive(Debug, Default)]
-struct Known {
-    facts: Facts,
-    /// How often the cases of a switch were swapped in vain.
-    switches: BTreeMap<u32, u32>,
 }
 
 /// What a task learned, and the fuel that it took.
@@ -134,7 +129,7 @@ impl Strategy for Swaps {
         learned.spent += COMPARISON_FUEL * observed.len() as u64;
         let mut goals = Vec::new();
         for (at, observed) in observed.iter().enumerate() {
-            let (is_known, rank) = self.known.facts.look(observed, at);
+            let (is_known, rank) = self.facts.look(observed, at);
             if !is_known {
                 learned.facts.saw(observed);
             }
@@ -142,7 +137,7 @@ impl Strategy for Swaps {
         }
         let windows = Windows::new(input);
         let mut making = Making { view, input, made: BTreeSet::new() };
-        for (switch, swaps) in of_switches(view.mutator.dictionary(), &windows, &observed, &self.known.switches) {
+        for (switch, swaps) in of_switches(view.mutator.dictionary(), &windows, &observed, &self.switches) {
             // What finds no room now is not tried in vain.
             let has_room = making.made.len() < SWITCHED_MAX;
             if has_room && !making.execute(swaps, SWITCHED_MAX, worker, report)? {
@@ -176,8 +171,8 @@ impl Strategy for Swaps {
         self.queue.remove(&task.queued);
         self.tasks += 1;
         self.spent = self.spent.saturating_add(learned.spent);
-        self.known.facts.merge(learned.facts);
-        learned.switches.into_iter().for_each(|switch| *self.known.switches.entry(switch).or_default() += 1);
+        self.facts.merge(learned.facts);
+        learned.switches.into_iter().for_each(|switch| *self.switches.entry(switch).or_default() += 1);
     }
 
     fn gained(&mut self, own: Gains, mutants: Gains) {
