@@ -5,6 +5,8 @@
 //! metered -- compiled? --> full -- half of the seen edges retired, and compiled? --> fast -- half of the rest --> ...
 //! ```
 //!
+//! What `full` saves has to be worth what compiling it takes, so it comes when a campaign is no longer quite young.
+//!
 //! Each is laid out for what testcases do by then; so `full` is made again when many more edges were seen. A variant is
 //! also made again when it turns out that mutants grow the guest's memory so often that it pays to compare addresses.
 //!
@@ -55,6 +57,10 @@ const FEW_SAMPLES: u64 = 32;
 const FEW_LONGER: u64 = 8;
 /// Executions use little of a module if they entered less than one in so many functions.
 const LITTLE: usize = 8;
+/// The campaign has spent so much fuel (with system calls) for each byte of code when the full variant is compiled,
+/// half of what that takes: who finds something before that has saved it. (Ten planted bugs on one core: up to a fifth
+/// of the CPU time.)
+const FULL_FUEL: u64 = 500;
 /// A variant that has only functions which were entered is made again for new ones when the campaign has spent as much
 /// fuel as before it was made, but so much for each byte of the module's code at least, and no more than so much: eight
 /// times what making it takes.
@@ -222,6 +228,7 @@ impl Progress {
         let live = seen - self.retired;
         let compares = self.compares();
         match &self.stage {
+            Stage::Metered if !self.is_worth_full(fuel) => Ok(None),
             Stage::Metered => {
                 let time = Watchdog::time_for(self.metered.candidate.settings.fuel_max);
                 let Some(time) = time.filter(|_| self.metered.can_be_interrupted() && !self.metered.compares_records())
@@ -263,6 +270,12 @@ impl Progress {
             }
             Stage::Last => Ok(None),
         }
+    }
+
+    /// Whether the full variant is worth being compiled, or may be in the cache.
+    fn is_worth_full(&self, fuel: u64) -> bool {
+        let worth = FULL_FUEL.saturating_mul(self.metered.candidate.code_bytes().into());
+        self.growths.with_calls(fuel) >= worth || self.metered.was_cached()
     }
 
     /// Whether many more edges were seen since a variant was made.
@@ -426,6 +439,16 @@ mod tests {
         assert_eq!([8, 5, 4].map(|live| retired(usize::MAX, live)), [false, false, true]);
         assert_eq!([2, 1, 0].map(|live| retired(2, live)), [false, true, true]);
         assert!(retired(1, 0) && !retired(0, 0));
+    }
+
+    #[test]
+    fn system_calls_count_as_fuel() {
+        let growths = |grown, fuel| Growths { execs: 100, grown, steps: grown, fuel };
+        let with_calls = |grown, of, fuel| growths(grown, of).with_calls(fuel);
+        assert_eq!([with_calls(0, 0, 7), with_calls(0, 100, 7), with_calls(0, 100, u64::MAX)], [7, 7, u64::MAX]);
+        // A hundred executions of 16,384 units make two calls of half as many each: as much again.
+        assert_eq!(with_calls(100, 100 << 14, 1_000), 2_000);
+        assert_eq!(with_calls(100, 1, u64::MAX), u64::MAX);
     }
 
     #[test]

@@ -62,23 +62,9 @@ pub enum Event {
         length: u64,
     },
     /// A function that compares what lies in memory 0 is entered.
-    Bytes {
-        /// Which one.
-        comparer: Comparer,
-        /// Its two pointers.
-        pointers: [u64; 2],
-        /// How many bytes it compares at most, if it is told.
-        length: Option<u64>,
-        /// What lies there: up to 32 bytes, the length, the end of the memory, and for strings the zero at their end.
-        content: [Vec<u8>; 2],
-    },
-    /// A function that compares two floats of 128 bits (IEEE 754's binary128) is entered.
-    CompareQuads {
-        /// The first one's bits.
-        left: u128,
-        /// The second one's bits.
-        right: u128,
-    },
+    Bytes(Box<CompareBytes>),
+    /// A function that compares two floats of 128 bits (IEEE 754's binary128) is entered: with these bits.
+    CompareQuads(Box<[u128; 2]>),
     /// A function is entered.
     Enter {
         /// Its index.
@@ -98,6 +84,20 @@ pub enum Event {
         /// The depth with which it was entered.
         depth: u32,
     },
+}
+
+/// What a function that compares what lies in memory 0 was given. Beside the event, which is rare: all records are as
+/// large as the largest one, and there are many.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CompareBytes {
+    /// Which function.
+    pub comparer: Comparer,
+    /// Its two pointers.
+    pub pointers: [u64; 2],
+    /// How many bytes it compares at most, if it is told.
+    pub length: Option<u64>,
+    /// What lies there: up to 32 bytes, the length, the end of the memory, and for strings the zero at their end.
+    pub content: [Vec<u8>; 2],
 }
 
 /// How numbers are compared.
@@ -199,5 +199,15 @@ impl Comparer {
     /// Whether a zero byte ends what is compared.
     pub fn is_of_strings(self) -> bool {
         !matches!(self, Comparer::SomeBytes | Comparer::Memcmp | Comparer::Bcmp | Comparer::Memmem)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_are_small() {
+        assert!(size_of::<Record>() <= 48, "{}", size_of::<Record>());
     }
 }

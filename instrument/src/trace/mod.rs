@@ -43,7 +43,7 @@ mod read;
 mod recorders;
 mod spans;
 
-pub use event::{Comparer, Comparison, Conditional, Event, Record, Source, Way};
+pub use event::{CompareBytes, Comparer, Comparison, Conditional, Event, Record, Source, Way};
 pub(crate) use format::{
     LEAVE_END, LEAVE_RETURN, LEAVE_TAIL_CALL, MEMORY_COPY, MEMORY_FILL, MEMORY_INIT, PART, TEST_BR_IF, TEST_EQZ,
     TEST_IF, TEST_SELECT, compares,

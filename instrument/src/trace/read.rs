@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::event::{Comparison, Conditional, Event, Record, Source, Way};
+use super::event::{CompareBytes, Comparison, Conditional, Event, Record, Source, Way};
 use super::format::{
     CLASS_BYTES, CLASS_CAUGHT, CLASS_CHOOSE, CLASS_COMPARE, CLASS_COMPARE_FLOATS, CLASS_ENTER, CLASS_LEAVE,
     CLASS_MEMORY, CLASS_QUADS, CLASS_TEST, COMPARERS, LEAVE_RETURN, LEAVE_TAIL_CALL, MEMORY_COPY, MEMORY_FILL, PART,
@@ -81,7 +81,7 @@ fn read_record<'m>(slots: &mut impl Iterator<Item = &'m [u8]>) -> Option<Record>
                 }
             }
             let length = Some(number(2)).filter(|&length| length != u64::MAX);
-            Event::Bytes { comparer, pointers: [number(0), number(1)], length, content }
+            Event::Bytes(Box::new(CompareBytes { comparer, pointers: [number(0), number(1)], length, content }))
         }
         CLASS_ENTER => Event::Enter { function: number(0) as u32, depth: number(1) as u32 },
         CLASS_LEAVE => Event::Leave {
@@ -95,7 +95,7 @@ fn read_record<'m>(slots: &mut impl Iterator<Item = &'m [u8]>) -> Option<Record>
         CLASS_QUADS => {
             let slot = slots.next()?;
             let number = |bytes: &[u8]| bytes.first_chunk().map_or(0, |bytes| u128::from_le_bytes(*bytes));
-            Event::CompareQuads { left: number(slot), right: number(&slot[16..]) }
+            Event::CompareQuads(Box::new([number(slot), number(&slot[16..])]))
         }
         CLASS_CAUGHT => Event::Caught { depth: number(0) as u32 },
         _ => return None,

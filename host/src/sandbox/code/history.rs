@@ -57,11 +57,24 @@ impl Growths {
         self.grown.saturating_mul(Self::RARE) <= self.execs
     }
 
+    /// System calls: to open pages in each step, and to close them in the end.
+    fn calls(&self) -> u64 {
+        self.grown + self.steps
+    }
+
+    /// A system call takes a worker that is alone as long as so many units of fuel.
+    const CALL_FUEL_ALONE: u64 = 1 << 13;
+
+    /// What executions took that took so much fuel and were like these, their system calls included, in units of fuel.
+    pub(crate) fn with_calls(&self, fuel: u64) -> u64 {
+        let [all, calls] = [self.fuel.max(1), self.calls().saturating_mul(Self::CALL_FUEL_ALONE)].map(u128::from);
+        u64::try_from(u128::from(fuel).saturating_mul(all + calls) / all).unwrap_or(u64::MAX)
+    }
+
     /// Whether it is better to compare addresses, and to leave open what grew, also if executions took so many times as
     /// long.
     pub fn pay(&self, longer: u64) -> bool {
-        let calls = self.grown + self.steps;
-        calls.saturating_mul(Self::CALL_FUEL) > self.fuel.max(self.execs).saturating_mul(longer)
+        self.calls().saturating_mul(Self::CALL_FUEL) > self.fuel.max(self.execs).saturating_mul(longer)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Functions like `memcmp`, by name and by shape, in what clang made of `tests/guests/compare/compare.c`.
 
-use fuzzbox_instrument::trace::{Comparer, Event};
+use fuzzbox_instrument::trace::{CompareBytes, Comparer, Event};
 use wasmtime::Val;
 
 use super::Traced;
@@ -23,7 +23,7 @@ fn compared(run: &mut Traced, wide: bool, name: &str, texts: [&[u8]; 2], length:
 
 fn events(run: &mut Traced, name: &str, arguments: &[Val]) -> Vec<Event> {
     let records = run.traced(name, arguments).records;
-    records.into_iter().map(|record| record.event).filter(|event| matches!(event, Event::Bytes { .. })).collect()
+    records.into_iter().map(|record| record.event).filter(|event| matches!(event, Event::Bytes(_))).collect()
 }
 
 #[test]
@@ -40,7 +40,8 @@ fn comparers_are_known_by_name_and_by_shape() {
         ] {
             let found = compared(&mut run, wide, name, texts, Some(14));
             let content = texts.map(<[u8]>::to_vec);
-            assert_eq!(found, [Event::Bytes { comparer, pointers, length: Some(14), content }], "{guest}: {name}");
+            let compared = CompareBytes { comparer, pointers, length: Some(14), content };
+            assert_eq!(found, [Event::Bytes(Box::new(compared))], "{guest}: {name}");
         }
         for (name, comparer) in [
             ("strcmp", Comparer::Strcmp),
@@ -50,7 +51,8 @@ fn comparers_are_known_by_name_and_by_shape() {
         ] {
             let found = compared(&mut run, wide, name, texts, None);
             let content = [b"some text".to_vec(), b"some test".to_vec()];
-            assert_eq!(found, [Event::Bytes { comparer, pointers, length: None, content }], "{guest}: {name}");
+            let compared = CompareBytes { comparer, pointers, length: None, content };
+            assert_eq!(found, [Event::Bytes(Box::new(compared))], "{guest}: {name}");
         }
         for name in ["copy_bytes", "copy_changed", "sum_of_both"] {
             assert_eq!(compared(&mut run, wide, name, texts, Some(14)), [], "{guest}: {name}");
@@ -83,15 +85,16 @@ fn what_is_compared_leads_to_an_input_that_is_accepted() {
             }
             tried += 1;
             assert!(tried < 10, "{guest}: {}", input.escape_ascii());
-            let Some(Event::Bytes { comparer, pointers, content, .. }) = run
+            let Some(Event::Bytes(compared)) = run
                 .trace()
                 .records
                 .into_iter()
                 .map(|record| record.event)
-                .rfind(|event| matches!(event, Event::Bytes { .. }))
+                .rfind(|event| matches!(event, Event::Bytes(_)))
             else {
                 panic!("{guest}: nothing is compared");
             };
+            let CompareBytes { comparer, pointers, content, .. } = *compared;
             let at = (pointers[0] - place) as usize;
             let mut wanted = content[1].clone();
             if comparer == Comparer::Strcmp {
@@ -122,9 +125,8 @@ fn content_ends_with_the_memory_and_nothing_traps() {
         for pointer in [0, 1, size.saturating_sub(40), size.saturating_sub(7), size, size + 1, largest - 3, largest] {
             for length in [0, 5, 31, 32, 33, largest >> 1] {
                 let found = events(&mut run, "memcmp", &[value(pointer), value(largest - pointer), value(length)]);
-                let [Event::Bytes { pointers, content, length: told, .. }] = &found[..] else {
-                    panic!("{memory}: {pointer:#x} {length}: {found:?}")
-                };
+                let [Event::Bytes(compared)] = &found[..] else { panic!("{memory}: {pointer:#x} {length}: {found:?}") };
+                let CompareBytes { pointers, content, length: told, .. } = &**compared;
                 assert_eq!((*pointers, *told), ([pointer, largest - pointer], Some(length)));
                 for (pointer, content) in pointers.iter().zip(content) {
                     let expected = size.saturating_sub(*pointer).min(length).min(32);
@@ -157,13 +159,13 @@ fn functions_that_compare_floats_of_128_bits_are_known_by_name_and_by_shape() {
     let halves = [1, 0x4000_921f_b544_42d1, u64::MAX, 0xbfff << 48];
     let arguments = halves.map(|half: u64| Val::I64(half.cast_signed()));
     let float = |low: u64, high: u64| u128::from(high) << 64 | u128::from(low);
-    let expected = Event::CompareQuads { left: float(halves[0], halves[1]), right: float(halves[2], halves[3]) };
+    let expected = Event::CompareQuads(Box::new([float(halves[0], halves[1]), float(halves[2], halves[3])]));
     for (name, is_known) in [("order", true), ("__eqtf2", true), ("numbers", false)] {
         let records = run.traced(name, &arguments).records;
         let found: Vec<_> = records
             .into_iter()
             .map(|record| record.event)
-            .filter(|event| matches!(event, Event::CompareQuads { .. }))
+            .filter(|event| matches!(event, Event::CompareQuads(_)))
             .collect();
         assert_eq!(found, if is_known { vec![expected.clone()] } else { Vec::new() }, "{name}");
     }

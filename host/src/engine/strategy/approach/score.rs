@@ -109,7 +109,9 @@ impl<'t> Values<'t> {
             Event::Enter { depth, .. } => self.depth = *depth,
             Event::Leave { depth, .. } => self.depth = depth.saturating_sub(1),
             Event::Caught { depth } => self.depth = *depth,
-            Event::Bytes { comparer, content, .. } => self.bytes = apart(*comparer, content).map(|by| (self.depth, by)),
+            Event::Bytes(compared) => {
+                self.bytes = apart(compared.comparer, &compared.content).map(|by| (self.depth, by));
+            }
             Event::Compare { .. } | Event::Condition { .. } | Event::Choose { .. } => {
                 // What the comparing function itself compares says less.
                 if self.bytes.is_some_and(|(depth, _)| self.depth >= depth) {
@@ -227,6 +229,7 @@ fn negated(comparison: Comparison) -> Comparison {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fuzzbox_instrument::trace::CompareBytes;
 
     fn compare(comparison: Comparison, float: bool, width: u8, left: u64, right: u64) -> [u128; 2] {
         let event = Event::Compare { comparison, float, width, left, right };
@@ -271,7 +274,8 @@ mod tests {
     #[test]
     fn what_a_function_found_different_counts_byte_by_byte() {
         let content = [b"abc".to_vec(), b"abf".to_vec()];
-        let bytes = Event::Bytes { comparer: Comparer::Memcmp, pointers: [0; 2], length: Some(3), content };
+        let bytes = CompareBytes { comparer: Comparer::Memcmp, pointers: [0; 2], length: Some(3), content };
+        let bytes = Event::Bytes(Box::new(bytes));
         let own = Event::Compare { comparison: Comparison::Ne, float: false, width: 4, left: 1, right: 2 };
         let result =
             Event::Compare { comparison: Comparison::Eq, float: false, width: 4, left: u64::from(u32::MAX), right: 0 };

@@ -2,7 +2,7 @@
 
 use super::context::Calls;
 use super::float128;
-use fuzzbox_instrument::trace::{Comparer, Comparison, Event, Trace};
+use fuzzbox_instrument::trace::{CompareBytes, Comparer, Comparison, Event, Trace};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -234,7 +234,8 @@ pub(super) fn observe(trace: &Trace, boundaries: bool, keeps: impl Fn(u32) -> bo
             continue;
         }
         // What looks like `memcmp` may stop earlier or later than it was told.
-        if let Event::Bytes { comparer, length, ref content, .. } = record.event
+        if let Event::Bytes(compared) = &record.event
+            && let CompareBytes { comparer, length, content, .. } = &**compared
             && !matches!(comparer, Comparer::SomeBytes | Comparer::SomeStrings)
         {
             let whole = length.is_some_and(|length| length <= CONTENT_BYTES as u64);
@@ -242,7 +243,7 @@ pub(super) fn observe(trace: &Trace, boundaries: bool, keeps: impl Fn(u32) -> bo
                 known = Some(calls.depth());
             }
         }
-        if matches!(record.event, Event::CompareQuads { .. }) {
+        if matches!(record.event, Event::CompareQuads(_)) {
             known = Some(calls.depth());
         }
         let own = keeps(record.site);
@@ -328,16 +329,16 @@ fn add(observed: &mut Vec<Observed>, (place, context): (Place, u64), event: &Eve
             }));
             return;
         }
-        &Event::CompareQuads { left, right } => {
+        Event::CompareQuads(sides) => {
             let orders = [Ordering::Less, Ordering::Equal, Ordering::Greater];
             observed.extend((1..).zip(orders).map(|(target, wanted)| {
-                let operands = Operands::Quads { wanted, sides: [left, right] };
+                let operands = Operands::Quads { wanted, sides: **sides };
                 Observed { place: Place { target, ..place }, context, operands }
             }));
             return;
         }
-        Event::Bytes { comparer, content, .. } => {
-            Operands::Bytes { matching: matching(*comparer), sides: content.clone() }
+        Event::Bytes(compared) => {
+            Operands::Bytes { matching: matching(compared.comparer), sides: compared.content.clone() }
         }
         _ => return,
     };
@@ -455,12 +456,12 @@ mod tests {
     fn what_a_comparer_does_is_left_out_and_occurrences_are_counted() {
         let compare = Event::Compare { comparison: Comparison::Eq, float: false, width: 4, left: 1, right: 2 };
         let content = [b"a".to_vec(), b"b".to_vec()];
-        let bytes = Event::Bytes { comparer: Comparer::Memcmp, pointers: [0; 2], length: Some(1), content };
+        let bytes = CompareBytes { comparer: Comparer::Memcmp, pointers: [0; 2], length: Some(1), content };
         let events = [
             (1, Event::Enter { function: 0, depth: 1 }),
             (5, compare.clone()),
             (9, Event::Enter { function: 1, depth: 2 }),
-            (9, bytes),
+            (9, Event::Bytes(Box::new(bytes))),
             (12, compare.clone()),
             (14, Event::Leave { depth: 2, way: Way::End }),
             (5, compare),
