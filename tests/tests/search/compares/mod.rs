@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Guests, and in how many executions a campaign finds what they hide, for all of the seeds.
-const GOALS: [(&str, u64); 15] = [
+const GOALS: [(&str, u64); 18] = [
     ("signature", 100_000),
     ("nested", 100_000),
     ("hash", 100_000),
@@ -30,6 +30,9 @@ const GOALS: [(&str, u64); 15] = [
     ("address", 100_000),
     ("ascending", 100_000),
     ("header", 100_000),
+    ("adler", 100_000),
+    ("fletcher", 100_000),
+    ("cipher", 100_000),
 ];
 
 fn target(bytes: &[u8]) -> Arc<Target> {

@@ -8,6 +8,7 @@
 use super::observed::{Observed, Operands, Place};
 use super::places::Dependence;
 use super::probe::{End, Probe, Step, TracedExecution};
+use super::repair::Guard;
 use super::table;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -23,6 +24,8 @@ const ROTATED_BYTES_MIN: usize = 128;
 const WIDTHS: [i64; 3] = [1, 2, 4];
 /// Places that are looked at once more for what nothing was seen to change.
 const AWAY_MAX: usize = 24;
+/// Checks one behind the other that are found.
+const CHECKS_IN_TURN_MAX: usize = 4;
 /// Executions for one input at most.
 const EXECS_MAX: usize = 1024;
 
@@ -40,6 +43,43 @@ pub(super) fn dependence(probe: &mut Probe<'_, '_>, input: &[u8], goals: &[Obser
         Ok(()) | Err(End::Spent) => Ok(look.found.finish()),
         Err(failed) => Err(failed),
     }
+}
+
+/// What comparisons of an input depend on, of which the first are `goals`, and which goals nothing was seen to change
+/// at first. The others are between equals: which of them must stay so is known to `probe` afterwards. What changes
+/// nothing may have led elsewhere, so it is looked at again with what was found to be checked repaired, which may show
+/// what is checked behind.
+pub(super) fn behind_checks(
+    probe: &mut Probe<'_, '_>,
+    input: &[u8],
+    all: &[Observed],
+    goals: usize,
+) -> Step<(Vec<Dependence>, Vec<usize>)> {
+    probe.guards.clear();
+    let mut found = dependence(probe, input, all)?;
+    (probe.guards, probe.constants) = Guard::all(all.iter().zip(&found), input);
+    let hidden: Vec<_> = (0..goals).filter(|&goal| found[goal].is_none()).collect();
+    for _ in 0..CHECKS_IN_TURN_MAX {
+        let known = probe.guards.len();
+        let mut again: Vec<_> = hidden.iter().copied().filter(|&goal| found[goal].is_none()).collect();
+        if known == 0 || again.is_empty() || probe.is_spent {
+            break;
+        }
+        // Who draws has no sums to check.
+        let checks = (goals..all.len()).filter(|_| probe.form.is_plain());
+        again.extend(checks.filter(|&check| Guard::is_constant(&all[check], &found[check], input)));
+        let comparisons: Vec<_> = again.iter().map(|&at| all[at].clone()).collect();
+        for (at, new) in again.into_iter().zip(dependence(probe, input, &comparisons)?) {
+            if at < goals || !new.is_none() {
+                found[at] = new;
+            }
+        }
+        (probe.guards, probe.constants) = Guard::all(all.iter().zip(&found), input);
+        if probe.guards.len() == known {
+            break;
+        }
+    }
+    Ok((found, hidden))
 }
 
 /// Changes an input at its places, and adds what that changes.

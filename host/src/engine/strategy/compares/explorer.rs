@@ -1,7 +1,7 @@
 //! Reaches goals of an input, one after the other, and goes on from what reached them.
 
 use super::climb::{Climbed, Mutate, climb, counted};
-use super::dependence::{self, dependence};
+use super::dependence::{self, behind_checks};
 use super::effort::Effort;
 use super::facts::{Facts, in_turn};
 use super::form::Form;
@@ -417,18 +417,9 @@ impl Explorer<'_, '_, '_> {
         let is_goal = |place| goals.iter().any(|goal| goal.place == place);
         let others = equal.iter().filter(|observed| !is_goal(observed.place));
         let all: Vec<_> = goals.iter().chain(others).cloned().collect();
-        self.probe.guards.clear();
-        let mut dependences = dependence(&mut self.probe, input, &all)?;
-        (self.probe.guards, self.probe.constants) = Guard::all(all.iter().zip(&dependences), input);
+        let (mut dependences, hidden) = behind_checks(&mut self.probe, input, &all, goals.len())?;
         self.learned.checks.extend(self.probe.guards.iter().filter_map(Guard::check));
         let checks = dependences.split_off(goals.len());
-        // What changes nothing may have led elsewhere: now it is repaired.
-        let hidden: Vec<_> = (0..goals.len()).filter(|&goal| dependences[goal].is_none()).collect();
-        if !self.probe.guards.is_empty() && !hidden.is_empty() && !self.probe.is_spent {
-            let goals: Vec<_> = hidden.iter().map(|&goal| goals[goal].clone()).collect();
-            let again = dependence(&mut self.probe, input, &goals)?;
-            hidden.iter().zip(again).for_each(|(&goal, found)| dependences[goal] = found);
-        }
         for goal in hidden.into_iter().filter(|&goal| self.is_open(&goals[goal])) {
             dependences[goal].hold(&checks);
         }

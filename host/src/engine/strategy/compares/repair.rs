@@ -90,17 +90,26 @@ impl Guard {
     fn lying(observed: &Observed, dependence: &Dependence, input: &[u8]) -> Option<(Self, bool)> {
         let value = equal_number(observed)?;
         (0..2).find_map(|side| {
-            let [field] = &dependence.runs(side)[..] else { return None };
             let others = &dependence.sides[1 - side];
-            if others.iter().any(|at| field.contains(at)) {
-                return None;
+            let mut runs = dependence.runs(side);
+            // Where it lies may depend on a number elsewhere, as of the bytes that it is a sum of.
+            if runs.len() > 1 {
+                runs.retain(|run| run.len() > 1);
             }
+            let (field, writing) = runs.into_iter().rev().find_map(|run| {
+                let writing = Writing::of(input.get(run.clone())?, value)?;
+                (!others.iter().any(|at| run.contains(at))).then_some((run, writing))
+            })?;
             let is_made = !others.is_empty() || dependence.by_length.iter().any(|slopes| slopes[1 - side] != 0);
-            let writing = Writing::of(input.get(field.clone())?, value)?;
             let is_check = others.is_empty() || others.len() >= COVERED_BYTES_MIN;
-            let (place, field, len) = (observed.place, field.clone(), input.len());
+            let (place, len) = (observed.place, input.len());
             Some((Self { place, side, field, writing, len, is_check }, is_made))
         })
+    }
+
+    /// Whether something that lies in the input is equal to a number that nothing was seen to change.
+    pub(super) fn is_constant(observed: &Observed, dependence: &Dependence, input: &[u8]) -> bool {
+        Self::lying(observed, dependence, input).is_some_and(|(_, is_made)| !is_made)
     }
 
     /// The same wherever the number lies, with the site of the comparison; `None` if that is not worth it.

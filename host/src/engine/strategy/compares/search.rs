@@ -8,6 +8,8 @@
 //! - Else each place gets each value in turn, and keeps the one that brings the operands nearest: first by the lowest
 //!   bit that differs, then as bits that differ, then as numbers. So what is put together from several places is solved
 //!   place by place (base64, digits, tables). Texts get digits first.
+//! - Where what a byte becomes depends on those before it (stream ciphers, differences), one place after the other gets
+//!   the value with which most of the operands is right from one of their ends on.
 
 use super::climb;
 use super::effort::Effort;
@@ -22,6 +24,8 @@ const LINEAR_PLACES_MAX: usize = 16;
 const DESCENT_PLACES_MAX: usize = 24;
 /// Executions in which all of them do, for one goal.
 const DESCENT_EXECS_MAX: u64 = 6000;
+/// Executions in which it shows whether places follow from each other, for one goal.
+const CHAIN_EXECS: u64 = 1024;
 /// Places that get the value with which most of the low bits are right.
 const LOW_PLACES_MAX: usize = 4;
 /// How often each place does, if that brings something.
@@ -60,7 +64,7 @@ pub(super) fn execs(problem: Problem<'_>, effort: Effort) -> u64 {
     let sides = problem.dependence.sides.each_ref().map(|places| places.len() as u64);
     let places: u64 = sides.iter().sum();
     match effort {
-        Effort::Much => (6 * 256 * places).min(DESCENT_EXECS_MAX) + climb::execs(problem),
+        Effort::Much => (6 * 256 * places).min(CHAIN_EXECS + DESCENT_EXECS_MAX) + climb::execs(problem),
         _ => {
             let swept = (0..2).filter(|&side| is_swept(problem, side)).count() as u64 * 257;
             if problem.goal.operands.is_text() {
@@ -77,6 +81,12 @@ pub(super) fn execs(problem: Problem<'_>, effort: Effort) -> u64 {
 
 /// Gives each place each value in turn.
 fn each(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution>> {
+    // What is drawn is enciphered by nobody.
+    if probe.form.is_plain()
+        && let Some(solution) = chains(probe, problem)?
+    {
+        return Ok(Some(solution));
+    }
     let Problem { input, goal, dependence } = problem;
     let mut left = DESCENT_EXECS_MAX;
     for values in [Values::Digits, Values::All] {
@@ -226,6 +236,90 @@ fn descend(
     Ok(None)
 }
 
+/// An end of operands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// The first byte of a text, or the lowest of a number.
+    First,
+    /// The highest byte of a number.
+    Last,
+}
+
+/// Bytes that an operand has, as far as one is not 0.
+fn width(operands: &Operands) -> usize {
+    match operands {
+        Operands::Numbers { ty, .. } if ty.is_float() => 0,
+        Operands::Numbers { ty, sides: [left, right], .. } => {
+            (u64::BITS - ((left | right) & ty.mask()).leading_zeros()).div_ceil(8) as usize
+        }
+        Operands::Quads { .. } => 0,
+        Operands::Bytes { sides: [left, right], .. } => left.len().min(right.len()),
+    }
+}
+
+/// How many bits of `width` bytes are right from an end on: of texts in whole bytes.
+fn right(operands: &Operands, (width, end): (usize, End)) -> usize {
+    let bits = match operands {
+        Operands::Numbers { ty, sides: [left, right], .. } => {
+            let differs = (left ^ right) & ty.mask();
+            let bits = if end == End::First { differs.trailing_zeros() } else { differs.leading_zeros() };
+            if end == End::First { bits as usize } else { (bits as usize + 8 * width).saturating_sub(64) }
+        }
+        Operands::Quads { .. } => 0,
+        Operands::Bytes { sides: [left, right], .. } => 8 * left.iter().zip(right).take_while(|(l, r)| l == r).count(),
+    };
+    bits.min(8 * width)
+}
+
+/// Gives places one after the other the value with which most is right: the last that there are bytes in an operand,
+/// where what is before them has another meaning, then all.
+fn chains(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution>> {
+    let Problem { goal, dependence, .. } = problem;
+    let width = width(&goal.operands);
+    let ends = if goal.operands.is_text() { &[End::First][..] } else { &[End::First, End::Last] };
+    for places in dependence.sides.iter().filter(|places| (2..=DESCENT_PLACES_MAX).contains(&places.len())) {
+        let last = places.len().saturating_sub(width);
+        for &end in ends.iter().filter(|_| width > 1) {
+            for first in [last, 0].into_iter().take(1 + usize::from(last > 0)) {
+                if let Some(solution) = chain(probe, problem, &places[first..], (width, end))? {
+                    return Ok(Some(solution));
+                }
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn chain(
+    probe: &mut Probe<'_, '_>,
+    Problem { input, goal, .. }: Problem<'_>,
+    places: &[usize],
+    what: (usize, End),
+) -> Step<Option<Solution>> {
+    let mut best = input.to_vec();
+    let mut most = right(&goal.operands, what);
+    for (number, &place) in (1..).zip(places) {
+        let (old, before) = (best[place], most);
+        let mut kept = old;
+        for value in (0..=u8::MAX).filter(|&value| value != old) {
+            best[place] = value;
+            match probe.attempt(&best, goal)? {
+                Ok(solution) => return Ok(Some(solution)),
+                Err(Some(observed)) if right(&observed.operands, what) > most => {
+                    (most, kept) = (right(&observed.operands, what), value);
+                }
+                Err(_) => {}
+            }
+        }
+        best[place] = kept;
+        // One that is right by chance as it is brings nothing.
+        if most == before && most < 8 * number {
+            break;
+        }
+    }
+    Ok(None)
+}
+
 /// Gives all places each of the 256 values, and each place then the one with which most of what it becomes is right.
 fn sweep(
     probe: &mut Probe<'_, '_>,
@@ -322,6 +416,7 @@ fn eliminate(changes: &[u64], mut wanted: u64) -> Option<u128> {
 mod tests {
     use super::*;
     use crate::engine::Rng;
+    use fuzzbox_instrument::trace::Comparison;
 
     #[test]
     fn elimination_finds_a_sum_where_there_is_one() {
@@ -333,5 +428,17 @@ mod tests {
         assert_eq!(sum(found), sum(chosen.into()));
         assert_eq!(eliminate(&[1, 2, 3], 4), None);
         assert_eq!(eliminate(&[0, 6, 3], 5), Some(0b110));
+    }
+
+    #[test]
+    fn what_is_right_is_counted_from_an_end() {
+        let number =
+            |left, right| Operands::Numbers { comparison: Comparison::Eq, ty: Number::I32, sides: [left, right] };
+        let two = number(0x1234, 0x5234);
+        let counted = |operands: &Operands, end| right(operands, (width(operands), end));
+        assert_eq!((width(&two), counted(&two, End::First), counted(&two, End::Last)), (2, 14, 1));
+        let equal = number(0x1234, 0x1234);
+        assert_eq!((counted(&equal, End::First), counted(&equal, End::Last)), (16, 16));
+        assert_eq!(width(&number(0, 1 << 31)), 4);
     }
 }
