@@ -28,12 +28,13 @@ pub(super) enum Writing {
 }
 
 /// What is written on disk for each way to write a number.
-const CODES: [Writing; 5] = [
+const CODES: [Writing; 6] = [
     Writing::Binary { big_endian: false, offset: 0 },
     Writing::Binary { big_endian: true, offset: 0 },
     Writing::Text { radix: 10, upper: false },
     Writing::Text { radix: 16, upper: false },
     Writing::Text { radix: 16, upper: true },
+    Writing::Text { radix: 8, upper: false },
 ];
 
 impl Check {
@@ -90,7 +91,7 @@ impl Writing {
             }
         }
         let text = std::str::from_utf8(field).ok().filter(|text| text.len() <= TEXT_BYTES_MAX)?;
-        for radix in [10, 16] {
+        for radix in [10, 16, 8] {
             if text.chars().all(|digit| digit.is_digit(radix)) && u64::from_str_radix(text, radix) == Ok(value) {
                 return Some(Self::Text { radix, upper: text.contains(|digit: char| digit.is_ascii_uppercase()) });
             }
@@ -114,6 +115,7 @@ impl Writing {
             Self::Text { radix, upper } => {
                 let text = match (radix, upper) {
                     (10, _) => format!("{value:0width$}"),
+                    (8, _) => format!("{value:0width$o}"),
                     (_, true) => format!("{value:0width$X}"),
                     _ => format!("{value:0width$x}"),
                 };

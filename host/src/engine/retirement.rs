@@ -442,16 +442,6 @@ mod tests {
     }
 
     #[test]
-    fn system_calls_count_as_fuel() {
-        let growths = |grown, fuel| Growths { execs: 100, grown, steps: grown, fuel };
-        let with_calls = |grown, of, fuel| growths(grown, of).with_calls(fuel);
-        assert_eq!([with_calls(0, 0, 7), with_calls(0, 100, 7), with_calls(0, 100, u64::MAX)], [7, 7, u64::MAX]);
-        // A hundred executions of 16,384 units make two calls of half as many each: as much again.
-        assert_eq!(with_calls(100, 100 << 14, 1_000), 2_000);
-        assert_eq!(with_calls(100, 1, u64::MAX), u64::MAX);
-    }
-
-    #[test]
     fn a_few_executions_are_enough_where_they_say_it_clearly() {
         // Of so many executions each takes `fuel`, and grows the memory once.
         let pays = |execs, fuel| comparing_pays(&Growths { execs, grown: execs, steps: execs, fuel: fuel * execs });

@@ -8,6 +8,7 @@ use crate::sandbox::code::compiler::Code;
 use crate::sandbox::code::history::{Growths, History, key};
 use crate::sandbox::code::variant::Variant;
 use crate::sandbox::executor::Executor;
+use crate::sandbox::instance::prepare::FirstInputFails;
 use crate::sandbox::interrupt::gate::Unprepared;
 use crate::sandbox::interrupt::interrupter::Interrupter;
 use crate::sandbox::targets::Target;
@@ -20,7 +21,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
-/// Why a target is not made in a variant: engines have limits, and with what is added there the module is beyond one.
+/// Why a target is not made in a variant: engines have limits, and with what is added there the module is beyond one,
+/// or an input with which executions begin.
 #[derive(Clone, Copy, Debug)]
 pub struct Unsuited;
 
@@ -194,10 +196,9 @@ impl Target {
         target.warmth.clone_from(&self.warmth);
         let target = Arc::new(target);
         let state = self.learned.state(|| Ok(Executor::new(self)?.state_hash()))?;
-        ensure!(
-            Executor::new(&target)?.state_hash() == state,
-            "the initialisers leave another state in another variant of the module"
-        );
+        let own = Executor::new(&target).map(|mut executor| executor.state_hash());
+        let own = own.map_err(|error| if error.is::<FirstInputFails>() { error.context(Unsuited) } else { error })?;
+        ensure!(own == state, "the initialisers leave another state in another variant of the module");
         Ok(Arc::into_inner(target).expect("the executor is gone"))
     }
 

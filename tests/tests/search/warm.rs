@@ -1,6 +1,7 @@
 //! Guests that keep what they once grew: executions begin warm, and what they find is decided cold.
 
 use fuzzbox::engine::{Campaign, Dictionary, Mutator, Workers};
+use fuzzbox::id::InputId;
 use fuzzbox::outcome::Outcome;
 use fuzzbox::sandbox::{Candidate, Code, CodeCache, Executor, Target};
 use fuzzbox::settings::Settings;
@@ -206,4 +207,45 @@ fn nothing_is_warmed_if_that_is_not_wanted_or_would_not_help() {
     let once = Arc::new(Target::load(once.as_bytes(), Settings::default()).unwrap());
     let Searched { first, failing, .. } = search(&once, 1, true);
     assert_eq!((first, failing), (0, Vec::new()));
+}
+
+/// Calls itself as often as the input says, and takes a page in the first call.
+const DEEP: &str = r#"(module
+    (memory (export "memory") 2)
+    (global $pages (mut i32) (i32.const 0))
+    (func $down (param $left i32) (param $size i32) (result i32)
+        (if (i32.eqz (local.get $left)) (then (return (local.get $size))))
+        (i32.xor (local.get $left)
+            (call $down (i32.sub (local.get $left) (i32.const 1)) (i32.mul (local.get $size) (local.get $left)))))
+    (func (export "LLVMFuzzerTestOneInput") (param $data i32) (param $size i32) (result i32)
+        (if (i32.lt_u (local.get $size) (i32.const 4)) (then (return (i32.const 0))))
+        (if (i32.eqz (global.get $pages)) (then
+            (drop (memory.grow (i32.const 1)))
+            (global.set $pages (i32.const 1))))
+        (drop (call $down (i32.load (local.get $data)) (local.get $size)))
+        (i32.const 0)))"#;
+
+/// The input that goes as deep as there is stack for is one that executions begin with, and in variants that do more
+/// there is no stack for it.
+#[test]
+fn what_needs_all_of_the_stack_ends_no_campaign() {
+    const EXECS: u64 = 2_000;
+    let target = Arc::new(Target::load(DEEP.as_bytes(), Settings::default()).unwrap());
+    let mut executor = Executor::new(&target).unwrap();
+    let (mut passes, mut fails) = (1_u32, 1 << 22);
+    while fails - passes > 1 {
+        let middle = u32::midpoint(passes, fails);
+        let is_fine = executor.run(&middle.to_le_bytes()).unwrap() == Outcome::Ok;
+        *(if is_fine { &mut passes } else { &mut fails }) = middle;
+    }
+    let workers = Workers::new(1, Arc::default()).unwrap();
+    let mut campaign = Campaign::new(target.clone(), 1, Mutator::new(Dictionary::default()));
+    let signature = |outcome: &Outcome| format!("{outcome:?}");
+    let deepest = passes.to_le_bytes().to_vec();
+    campaign.start(&workers, std::slice::from_ref(&deepest), EXECS, &signature).unwrap();
+    while campaign.totals().execs < EXECS {
+        let left = EXECS - campaign.totals().execs;
+        campaign.step(&workers, left, &signature).unwrap().expect("nobody aborts");
+    }
+    assert!(campaign.warm_up_inputs().any(|input| input == InputId::of(&deepest)), "it is begun with");
 }

@@ -4,7 +4,7 @@ use super::Campaign;
 use crate::engine::retirement::Remaking;
 use crate::engine::strategy::compares::Compares;
 use crate::engine::workers::pool::Workers;
-use crate::sandbox::{Code, History, Target, Variant, compiling, received};
+use crate::sandbox::{Code, History, Target, Unsuited, Variant, compiling, received};
 use anyhow::{Context, Result};
 use std::sync::mpsc::Receiver;
 
@@ -72,7 +72,16 @@ impl Campaign {
         let is_due = is_needed || self.strategies.compares.is_due(bytes, fuel);
         let Some(receiver) = self.tracing.making.as_ref().filter(|_| is_due) else { return Ok(true) };
         let Some(made) = received(receiver, || workers.aborted()) else { return Ok(false) };
-        self.variants.traced = Some(made.context("failed to make the traced variant of the module")?.into());
+        match made {
+            // The rest of the campaign goes on without it.
+            Err(error) if error.is::<Unsuited>() && !is_needed => {
+                self.strategies.compares = Compares::new(false);
+                self.tracing.making = None;
+            }
+            made => {
+                self.variants.traced = Some(made.context("failed to make the traced variant of the module")?.into());
+            }
+        }
         Ok(true)
     }
 

@@ -146,3 +146,18 @@ pub(crate) fn key(module: ModuleId, export: &str) -> [u8; 32] {
     hasher.update(export.as_bytes());
     *hasher.finalize().as_bytes()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn system_calls_count_as_fuel() {
+        let growths = |grown, fuel| Growths { execs: 100, grown, steps: grown, fuel };
+        let with_calls = |grown, of, fuel| growths(grown, of).with_calls(fuel);
+        assert_eq!([with_calls(0, 0, 7), with_calls(0, 100, 7), with_calls(0, 100, u64::MAX)], [7, 7, u64::MAX]);
+        // A hundred executions of 16,384 units make two calls of half as many each: as much again.
+        assert_eq!(with_calls(100, 100 << 14, 1_000), 2_000);
+        assert_eq!(with_calls(100, 1, u64::MAX), u64::MAX);
+    }
+}

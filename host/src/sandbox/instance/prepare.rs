@@ -22,6 +22,7 @@ use crate::sandbox::targets::instance_facts::{Attempt, Plan, Preparation};
 use crate::settings::Settings;
 use crate::stream::area::StreamArea;
 use anyhow::{Context, Result, anyhow, ensure};
+use std::fmt;
 use wasmtime::{Instance, Store, WasmBacktrace};
 
 /// What to say if nothing can be executed because of `error`, in a line: without all calls that were live. It happened
@@ -253,6 +254,16 @@ fn warm_up(target: &Target, store: &mut Store<Host>, call: &mut dyn Call, plan: 
 fn execute_first(store: &mut Store<Host>, call: &mut dyn Call, input: &[u8]) -> Result<()> {
     // The call begins with a reset, which must not take back what was done before.
     store.data_mut().wasi.snapshot();
-    let failed = "an input fails that passed, with which executions begin";
-    call.run(store, input, &|| ()).map(drop).map_err(anyhow::Error::from).context(failed)
+    call.run(store, input, &|| ()).map(drop).map_err(anyhow::Error::from).context(FirstInputFails)
+}
+
+/// An input that passed in one variant fails in another: so it is with those that need nearly all of the stack, since
+/// frames are larger where more is done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FirstInputFails;
+
+impl fmt::Display for FirstInputFails {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an input fails that passed, with which executions begin")
+    }
 }

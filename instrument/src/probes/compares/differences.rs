@@ -108,6 +108,13 @@ impl Values {
                 self.compare(value);
                 self.forget();
             }
+            O::Select | O::TypedSelect { .. } => {
+                let value = self.pop();
+                self.compare(value);
+                self.pop();
+                self.pop();
+                self.stack.push(Parts::new());
+            }
             O::I32Add | O::I64Add | O::I32Sub | O::I64Sub => {
                 self.pop();
                 self.pop();

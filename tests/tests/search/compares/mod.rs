@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Guests, and in how many executions a campaign finds what they hide, for all of the seeds.
-const GOALS: [(&str, u64); 18] = [
+const GOALS: [(&str, u64); 21] = [
     ("signature", 100_000),
     ("nested", 100_000),
     ("hash", 100_000),
@@ -33,6 +33,9 @@ const GOALS: [(&str, u64); 18] = [
     ("adler", 100_000),
     ("fletcher", 100_000),
     ("cipher", 100_000),
+    ("either", 100_000),
+    ("balance", 2_000_000),
+    ("field", 2_000_000),
 ];
 
 fn target(bytes: &[u8]) -> Arc<Target> {

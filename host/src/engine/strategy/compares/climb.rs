@@ -3,14 +3,14 @@
 //! executed as havoc makes them, and whichever comes nearer is gone on from: so features of how near executions come
 //! would lead there (libFuzzer's value profile), but only for what nobody has seen otherwise, and as long as it is.
 
-use super::observed::{Number, Observed, Operands};
+use super::observed::{Matching, Number, Observed, Operands};
 use super::probe::{End, Probe, Problem, Solution, Step};
 use super::table;
 use crate::engine::rng::Rng;
 use fuzzbox_instrument::trace::{Event, Trace};
 use std::collections::BTreeMap;
 
-/// Executions in which something comes nearer, or it is given up.
+/// Executions in which something comes nearer, or it is given up; as many more for each time that it was in vain.
 const PATIENCE: u64 = 1024;
 /// Executions at most.
 const EXECS_MAX: u64 = 8192;
@@ -36,19 +36,24 @@ pub(super) enum Climbed {
     Nowhere,
 }
 
-/// Climbs from an input, whose bytes are executed as they are. What it did is a function of the problem.
-pub(super) fn climb(probe: &mut Probe<'_, '_>, problem: Problem<'_>, mutate: &Mutate<'_>) -> Step<Climbed> {
+/// Climbs from an input, whose bytes are executed as they are. What it did is a function of the problem, and of how
+/// often something at its site was tried in vain: then other mutants are made.
+pub(super) fn climb(
+    probe: &mut Probe<'_, '_>,
+    problem: Problem<'_>,
+    (mutate, failed): (&Mutate<'_>, u32),
+) -> Step<Climbed> {
     let Problem { input, goal, .. } = problem;
     let first = probe.execute(input)?;
     let Some(mut reached) = nearest(&first.trace, goal).filter(|near| near.distance > 0) else {
         return Ok(Climbed::Nowhere);
     };
     let before = reached.distance;
-    let mut rng = Rng::of_task(table::key([goal.place.site.into(), before, input.len() as u64]), 0, 0);
+    let mut rng = Rng::of_task(table::key([goal.place.site.into(), before, input.len() as u64]), failed.into(), 0);
     let mut best = input.to_vec();
     let mut last = 0;
     for number in 1..=EXECS_MAX {
-        if number - last > PATIENCE {
+        if number - last > PATIENCE.saturating_mul(u64::from(failed) + 1) {
             break;
         }
         let mut candidate = best.clone();
@@ -101,8 +106,13 @@ pub(super) fn counted(observed: &[Observed]) -> Vec<&Observed> {
 /// The nearest of all comparisons of an execution at the goal's site, however many there are.
 fn nearest(trace: &Trace, goal: &Observed) -> Option<Near> {
     let near = |event: &Event| {
-        let &Event::Compare { comparison, float, width, left, right } = event else { return None };
-        let operands = Operands::Numbers { comparison, ty: Number::new(float, width), sides: [left, right] };
+        let operands = match event {
+            &Event::Compare { comparison, float, width, left, right } => {
+                Operands::Numbers { comparison, ty: Number::new(float, width), sides: [left, right] }
+            }
+            Event::Bytes(compared) => Operands::of_bytes(compared),
+            _ => return None,
+        };
         let distance = if operands.outcome() == goal.operands.outcome() { distance(&operands)? } else { 0 };
         Some(Near { distance, operands })
     };
@@ -115,9 +125,31 @@ pub(super) fn is_nearer(one: &Observed, other: &Observed) -> bool {
     distance(&one.operands) < distance(&other.operands)
 }
 
-/// How far integers are from turning out otherwise, at least 1, if that is not too far.
+/// Whether a comparison is one that was counted: the last of many.
+pub(super) fn is_counted(goal: &Observed) -> bool {
+    goal.place.occurrence as usize + 1 >= COUNTED_MIN
+}
+
+/// Whether something can come nearer to letting a comparison turn out otherwise.
+pub(super) fn is_near(goal: &Observed) -> bool {
+    distance(&goal.operands).is_some()
+}
+
+/// How far integers are from turning out otherwise, at least 1, if that is not too far; of texts how much is behind
+/// what is right.
 fn distance(operands: &Operands) -> Option<u64> {
-    let Operands::Numbers { ty, sides: [left, right], .. } = operands else { return None };
+    let (ty, [left, right]) = match operands {
+        Operands::Numbers { ty, sides, .. } => (ty, sides),
+        Operands::Quads { .. } | Operands::Bytes { matching: Matching::Within, .. } => return None,
+        Operands::Bytes { matching, sides: [left, right] } => {
+            let are_equal = |(left, right): &(&u8, &u8)| match matching {
+                Matching::IgnoringCase => left.eq_ignore_ascii_case(right),
+                _ => left == right,
+            };
+            let right_bytes = left.iter().zip(right).take_while(are_equal).count();
+            return Some((left.len().max(right.len()) - right_bytes) as u64 + 1);
+        }
+    };
     let distance = ty.signed(*left).abs_diff(ty.signed(*right)) + 1;
     (!ty.is_float() && distance <= DISTANCE_MAX).then_some(distance)
 }

@@ -6,6 +6,7 @@
 
 use super::dependence::dependence;
 use super::hard::Hard;
+use super::hidden::guesses;
 use super::observed::{Observed, observe};
 use super::probe::{Probe, Problem, Solution, Solver, Step};
 use std::collections::BTreeMap;
@@ -41,6 +42,23 @@ pub(super) fn detour(probe: &mut Probe<'_, '_>, hard: &Hard, solve: Solver) -> S
             if let Some(solution) = back(probe, hard, (candidate, check), solve)? {
                 return Ok(Some(solution));
             }
+        }
+    }
+    Ok(None)
+}
+
+/// Writes what is wanted where an operand of a goal that nothing was seen to change seems to lie, and solves what is
+/// checked before.
+pub(super) fn hidden(probe: &mut Probe<'_, '_>, hard: &Hard, solve: Solver) -> Step<Option<Solution>> {
+    for dependence in guesses(hard.problem()) {
+        probe.lost.clear();
+        let guess = Problem { dependence: &dependence, ..hard.problem() };
+        if let Some(solution) = solve(probe, guess)? {
+            return Ok(Some(solution));
+        }
+        let lost = tried(std::mem::take(&mut probe.lost), &hard.input).into();
+        if let Some(solution) = detour(probe, &Hard { dependence, lost, ..hard.clone() }, solve)? {
+            return Ok(Some(solution));
         }
     }
     Ok(None)

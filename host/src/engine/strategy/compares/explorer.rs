@@ -1,6 +1,6 @@
 //! Reaches goals of an input, one after the other, and goes on from what reached them.
 
-use super::climb::{Climbed, Mutate, climb, counted};
+use super::climb::{self, Climbed, Mutate, climb, counted};
 use super::dependence::{self, behind_checks};
 use super::effort::Effort;
 use super::facts::{Facts, in_turn};
@@ -53,14 +53,18 @@ pub(super) fn explore(
         is_spent: false,
         boundaries,
     };
-    let mut explorer = Explorer { probe, facts, learned: Learned::default(), mutate };
+    let is_fresh = matches!(subject, Subject::Again(_, true));
+    let mut explorer = Explorer { probe, facts, is_fresh, learned: Learned::default(), mutate };
     let end = match subject {
-        Subject::Testcase(..) | Subject::Again(_) | Subject::Reached(_) => explorer.chain(input),
+        Subject::Testcase(..) | Subject::Again(..) | Subject::Reached(_) => explorer.chain(input),
         Subject::Hard(hard) => explorer.work(hard),
     };
     match end {
         Ok(()) | Err(End::Spent) => {}
         Err(End::Failed(error)) => return Err(error),
+    }
+    if is_fresh {
+        explorer.learned.facts.forget_tries(facts);
     }
     Ok(explorer.learned)
 }
@@ -104,6 +108,8 @@ struct Next {
 struct Explorer<'e, 'r, 'a> {
     probe: Probe<'r, 'a>,
     facts: &'e Facts,
+    /// What somebody met is tried again.
+    is_fresh: bool,
     learned: Learned,
     mutate: &'e Mutate<'e>,
 }
@@ -168,11 +174,15 @@ impl Explorer<'_, '_, '_> {
     fn enumerate(&mut self, hard: &Hard) -> Step<Option<Solution>> {
         let solution = match search::solve(&mut self.probe, hard.problem(), hard.effort)? {
             None if hard.effort == Effort::Some => match elsewhere::solve(&mut self.probe, hard.problem())? {
-                None => detour::detour(&mut self.probe, hard, solve)?,
+                None => match detour::detour(&mut self.probe, hard, solve)? {
+                    None => detour::hidden(&mut self.probe, hard, solve)?,
+                    solution => solution,
+                },
                 solution => solution,
             },
             None if hard.effort == Effort::Much && self.is_climbed(hard) => {
-                match climb(&mut self.probe, hard.problem(), self.mutate)? {
+                let failed = self.known().iter().map(|facts| facts.failed(&hard.goal, Effort::Much)).sum();
+                match climb(&mut self.probe, hard.problem(), (self.mutate, failed))? {
                     Climbed::Solved(solution) => Some(solution),
                     Climbed::Nearer(input, goal) => {
                         self.keep((&input, Effort::Much), goal, Dependence::default(), Vec::new());
@@ -194,9 +204,14 @@ impl Explorer<'_, '_, '_> {
         hard.form.is_plain() && !hard.goal.place.is_boundary() && self.is_open(&hard.goal)
     }
 
+    /// Whether somebody has seen a comparison turn out otherwise.
+    fn is_met(&self, goal: &Observed) -> bool {
+        self.known().iter().any(|facts| facts.met(goal))
+    }
+
     /// Whether nobody has seen a comparison turn out otherwise, and it is not given up.
     fn is_open(&self, goal: &Observed) -> bool {
-        self.known().iter().all(|facts| !facts.met(goal) && facts.rank(goal, 0, Effort::Much).is_some())
+        !self.is_met(goal) && self.known().iter().all(|facts| facts.rank(goal, 0, Effort::Much).is_some())
     }
 
     /// Tries to reach the goals of an input, and adds what reached them to `open`.
@@ -266,6 +281,9 @@ impl Explorer<'_, '_, '_> {
                 self.keep((input, Effort::Some), goal, dependence, Vec::new());
             } else if !self.probe.is_spent {
                 self.learned.facts.skip(&goal, Effort::Little);
+                if self.probe.form.is_plain() && climb::is_near(&goal) && self.is_open(&goal) {
+                    self.keep((input, Effort::Much), goal, Dependence::default(), Vec::new());
+                }
             }
         }
         // What is certain takes little.
@@ -380,14 +398,16 @@ impl Explorer<'_, '_, '_> {
     /// Notes that a goal of an input was not reached.
     fn leave(&mut self, input: &[u8], goal: Observed, dependence: &Dependence) {
         let lost = detour::tried(std::mem::take(&mut self.probe.lost), input);
-        if lost.is_empty() && dependence.sides.iter().all(Vec::is_empty) {
+        if lost.is_empty() && dependence.held.is_empty() && dependence.sides.iter().all(Vec::is_empty) {
             return;
         }
         self.keep((input, Effort::Some), goal, dependence.clone(), lost);
-        let left = &mut self.learned.left;
-        if left.len() > LEFT_MAX {
-            let least = left.iter().position(|hard| !hard.goal.operands.is_text()).unwrap_or(0);
-            left.remove(least);
+        if self.learned.left.len() > LEFT_MAX {
+            // The oldest of what counts least.
+            let rank = |hard: &Hard| (self.is_met(&hard.goal), !hard.goal.operands.is_text());
+            let ranks: Vec<_> = self.learned.left.iter().map(rank).collect();
+            let least = ranks.iter().max().and_then(|least| ranks.iter().position(|rank| rank == least));
+            self.learned.left.remove(least.unwrap_or(0));
         }
     }
 
@@ -396,9 +416,8 @@ impl Explorer<'_, '_, '_> {
     fn postpone(&mut self, input: &[u8], goals: Vec<(Observed, Dependence)>) {
         let mut sites = BTreeSet::new();
         for (goal, dependence) in goals {
-            let is_worth_it = !self.known().iter().any(|facts| facts.met(&goal))
-                || goal.operands.is_text()
-                || repair::is_written(&goal, &dependence, input);
+            let is_worth_it =
+                !self.is_met(&goal) || goal.operands.is_text() || repair::is_written(&goal, &dependence, input);
             if is_worth_it && sites.insert(goal.place.site) {
                 self.keep((input, Effort::Little), goal, dependence, Vec::new());
             }
@@ -438,10 +457,12 @@ impl Explorer<'_, '_, '_> {
 
     /// The comparisons that are worth being tried, the best first.
     fn goals(&self, observed: &[Observed]) -> Vec<Observed> {
-        // Most are none by what all know.
+        // Most are none by what all know. What somebody met, but not on this way, is tried once more if it is to be
+        // equal: that is what lets an execution go on, most often.
         let rank = |at: usize, observed: &Observed| {
             let [all, own] = self.known().map(|facts| move || facts.rank(observed, at, Effort::Little));
-            all().filter(|_| own().is_some())
+            let is_fresh = self.is_fresh && observed.operands.are_to_be_equal() && self.facts.met(observed);
+            if is_fresh { own() } else { all().filter(|_| own().is_some()) }
         };
         let goals = observed.iter().enumerate().filter_map(|(at, observed)| Some((rank(at, observed)?, observed)));
         let goals = in_turn(goals.collect()).into_iter().map(|(_, goal)| goal);

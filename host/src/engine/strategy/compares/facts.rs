@@ -71,6 +71,8 @@ struct Site {
 struct Outcomes(u8);
 
 impl Outcomes {
+    const BOTH: Self = Self(3);
+
     fn has(self, outcome: bool) -> bool {
         self.0 & (1 << u8::from(outcome)) != 0
     }
@@ -204,9 +206,23 @@ impl Facts {
         self.passes
     }
 
+    /// Forgets how often was tried in vain what `all` know to turn out either way.
+    pub(super) fn forget_tries(&mut self, all: &Self) {
+        let is_met = |site: u32| all.sites.get(site_key(site)).is_some_and(|site| site.outcomes == Outcomes::BOTH);
+        for cell in self.cells.values_mut().filter(|cell| is_met(cell.spot.site)) {
+            self.sites.entry(site_key(cell.spot.site)).failed = [0; Effort::COUNT];
+            cell.tries = [0; Effort::COUNT];
+        }
+    }
+
     /// How often all was given up.
     pub(super) fn passes(&self) -> u32 {
         self.passes
+    }
+
+    /// How often something at a comparison's site was tried in vain.
+    pub(super) fn failed(&self, observed: &Observed, effort: Effort) -> u32 {
+        self.sites.get(site_key(observed.place.site)).map_or(0, |site| site.failed[effort as usize])
     }
 
     /// Whether what is wanted of a comparison was met at its site, with whatever operands.

@@ -11,6 +11,7 @@ use super::effort::Effort;
 use super::elsewhere;
 use super::facts::Facts;
 use super::form::Form;
+use super::hidden;
 use super::inside::Outer;
 use super::keep_youngest;
 use super::observed::Observed;
@@ -18,6 +19,7 @@ use super::places::Dependence;
 use super::probe::Problem;
 use super::repair::Guard;
 use super::search;
+use crate::engine::strategy::traced;
 use std::sync::Arc;
 
 /// Goals that are kept, and bytes of their inputs.
@@ -29,6 +31,9 @@ const LITTLE_EXECS: u64 = 256;
 const DETOUR_EXECS: u64 = 192;
 /// Executions beside those that enumerate: to go on from an input that reached the goal.
 const MORE_EXECS: u64 = 512;
+
+/// In one turn of so many what nothing seems to lead to comes first.
+const BLIND_TURN: u64 = 3;
 
 /// A goal of an input.
 #[derive(Clone, Debug)]
@@ -61,7 +66,8 @@ impl Hard {
             Effort::Little => LITTLE_EXECS,
             Effort::Some => {
                 let moved = elsewhere::execs(self.problem());
-                search::execs(self.problem(), self.effort) + moved + self.lost.len() as u64 * DETOUR_EXECS
+                let hidden = hidden::execs(self.problem());
+                search::execs(self.problem(), self.effort) + moved + self.lost.len() as u64 * DETOUR_EXECS + hidden
             }
             Effort::Much => search::execs(self.problem(), self.effort),
         };
@@ -81,6 +87,11 @@ impl Hard {
     /// Whether no place leads to it, so that mutants are all that is tried.
     fn is_climbed(&self) -> bool {
         self.effort == Effort::Much && self.dependence.is_none()
+    }
+
+    /// Whether nothing says that mutants come nearer.
+    fn is_blind(&self) -> bool {
+        self.is_climbed() && !climb::is_counted(&self.goal)
     }
 
     fn climbs_as(&self, other: &Self) -> bool {
@@ -117,16 +128,25 @@ impl Waiting {
     }
 
     /// The first of those that can be paid with what is `left`, and no more than `count`: what nobody has seen, less
-    /// effort or, in every other turn, more of it, texts, and the youngest first; then what is hidden behind checks.
-    /// With each, what it may take: fuel that is left when all have theirs is for what comes after them, as long as
-    /// that makes no more than `fuel_max`.
+    /// effort or, in every other turn, more of it, texts, and the youngest first; then what is hidden behind checks;
+    /// then what was met with other operands; and last, but now and then first, what nothing seems to lead to. With
+    /// each, what it may take: fuel that is left when all have theirs is for what comes after them, as long as that
+    /// makes no more than `fuel_max`.
     pub(super) fn due(&self, left: Cost, (count, fuel_max): (usize, u64), facts: &Facts) -> Vec<(Arc<Hard>, Cost)> {
         let mut order: Vec<_> = self.goals.iter().rev().collect();
         let is_later =
             |effort| if self.tried.is_multiple_of(2) { effort > Effort::Some } else { effort < Effort::Much };
         order.sort_by_cached_key(|hard| {
             let is_hidden = !hard.dependence.held.is_empty();
-            (facts.met(&hard.goal), is_hidden, is_later(hard.effort), hard.effort, !hard.goal.operands.is_text())
+            let is_last = hard.is_blind() != (self.tried % BLIND_TURN == BLIND_TURN - 1);
+            (
+                is_last,
+                facts.met(&hard.goal),
+                is_hidden,
+                is_later(hard.effort),
+                hard.effort,
+                !hard.goal.operands.is_text(),
+            )
         });
         let mut fuel = left.fuel;
         let affordable = order.into_iter().take(count).map_while(|hard| {
@@ -138,7 +158,8 @@ impl Waiting {
         let mut room = left.execs;
         let costs = due.into_iter().map_while(|hard| {
             let part = part.min(fuel_max.saturating_sub(hard.cost()));
-            let execs = (hard.execs() + part / hard.fuel.max(1)).min(left.execs);
+            // Fuel bounds it: it is known better than how many executions they are.
+            let execs = ((hard.cost() + part) / traced::EXECUTION_FUEL).max(hard.execs()).min(left.execs);
             room = room.checked_sub(execs)?;
             (execs > 0).then(|| (hard.clone(), Cost { fuel: hard.cost() + part, execs }))
         });

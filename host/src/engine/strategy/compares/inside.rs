@@ -60,7 +60,7 @@ pub(super) fn open(
         Subject::Reached(reached) => return given(&reached.outer),
         Subject::Hard(hard) => return given(&hard.outer),
         Subject::Testcase(index, _) => (*index, 0),
-        Subject::Again(index) => (*index, facts.passes()),
+        Subject::Again(index, _) => (*index, facts.passes()),
     };
     let Some(targets) = variants.custom.as_ref().filter(|_| seed % 2 == 0) else { return Ok(Opened::Closed) };
     let custom = worker.custom(targets)?;

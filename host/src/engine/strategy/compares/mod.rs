@@ -14,8 +14,9 @@
 //! longer get to their goal because of a checksum or a length are repaired ([`repair`]); those that another check
 //! keeps from it solve that in its turn ([`detour`]), or let their goal read something else ([`elsewhere`]). Lengths
 //! change with what they count ([`resize`]). What nothing was seen to change may be hidden behind a check of the same
-//! bytes, and is moved so that the check holds ([`secant`]). What enumerates waits for fuel ([`hard`]). When all was
-//! tried, it begins again with other inputs.
+//! bytes: it is moved so that the check holds ([`secant`]), or written where it seems to lie ([`hidden`]). What
+//! enumerates waits for fuel ([`hard`]). When all was tried, it begins again with other inputs, and in every other pass
+//! as if nobody had met anything, since what was met on one way may not have been on another.
 //!
 //! What lies in testcases as it was compared is also swapped without all that, and executed as mutants are ([`swaps`]).
 //!
@@ -47,12 +48,14 @@ mod facts;
 mod float128;
 mod form;
 mod hard;
+mod hidden;
 mod inside;
 mod literal;
 mod little;
 mod numbers;
 mod numerals;
 mod observed;
+mod pairs;
 mod places;
 mod probe;
 mod quads;
@@ -126,8 +129,8 @@ struct Due {
 enum Subject {
     /// A testcase, by index, and whether it shows new edges.
     Testcase(usize, bool),
-    /// A testcase that was looked at before, by index.
-    Again(usize),
+    /// A testcase that was looked at before, by index; as if nothing were known, or not.
+    Again(usize, bool),
     /// An input that reached a goal, and that the task did not come to.
     Reached(Arc<Reached>),
     /// A goal that needs much effort. Most of their inputs are no testcases: what leads to a goal may show nothing new.
@@ -215,7 +218,8 @@ impl Compares {
             return inputs_due(reached, execution, Cost { fuel: left, execs: execs_max });
         }
         if self.hard.is_empty() {
-            let again = self.again.iter().rev().map(|&index| Subject::Again(index));
+            let is_fresh = self.facts.passes() % 2 == 1;
+            let again = self.again.iter().rev().map(|&index| Subject::Again(index, is_fresh));
             return inputs_due(again, execution, half);
         }
         self.hard_due(half, task_max)
@@ -275,7 +279,7 @@ impl Compares {
                 self.queue.remove(&(!has_edges, Reverse(*index)));
                 self.done.push(*index);
             }
-            Subject::Again(index) => self.again.retain(|other| other != index),
+            Subject::Again(index, _) => self.again.retain(|other| other != index),
             Subject::Reached(reached) => {
                 self.reached.remove(reached);
                 self.turns[0] += learned.spent;

@@ -172,7 +172,7 @@ impl Place<'_> {
             return;
         }
         let by = ty.signed(wanted.wrapping_sub(own));
-        for radix in [10, 16] {
+        for radix in [10, 16, 8] {
             let is_digit = |byte: &u8| char::from(*byte).is_digit(radix);
             let before = self.input[..self.run.start].iter().rev().take_while(|byte| is_digit(byte)).count();
             let after = self.input[self.run.start..].iter().take_while(|byte| is_digit(byte)).count();
@@ -184,10 +184,21 @@ impl Place<'_> {
             let old = self.input[span.clone()].iter().fold(0, |number, byte| number * i64::from(radix) + digit(byte));
             for new in [old.checked_add(by), old.checked_sub(by)].into_iter().flatten().filter(|&new| new >= 0) {
                 let width = span.len();
-                let text = if radix == 10 { format!("{new:0width$}") } else { format!("{new:0width$x}") };
+                let text = match radix {
+                    10 => format!("{new:0width$}"),
+                    16 => format!("{new:0width$x}"),
+                    _ => format!("{new:0width$o}"),
+                };
+                let more = text.len() - width;
                 let mut candidate = self.input.to_vec();
-                candidate.splice(span.clone(), text.into_bytes());
+                candidate.splice(span.clone(), text.bytes());
                 push(candidates, candidate);
+                // What follows may have to stay where it is.
+                if let Some(start) = span.start.checked_sub(more).filter(|_| more > 0) {
+                    let mut candidate = self.input.to_vec();
+                    candidate.splice(start..span.end, text.bytes());
+                    push(candidates, candidate);
+                }
             }
         }
     }

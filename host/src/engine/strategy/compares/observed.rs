@@ -123,6 +123,10 @@ impl Number {
 }
 
 impl Operands {
+    pub(super) fn of_bytes(compared: &CompareBytes) -> Self {
+        Self::Bytes { matching: matching(compared.comparer), sides: compared.content.clone() }
+    }
+
     pub(super) fn is_text(&self) -> bool {
         matches!(self, Self::Bytes { .. })
     }
@@ -192,6 +196,15 @@ impl Operands {
     /// condition.
     pub(super) fn are_same(&self) -> bool {
         matches!(self, Self::Numbers { comparison: Comparison::Eq | Comparison::Ne, sides: [left, right], .. } if left == right && *left != 0)
+    }
+
+    /// Whether they are held against each other for equality, and differ.
+    pub(super) fn are_to_be_equal(&self) -> bool {
+        match self {
+            Self::Numbers { comparison: Comparison::Eq | Comparison::Ne, sides: [left, right], .. } => left != right,
+            Self::Numbers { .. } => false,
+            Self::Quads { .. } | Self::Bytes { .. } => !self.outcome(),
+        }
     }
 
     /// Two numbers that stand for what the sides are.
@@ -337,9 +350,7 @@ fn add(observed: &mut Vec<Observed>, (place, context): (Place, u64), event: &Eve
             }));
             return;
         }
-        Event::Bytes(compared) => {
-            Operands::Bytes { matching: matching(compared.comparer), sides: compared.content.clone() }
-        }
+        Event::Bytes(compared) => Operands::of_bytes(compared),
         _ => return,
     };
     observed.push(Observed { place, context, operands });

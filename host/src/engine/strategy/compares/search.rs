@@ -10,13 +10,14 @@
 //!   place by place (base64, digits, tables). Texts get digits first.
 //! - Where what a byte becomes depends on those before it (stream ciphers, differences), one place after the other gets
 //!   the value with which most of the operands is right from one of their ends on.
+//! - Where a check keeps each byte from being moved alone, two are ([`pairs`]).
 
 use super::climb;
 use super::effort::Effort;
 use super::float128;
 use super::observed::{Number, Observed, Operands};
 use super::probe::{Probe, Problem, Solution, Solver, Step};
-use super::{secant, sums};
+use super::{pairs, secant, sums};
 
 /// Places that are flipped bit by bit.
 const LINEAR_PLACES_MAX: usize = 16;
@@ -64,7 +65,10 @@ pub(super) fn execs(problem: Problem<'_>, effort: Effort) -> u64 {
     let sides = problem.dependence.sides.each_ref().map(|places| places.len() as u64);
     let places: u64 = sides.iter().sum();
     match effort {
-        Effort::Much => (6 * 256 * places).min(CHAIN_EXECS + DESCENT_EXECS_MAX) + climb::execs(problem),
+        Effort::Much => {
+            let placed = (6 * 256 * places).min(CHAIN_EXECS + DESCENT_EXECS_MAX);
+            placed + pairs::execs(problem) + climb::execs(problem)
+        }
         _ => {
             let swept = (0..2).filter(|&side| is_swept(problem, side)).count() as u64 * 257;
             if problem.goal.operands.is_text() {
@@ -115,7 +119,7 @@ fn each(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution
             }
         }
     }
-    Ok(None)
+    pairs::solve(probe, problem)
 }
 
 /// Those of some places, and of those near them, that are digits: a digit that holds bits of two bytes seems to belong
@@ -137,10 +141,11 @@ enum Values {
 }
 
 impl Values {
+    /// In the place of one byte.
     fn of(self, byte: u8) -> Vec<u8> {
         match self {
-            Self::All => (0..=u8::MAX).collect(),
-            Self::Digits if DIGITS.contains(&byte) => DIGITS.to_vec(),
+            Self::All => (0..=u8::MAX).filter(|&value| value != byte).collect(),
+            Self::Digits if DIGITS.contains(&byte) => DIGITS.iter().copied().filter(|&value| value != byte).collect(),
             Self::Digits => Vec::new(),
         }
     }
@@ -208,24 +213,13 @@ fn descend(
     for _ in 0..DESCENTS {
         let before = nearest;
         for &place in &places {
-            let old = best[place];
-            let mut kept = old;
-            for value in values.of(old).into_iter().filter(|&value| value != old) {
-                if *left == 0 {
-                    return Ok(None);
-                }
-                *left -= 1;
-                best[place] = value;
-                match probe.attempt(&best, goal)? {
-                    Ok(solution) => return Ok(Some(solution)),
-                    Err(Some(observed)) if distance(&observed.operands, metric) < nearest => {
-                        nearest = distance(&observed.operands, metric);
-                        kept = value;
-                    }
-                    Err(_) => {}
-                }
+            let values = values.of(best[place]);
+            let values = &values[..values.len().min(usize::try_from(*left).unwrap_or(usize::MAX))];
+            *left -= values.len() as u64;
+            let near = |operands: &Operands| distance(operands, metric);
+            if let Some(solution) = settle(probe, goal, (&mut best, place, values), (&mut nearest, &near))? {
+                return Ok(Some(solution));
             }
-            best[place] = kept;
         }
         if nearest == before {
             break;
@@ -233,6 +227,28 @@ fn descend(
         // What stands in a place's way may be behind it.
         places.reverse();
     }
+    Ok(None)
+}
+
+/// Gives a place each of some values, and leaves it the one with which the operands are nearest.
+fn settle(
+    probe: &mut Probe<'_, '_>,
+    goal: &Observed,
+    (candidate, place, values): (&mut [u8], usize, &[u8]),
+    (nearest, distance): (&mut u64, &dyn Fn(&Operands) -> u64),
+) -> Step<Option<Solution>> {
+    let mut kept = candidate[place];
+    for &value in values {
+        candidate[place] = value;
+        match probe.attempt(candidate, goal)? {
+            Ok(solution) => return Ok(Some(solution)),
+            Err(Some(observed)) if distance(&observed.operands) < *nearest => {
+                (*nearest, kept) = (distance(&observed.operands), value);
+            }
+            Err(_) => {}
+        }
+    }
+    candidate[place] = kept;
     Ok(None)
 }
 
@@ -297,23 +313,17 @@ fn chain(
     what: (usize, End),
 ) -> Step<Option<Solution>> {
     let mut best = input.to_vec();
-    let mut most = right(&goal.operands, what);
+    let bits = 8 * what.0 as u64;
+    let wrong = |operands: &Operands| bits - right(operands, what) as u64;
+    let mut nearest = wrong(&goal.operands);
     for (number, &place) in (1..).zip(places) {
-        let (old, before) = (best[place], most);
-        let mut kept = old;
-        for value in (0..=u8::MAX).filter(|&value| value != old) {
-            best[place] = value;
-            match probe.attempt(&best, goal)? {
-                Ok(solution) => return Ok(Some(solution)),
-                Err(Some(observed)) if right(&observed.operands, what) > most => {
-                    (most, kept) = (right(&observed.operands, what), value);
-                }
-                Err(_) => {}
-            }
+        let before = nearest;
+        let values = Values::All.of(best[place]);
+        if let Some(solution) = settle(probe, goal, (&mut best, place, &values), (&mut nearest, &wrong))? {
+            return Ok(Some(solution));
         }
-        best[place] = kept;
         // One that is right by chance as it is brings nothing.
-        if most == before && most < 8 * number {
+        if nearest == before && bits - nearest < 8 * number {
             break;
         }
     }

@@ -37,6 +37,11 @@ impl<V: Default> Table<V> {
         self.entries.iter()
     }
 
+    /// All values.
+    pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
+        self.entries.iter_mut().map(|(_, value)| value)
+    }
+
     /// The value of a key, a default one if it has none.
     pub(super) fn entry(&mut self, key: u64) -> &mut V {
         if 2 * (self.entries.len() + 1) > self.slots.len() {

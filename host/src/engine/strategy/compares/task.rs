@@ -63,7 +63,7 @@ impl Strategy for Compares {
         let goals = view.pursuit.filter(|pursuit| pursuit.share() > 0);
         let task = |Due { subject, cost }: Due| {
             let input = match &subject {
-                Subject::Testcase(index, _) | Subject::Again(index) => &view.corpus.testcases()[*index].bytes,
+                Subject::Testcase(index, _) | Subject::Again(index, _) => &view.corpus.testcases()[*index].bytes,
                 Subject::Reached(reached) => &reached.input,
                 Subject::Hard(hard) => &hard.input,
             };
