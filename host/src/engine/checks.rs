@@ -158,6 +158,8 @@ mod tests {
     fn what_is_wanted_is_written_where_what_was_read_lies_wherever_that_is() {
         let big = Check::new(1, 4, Writing::Binary { big_endian: true, offset: 0 }).unwrap();
         let text = Check::new(0, 4, Writing::Text { radix: 10, upper: false }).unwrap();
+        let octal = Check::new(0, 6, Writing::Text { radix: 8, upper: false }).unwrap();
+        assert_eq!(Writing::of(b"000644", 0o644), Some(octal.writing));
         for (check, input, sides, repaired) in [
             (big, &b"abcd\x01\x02\x03\x04e"[..], [0x1122_3344, 0x0102_0304], Some(&b"abcd\x11\x22\x33\x44e"[..])),
             (big, b"\x01\x02\x03\x04", [0x1122_3344, 0x0102_0304], Some(b"\x11\x22\x33\x44")),
@@ -167,16 +169,17 @@ mod tests {
             (big, b"\x01\x02\x03", [0x1122_3344, 0x0102_0304], None),
             (text, b"0417 it is", [417, 23], Some(b"0023 it is")),
             (text, b"0417 it is", [417, 12345], None),
+            (octal, b"000644 it is", [0o644, 0o1755], Some(b"001755 it is")),
         ] {
             let mut input = input.to_vec();
             let before = input.clone();
             assert_eq!(check.repair(&mut input, sides), repaired.is_some(), "{}", before.escape_ascii());
             assert_eq!(input, repaired.unwrap_or(&before), "{}", before.escape_ascii());
         }
-        for check in [big, text] {
+        for check in [big, text, octal] {
             assert_eq!(Check::of_code(check.to_code().unwrap()), Some(check));
         }
-        for code in [[2, 4, 0], [0, 9, 0], [0, 20, 2], [0, 1, 1], [0, 3, 2], [0, 4, 5]] {
+        for code in [[2, 4, 0], [0, 9, 0], [0, 20, 2], [0, 1, 1], [0, 3, 2], [0, 4, 6]] {
             assert_eq!(Check::of_code(code), None, "{code:?}");
         }
         assert_eq!(Check::new(0, 1, Writing::Binary { big_endian: false, offset: 7 }), None, "one byte is everywhere");

@@ -403,6 +403,11 @@ impl Making {
         }
         let made = match self.making.as_ref().map(Receiver::try_recv) {
             None | Some(Err(TryRecvError::Empty)) => return Ok(None),
+            // What there is does the same, in more time.
+            Some(Ok(Err(error))) if error.is::<Unsuited>() => {
+                self.making = None;
+                return Ok(None);
+            }
             Some(Ok(made)) => made?,
             Some(Err(TryRecvError::Disconnected)) => bail!("the thread that compiles it ended early"),
         };
