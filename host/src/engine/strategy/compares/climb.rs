@@ -3,7 +3,7 @@
 //! executed as havoc makes them, and whichever comes nearer is gone on from: so features of how near executions come
 //! would lead there (libFuzzer's value profile), but only for what nobody has seen otherwise, and as long as it is.
 
-use super::observed::{Matching, Number, Observed, Operands};
+use super::observed::{Matching, Observed, Operands};
 use super::probe::{End, Probe, Problem, Solution, Step};
 use super::table;
 use crate::engine::rng::Rng;
@@ -106,13 +106,7 @@ pub(super) fn counted(observed: &[Observed]) -> Vec<&Observed> {
 /// The nearest of all comparisons of an execution at the goal's site, however many there are.
 fn nearest(trace: &Trace, goal: &Observed) -> Option<Near> {
     let near = |event: &Event| {
-        let operands = match event {
-            &Event::Compare { comparison, float, width, left, right } => {
-                Operands::Numbers { comparison, ty: Number::new(float, width), sides: [left, right] }
-            }
-            Event::Bytes(compared) => Operands::of_bytes(compared),
-            _ => return None,
-        };
+        let operands = Operands::of(event)?;
         let distance = if operands.outcome() == goal.operands.outcome() { distance(&operands)? } else { 0 };
         Some(Near { distance, operands })
     };

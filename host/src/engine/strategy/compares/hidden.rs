@@ -4,6 +4,7 @@
 //! Where an operand lies in the input as it is, that is where it comes from, most likely. What is wanted is written
 //! there, and the checks that fail then are solved with other bytes ([`hidden`](super::detour::hidden)).
 
+use super::literal::lying;
 use super::observed::Operands;
 use super::places::Dependence;
 use super::probe::Problem;
@@ -28,9 +29,7 @@ pub(super) fn guesses(Problem { input, goal, dependence }: Problem<'_>) -> Vec<D
     for (side, number) in sides.into_iter().enumerate().filter(|(_, number)| *number != 0) {
         let width = (u64::BITS - number.leading_zeros()).div_ceil(8).next_power_of_two() as usize;
         let little = &number.to_le_bytes()[..width];
-        let is_it = |window: &[u8]| window == little || window.iter().rev().eq(little);
-        let starts = input.windows(width).enumerate().filter(|(_, window)| is_it(window)).map(|(start, _)| start);
-        let starts: Vec<_> = starts.take(GUESSES_MAX + 1).collect();
+        let starts: Vec<_> = lying(input, little).take(GUESSES_MAX + 1).collect();
         if starts.len() <= GUESSES_MAX {
             guesses.extend(starts.into_iter().map(|start| {
                 let mut guess = Dependence { away: dependence.away.clone(), ..Dependence::default() };

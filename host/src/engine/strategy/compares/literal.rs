@@ -42,10 +42,15 @@ fn starts(input: &[u8], number: u64) -> Vec<usize> {
     if is_same || little.iter().filter(|&&byte| byte != 0).count() < BYTES_MIN {
         return Vec::new();
     }
-    let is_it = |window: &[u8]| window == little || window.iter().rev().eq(little);
-    let starts: Vec<_> =
-        input.windows(width).enumerate().filter(|(_, window)| is_it(window)).map(|(start, _)| start).collect();
+    let starts: Vec<_> = lying(input, little).collect();
     if starts.windows(2).any(|two| two[1] - two[0] <= width) { Vec::new() } else { starts }
+}
+
+/// Where bytes lie in an input, in this order or the other one.
+pub(super) fn lying(input: &[u8], bytes: &[u8]) -> impl Iterator<Item = usize> {
+    let is_it = move |window: &[u8]| window == bytes || window.iter().rev().eq(bytes);
+    let windows = input.windows(bytes.len()).enumerate();
+    windows.filter(move |(_, window)| is_it(window)).map(|(start, _)| start)
 }
 
 #[cfg(test)]

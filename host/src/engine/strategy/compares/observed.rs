@@ -123,8 +123,17 @@ impl Number {
 }
 
 impl Operands {
-    pub(super) fn of_bytes(compared: &CompareBytes) -> Self {
-        Self::Bytes { matching: matching(compared.comparer), sides: compared.content.clone() }
+    /// What numbers or bytes are held against each other, if that is what happens.
+    pub(super) fn of(event: &Event) -> Option<Self> {
+        match event {
+            &Event::Compare { comparison, float, width, left, right } => {
+                Some(Self::Numbers { comparison, ty: Number::new(float, width), sides: [left, right] })
+            }
+            Event::Bytes(compared) => {
+                Some(Self::Bytes { matching: matching(compared.comparer), sides: compared.content.clone() })
+            }
+            _ => None,
+        }
     }
 
     pub(super) fn is_text(&self) -> bool {
@@ -324,9 +333,6 @@ impl Parts {
 /// Adds what an event compares.
 fn add(observed: &mut Vec<Observed>, (place, context): (Place, u64), event: &Event) {
     let operands = match event {
-        &Event::Compare { comparison, float, width, left, right } => {
-            Operands::Numbers { comparison, ty: Number::new(float, width), sides: [left, right] }
-        }
         &Event::Part { width, left, right } => {
             Operands::Numbers { comparison: Comparison::Eq, ty: Number::new(false, width), sides: [left, right] }
         }
@@ -350,8 +356,10 @@ fn add(observed: &mut Vec<Observed>, (place, context): (Place, u64), event: &Eve
             }));
             return;
         }
-        Event::Bytes(compared) => Operands::of_bytes(compared),
-        _ => return,
+        event => match Operands::of(event) {
+            Some(operands) => operands,
+            None => return,
+        },
     };
     observed.push(Observed { place, context, operands });
 }
