@@ -66,7 +66,7 @@ enum Task {
     /// Wants --release and a quiet machine. Builds AFL++ 4.40c and LibAFL from crates.io, for which clang's llvm-config
     /// and headers, make and a C++ compiler have to be there
     Search(Search),
-    /// Compare how small crashes become, and after how many executions, with afl-tmin and libFuzzer, on ten parsers.
+    /// Compare how small crashes become, and after how many executions, with afl-tmin and libFuzzer, on twelve parsers.
     ///
     /// Builds them with clang and AFL++, and says what to type if those are not installed
     Tmin {
