@@ -41,7 +41,7 @@ pub const TRACE_USED: u32 = 16;
 /// How many calls deep the execution is, a `u32`.
 pub const TRACE_DEPTH: u32 = 20;
 
-/// How many records had no room in the trace, a `u64`.
+/// How many records were lost, a `u64`: those that had no room in the trace, or that came too often for it.
 pub const TRACE_LOST: u32 = 24;
 
 /// How many calls are live, a `u32`, of those that [`Options::calls`](crate::Options::calls) limits. An execution that

@@ -2,7 +2,9 @@
 //!
 //! Records lie one behind the other from the start of [`Injected::trace`](crate::Injected::trace), as many bytes as the
 //! cell at [`TRACE_USED`](crate::layout::TRACE_USED) says. When there is no room left, that one and all after it are
-//! lost, and counted at [`TRACE_LOST`](crate::layout::TRACE_LOST). Each takes a slot of 32 bytes; all is little-endian:
+//! lost, and counted at [`TRACE_LOST`](crate::layout::TRACE_LOST). So is, when three quarters of the room of a
+//! large trace are used, what is recorded from then on more than four times at a place: what comes after the loops of
+//! a large execution is seen, too. Each takes a slot of 32 bytes; all is little-endian:
 //!
 //! ```text
 //! 0     4       5       6       8          16         24         32

@@ -15,7 +15,7 @@ use crate::layout;
 pub struct Trace {
     /// What had room.
     pub records: Vec<Record>,
-    /// How many records came after these.
+    /// How many records had no room after these, or between them.
     pub lost: u64,
 }
 

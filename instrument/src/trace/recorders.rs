@@ -31,6 +31,15 @@ use crate::module::types::Types;
 /// The longest record, in bytes.
 const LONGEST: u32 = 3 * SLOT_BYTES;
 
+/// Behind a trace that is at least so many times as long are counts, a byte for each tag that falls on it: how often it
+/// was recorded since most of the room was used.
+const COUNTS: u32 = 1 << 16;
+const COUNTS_PART: u32 = 4;
+
+/// From then on each tag is recorded so often: else the loops of a large execution would take all the room, and what
+/// comes after them would not be seen at all.
+const REPEATS_MAX: i32 = 4;
+
 /// A function that records.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Recorder {
@@ -72,7 +81,7 @@ const ALL: [Recorder; 13] = [
 ];
 
 impl Recorder {
-    /// The function's type. The last parameter is the tag.
+    /// The function's type. The last parameter is the tag, and of [`Recorder::Memory`] the one before.
     fn types(self) -> Types {
         match self {
             Recorder::Compare(I64) => (&[I64, I64, I32], &[I64, I64]),
@@ -145,12 +154,15 @@ struct Body<'t> {
     trace: &'t Range<u32>,
     /// A local: where the record starts in the trace.
     at: u32,
+    /// A parameter: the tag.
+    tag: u32,
 }
 
 fn body(recorder: Recorder, survey: &Survey<'_>, trace: &Range<u32>, annexed: bool) -> Vec<u8> {
     let (params, results) = recorder.types();
     let at = params.len() as u32;
-    let mut body = Body { bytes: Vec::new(), memory: survey.memories, trace, at };
+    let tag = if recorder == Recorder::Memory { 3 } else { at - 1 };
+    let mut body = Body { bytes: Vec::new(), memory: survey.memories, trace, at, tag };
     let locals: &[_] = if recorder == Recorder::Bytes { &[(1, I32), (3, I64)] } else { &[(1, I32)] };
     locals.len().encode(&mut body.bytes);
     for &(count, ty) in locals {
@@ -199,20 +211,70 @@ impl Body<'_> {
         Code::new(&mut self.bytes, self.memory)
     }
 
-    /// Writes a record of so many slots if there is room for the longest, so that from the first that is lost on all
-    /// are; else counts it as lost.
+    /// Writes a record of so many slots if there is room for the longest, so that from the first that finds none on all
+    /// are lost, and if its tag is [recorded](REPEATS_MAX) again; else counts it as lost.
     fn record(&mut self, slots: u32, fields: impl FnOnce(&mut Self)) {
-        let (at, last) = (self.at, self.trace.end - self.trace.start - LONGEST);
+        let (at, room) = (self.at, self.room());
         let mut code = self.code();
         let (used, lost) = (code.cell(layout::TRACE_USED.into(), 2), code.cell(layout::TRACE_LOST.into(), 3));
-        code.i32_const(0).i32_load(used).local_tee(at).i32_const(last.cast_signed()).i32_le_u();
-        code.if_(BlockType::Empty);
+        code.i32_const(0).i32_load(used).local_tee(at).i32_const((room - LONGEST).cast_signed()).i32_le_u();
+        self.is_recorded_again();
+        self.code().if_(BlockType::Empty);
         fields(self);
         let mut code = self.code();
         let size = (slots * SLOT_BYTES).cast_signed();
         code.i32_const(0).local_get(at).i32_const(size).i32_add().i32_store(used);
+        self.begin_to_count(size);
+        let mut code = self.code();
         code.else_();
         code.i32_const(0).i32_const(0).i64_load(lost).i64_const(1).i64_add().i64_store(lost);
+        code.end();
+    }
+
+    /// How many bytes there are for records.
+    fn room(&self) -> u32 {
+        let all = self.trace.end - self.trace.start;
+        if all >= COUNTS_PART * COUNTS { all - COUNTS } else { all }
+    }
+
+    /// How much of the room is used from where on is counted how often tags are recorded; `None` if there is no place
+    /// for counts.
+    fn most(&self) -> Option<i32> {
+        let room = self.room();
+        (room < self.trace.end - self.trace.start).then_some((room / 4 * 3).cast_signed())
+    }
+
+    /// Whether there is room for a record is on the stack: leaves there whether it is to be made, and counts that.
+    fn is_recorded_again(&mut self) {
+        let Some(most) = self.most() else { return };
+        let (at, tag, counts) = (self.at, self.tag, u64::from(self.trace.end - COUNTS));
+        let mut code = self.code();
+        let count = code.cell(counts, 0);
+        code.if_(BlockType::Result(wasm_encoder::ValType::I32));
+        code.local_get(at).i32_const(most).i32_ge_u();
+        code.if_(BlockType::Result(wasm_encoder::ValType::I32));
+        // Sites are some bytes from each other, so those of a function fall on different counts.
+        let index = |code: &mut Code<'_>| _ = code.local_get(tag).i32_const(16 - 4).i32_shl().i32_const(16).i32_shr_u();
+        index(&mut code);
+        code.i32_load8_u(count).i32_const(REPEATS_MAX).i32_lt_u();
+        code.if_(BlockType::Result(wasm_encoder::ValType::I32));
+        index(&mut code);
+        index(&mut code);
+        code.i32_load8_u(count).i32_const(1).i32_add().i32_store8(count).i32_const(1);
+        code.else_().i32_const(0).end();
+        code.else_().i32_const(1).end();
+        code.else_().i32_const(0).end();
+    }
+
+    /// A record of so many bytes was made: clears all counts when that is the one from which on there are some.
+    fn begin_to_count(&mut self, size: i32) {
+        let (at, counts, memory) = (self.at, self.trace.end - COUNTS, self.memory);
+        let Some(most) = self.most() else { return };
+        let mut code = self.code();
+        code.local_get(at).i32_const(most).i32_lt_u();
+        code.local_get(at).i32_const(size).i32_add().i32_const(most).i32_ge_u().i32_and();
+        code.if_(BlockType::Empty);
+        code.i32_const(counts.cast_signed()).i32_const(0).i32_const(COUNTS.cast_signed()).memory_fill(memory);
         code.end();
     }
 

@@ -138,6 +138,30 @@ fn tables_and_changes_of_memory_are_recorded() {
 }
 
 #[test]
+fn what_comes_after_the_loops_of_a_large_execution_is_recorded() {
+    const MODULE: &str = "(module
+        (func $step (param i32) (result i32) (i32.add (i32.const 1) (local.get 0)))
+        (func (export \"f\") (param i32) (result i32) (local i32)
+          loop
+            (br_if 0 (i32.lt_u (local.tee 1 (call $step (local.get 1))) (local.get 0)))
+          end
+          (i32.eq (local.get 1) (i32.const 77777))))";
+    let wasm = wat::parse_str(MODULE).unwrap();
+    let options = Options::traced();
+    let trace = Traced::new(&wasm, &options).traced("f", &[Val::I32(100_000)]);
+    let compared = |constant: Option<u64>| {
+        let is_it =
+            |event: &Event| matches!(event, Event::Compare { right, .. } if constant.is_none_or(|it| it == *right));
+        trace.records.iter().filter(|record| is_it(&record.event)).count()
+    };
+    assert_eq!(compared(Some(77_777)), 1, "it is the last one, after 300,000 others");
+    // All of the first three quarters, and a few of what comes again and again.
+    let most = options.trace_bytes as usize / 32 * 3 / 4;
+    assert!((most / 3 - 1024..most / 3).contains(&compared(None)), "{}", compared(None));
+    assert!(trace.lost > 250_000, "{}", trace.lost);
+}
+
+#[test]
 fn a_full_trace_loses_what_comes_and_nothing_else_happens() {
     const MODULE: &str = "(module (memory 1)
         (func $memcmp (export \"memcmp\") (param i32 i32 i32) (result i32) i32.const 0)

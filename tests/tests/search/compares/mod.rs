@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Guests, and in how many executions a campaign finds what they hide, for all of the seeds.
-const GOALS: [(&str, u64); 21] = [
+const GOALS: [(&str, u64); 22] = [
     ("signature", 100_000),
     ("nested", 100_000),
     ("hash", 100_000),
@@ -34,6 +34,7 @@ const GOALS: [(&str, u64); 21] = [
     ("fletcher", 100_000),
     ("cipher", 100_000),
     ("either", 100_000),
+    ("behind", 100_000),
     ("balance", 2_000_000),
     ("field", 2_000_000),
 ];
