@@ -27,6 +27,9 @@ const FUEL_MAX: u64 = 50_000_000;
 /// How many of the best are tried with mutants of the inputs, and with how many.
 const FINALISTS: usize = 6;
 const MUTANTS: u64 = 2000;
+/// And how much fuel these may take, of each: about a second. What takes more is called with something for a length that
+/// is none, most often.
+const MUTANTS_FUEL: u64 = 1 << 30;
 /// A way that has failed so often is none.
 const FAILURES_MAX: usize = 3;
 
@@ -64,6 +67,7 @@ struct Seen {
     empty: usize,
     edges: BTreeSet<u32>,
     failures: usize,
+    fuel: u64,
 }
 
 /// By how much zeros for imports that nobody provides have to do more than rejecting the input, which finds nothing
@@ -134,7 +138,7 @@ fn tried_with(bytes: &[u8], settings: &Settings, stubs: Option<Stub>, glue: &str
         }
     }
     let best = ranked(&ways, &seen).into_iter().map(|number| {
-        let Seen { empty, edges, failures } = &seen[number];
+        let Seen { empty, edges, failures, .. } = &seen[number];
         let tried = Tried { empty_edges: *empty, edges: edges.len(), failures: *failures };
         (!edges.is_empty()).then(|| ways[number].clone().after(tried))
     });
@@ -215,8 +219,12 @@ fn try_all(executor: &mut Executor, numbers: &[usize], seen: &mut [Seen]) -> Res
         (seen.failures > 0, std::cmp::Reverse(seen.edges.len().saturating_sub(seen.empty)))
     });
     for (branch, &number) in best.into_iter().take(FINALISTS) {
+        let seen = &mut seen[number];
+        let fuel_max = seen.fuel.saturating_add(MUTANTS_FUEL);
         for seed in 0..MUTANTS {
-            try_one(executor, (branch, numbers.len()), &mutant(seed), (false, &mut seen[number]))?;
+            if seen.fuel < fuel_max {
+                try_one(executor, (branch, numbers.len()), &mutant(seed), (false, seen))?;
+            }
         }
     }
     Ok(())
@@ -235,6 +243,7 @@ fn try_one(
     let prefix = if branches > 1 { &number[..] } else { &[] };
     let outcome = executor.run(&[prefix, input].concat())?;
     seen.failures += usize::from(outcome.failure().is_some());
+    seen.fuel = seen.fuel.saturating_add(executor.observation().fuel());
     let before = seen.edges.len();
     executor.observation().edges(|edge, _| _ = seen.edges.insert(edge));
     if is_empty {
