@@ -170,7 +170,7 @@ fn a_reader_that_goes_away_ends_the_output_and_nothing_else() {
     let fuzzbox = Fuzzbox::new();
     let bug = example("first-bug");
     for reporter in ["lines", "json", "terminal", "quiet"] {
-        let arguments = ["run", &bug, "--execs", "300000", "--seed", "1", "--jobs", "1", "--reporter", reporter];
+        let arguments = ["run", &bug, "--execs", "30000", "--seed", "1", "--jobs", "1", "--reporter", reporter];
         let ran = into(&fuzzbox, closed_pipe(), &arguments);
         assert_eq!((ran.code, &*ran.stderr), (1, ""), "{reporter}");
         let stats = String::from_utf8(fuzzbox.read("targets/first-bug/fuzzer_stats")).unwrap();

@@ -15,7 +15,7 @@ use wasmtime::*;
 
 #[test]
 fn generated_modules_do_the_same_when_they_are_rewritten() {
-    let modules = std::env::var("FUZZBOX_SMITH_MODULES").map_or(1_500, |number| number.parse().unwrap());
+    let modules = std::env::var("FUZZBOX_SMITH_MODULES").map_or(600, |number| number.parse().unwrap());
     let adjust = |config: &mut wasmtime::Config| {
         // There are many small modules: what compiles fast is better than fast code.
         config.memory_reservation(1 << 24).memory_guard_size(1 << 16).parallel_compilation(false);

@@ -40,7 +40,7 @@ struct Total {
 #[test]
 fn generated_modules_do_the_same_on_an_instance_that_is_kept() {
     let number = |name, otherwise| std::env::var(name).map_or(otherwise, |number| number.parse::<u64>().unwrap());
-    let (modules, first) = (number("FUZZBOX_SMITH_MODULES", 250), number("FUZZBOX_SMITH_FIRST", 0));
+    let (modules, first) = (number("FUZZBOX_SMITH_MODULES", 120), number("FUZZBOX_SMITH_FIRST", 0));
     let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64;
     let part = move |thread: u64| {
         let mut total = Total::default();

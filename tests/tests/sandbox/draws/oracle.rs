@@ -83,7 +83,7 @@ fn first_difference(a: &Trace, b: &Trace) -> String {
 #[test]
 fn functions_put_into_modules_do_what_the_hosts_do() {
     // Pairs of a guest and a stream.
-    let pairs = std::env::var("FUZZBOX_DRAWS_PAIRS").map_or(4_000, |pairs| pairs.parse().unwrap());
+    let pairs = std::env::var("FUZZBOX_DRAWS_PAIRS").map_or(3_000, |pairs| pairs.parse().unwrap());
     let streams = 40;
     let mut rng = Tail::random(11);
     let mut ends = std::collections::BTreeMap::<String, u32>::new();

@@ -8,9 +8,9 @@ use fuzzbox_tests::found::{Found, if_begins_with};
 use std::sync::Arc;
 
 /// Executions of each campaign; 300,000 are what is promised.
-const EXECS: u64 = 6_000;
+const EXECS: u64 = 3_000;
 /// Of those that begin again, after 16,384, and of those that others visit.
-const EXECS_RESTARTED: u64 = 40_000;
+const EXECS_RESTARTED: u64 = 24_000;
 
 /// For guests that draw.
 const STRATEGIES: [&str; 30] = [
