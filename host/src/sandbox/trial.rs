@@ -27,8 +27,8 @@ const FUEL_MAX: u64 = 50_000_000;
 /// How many of the best are tried with mutants of the inputs, and with how many.
 const FINALISTS: usize = 6;
 const MUTANTS: u64 = 2000;
-/// And how much fuel these may take, of each: about a second. What takes more is called with something for a length that
-/// is none, most often.
+/// And how much fuel these may take, of each: about a second. What takes more is given something for a length that is
+/// none, most often.
 const MUTANTS_FUEL: u64 = 1 << 30;
 /// A way that has failed so often is none.
 const FAILURES_MAX: usize = 3;
