@@ -2,7 +2,7 @@
 
 use super::programs::dictionary;
 use crate::bench::fuzz::{end, unasked};
-use crate::bench::meter::Meter;
+use crate::bench::meter::{Meter, Metered};
 use crate::guests::tool;
 use anyhow::{Context as _, Result, ensure};
 use std::fs;
@@ -66,10 +66,16 @@ impl Fuzzer {
         };
         command.current_dir(campaign.home);
         let meter = campaign.meter;
-        let metered = match campaign.until_crash {
+        let mut metered = match campaign.until_crash {
             true => meter.run_once(&command, campaign.time)?,
             false => meter.run(&command, campaign.time)?,
         };
+        // What hangs ends our campaigns too, and is counted by nobody: then the search goes on.
+        let goes_on = matches!(self, Self::Fuzzbox { .. }) && campaign.until_crash;
+        while goes_on && metered.status == 1 && metered.cpu < campaign.time && !metered.stdout.lines().any(is_crash) {
+            let more = meter.run_once(&command, campaign.time - metered.cpu)?;
+            metered = Metered { cpu: metered.cpu + more.cpu, ..more };
+        }
         let crashed = match self {
             Self::Fuzzbox { binary, .. } => {
                 let complaint = &metered.stderr;
