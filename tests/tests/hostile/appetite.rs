@@ -15,7 +15,7 @@ const MEMORY_MIB: u64 = 32;
 /// the allocator keeps, which is some 20 MiB.
 const BESIDE_MIB: u64 = 160;
 /// Executions of each campaign.
-const EXECS: u32 = 8;
+const EXECS: u32 = 20;
 
 /// What a harness takes: items, and code; and what comes of it.
 const TAKERS: &[(&str, &str, &str, &[&str])] = &[

@@ -156,11 +156,11 @@ impl Kind {
     }
 
     /// Addresses and lengths that mean something, the addresses none of those of the input.
-    fn numbers(&self) -> (Vec<u64>, [u64; 4]) {
+    fn numbers(&self) -> (Vec<u64>, [u64; 5]) {
         let (end, grown) = (self.size, self.size + 3 * self.page);
         let top = if self.wide[0] { u64::MAX } else { u32::MAX.into() };
         let mut at = vec![0, 4, 1 << 20, 100 << 20, (256 << 20) - 8, top, top - 15];
-        for edge in [end, grown, 1 << 16] {
+        for edge in [end, end + 4096, grown, 1 << 16] {
             at.extend([
                 edge.saturating_sub(8),
                 edge.saturating_sub(3),
@@ -172,7 +172,7 @@ impl Kind {
         }
         at.sort_unstable();
         at.dedup();
-        (at, [0, 9, 70_000, top])
+        (at, [0, 1, 9, 70_000, top])
     }
 }
 
@@ -225,7 +225,7 @@ fn compare(kind: &Kind) {
     let (addresses, lengths) = kind.numbers();
     let mut traps = 0;
     for (op, operation) in OPERATIONS.iter().enumerate() {
-        for pages in [0, 3] {
+        for pages in [0, 1, 3] {
             for &at in &addresses {
                 for len in lengths {
                     let expected = elsewhere(&engine, &module, kind, op, [pages, at, len]);
