@@ -4,11 +4,11 @@
 //! was written ends or moves what the check reads. That check is a comparison on the way to the goal that turns out
 //! otherwise for the candidate: it is solved in its turn, and what was written for the goal stays.
 
-use super::dependence::dependence;
 use super::hard::Hard;
-use super::hidden::guesses;
-use super::observed::{Observed, observe};
-use super::probe::{Probe, Problem, Solution, Solver, Step};
+use super::probing::dependence::dependence;
+use super::probing::probe::{Probe, Problem, Solution, Solver, Step};
+use super::seen::observed::{Observed, observe};
+use super::solve::hidden::guesses;
 use std::collections::BTreeMap;
 
 /// Candidates that got lost are tried up to this many for a goal.

@@ -1,17 +1,19 @@
 //! Reaches goals of an input, one after the other, and goes on from what reached them.
 
-use super::climb::{self, Climbed, Mutate, climb, counted};
-use super::dependence::{self, behind_checks};
-use super::effort::Effort;
-use super::facts::{Facts, in_turn};
-use super::form::Form;
 use super::hard::Hard;
-use super::little::{glance, solve};
-use super::observed::{Observed, Operands, Place};
-use super::places::Dependence;
-use super::probe::{End, Probe, Problem, Run, Solution, Step, TracedExecution};
-use super::repair::{self, Guard};
-use super::{Learned, Subject, detour, elsewhere, encodings, literal, resize, search};
+use super::input::form::Form;
+use super::input::places::Dependence;
+use super::input::{encodings, literal};
+use super::probing::dependence::{self, behind_checks};
+use super::probing::probe::{End, Probe, Problem, Run, Solution, Step, TracedExecution};
+use super::probing::repair::{self, Guard};
+use super::seen::effort::Effort;
+use super::seen::facts::{Facts, in_turn};
+use super::seen::observed::{Observed, Operands, Place};
+use super::solve::climb::{self, Climbed, Mutate, climb, counted};
+use super::solve::little::{glance, solve};
+use super::solve::{elsewhere, resize, search};
+use super::{Learned, Subject, detour};
 use anyhow::Result;
 use std::borrow::Cow;
 use std::collections::BTreeSet;

@@ -6,19 +6,16 @@
 //! is many times what mutants take.
 
 use super::Cost;
-use super::climb;
-use super::effort::Effort;
-use super::elsewhere;
-use super::facts::Facts;
-use super::form::Form;
-use super::hidden;
+use super::input::form::Form;
+use super::input::places::Dependence;
 use super::inside::Outer;
 use super::keep_youngest;
-use super::observed::Observed;
-use super::places::Dependence;
-use super::probe::Problem;
-use super::repair::Guard;
-use super::search;
+use super::probing::probe::Problem;
+use super::probing::repair::Guard;
+use super::seen::effort::Effort;
+use super::seen::facts::Facts;
+use super::seen::observed::Observed;
+use super::solve::{climb, elsewhere, hidden, search};
 use crate::engine::strategy::traced;
 use std::sync::Arc;
 
@@ -191,7 +188,7 @@ impl Waiting {
 
 #[cfg(test)]
 mod tests {
-    use super::super::observed::{Number, Operands, Place};
+    use super::super::seen::observed::{Number, Operands, Place};
     use super::*;
     use fuzzbox_instrument::trace::Comparison;
 

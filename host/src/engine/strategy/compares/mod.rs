@@ -1,75 +1,70 @@
 //! Compares: sees what an execution compares, and changes the input where the operands come from.
 //!
 //! A settled testcase is executed once in the traced variant. Comparisons in it that could turn out otherwise, which
-//! nobody has seen with one of their operands ([`facts`]), are goals. For these it is found out on which bytes of the
-//! input their operands depend ([`dependence`]), and candidates for these bytes are executed: the other operand in all
-//! encodings ([`encodings`], [`numbers`], [`numerals`], [`bytes`]), later, if that fails, what enumerates ([`search`]).
-//! This is RedQueen's input-to-state replacement (Aschermann et al., "REDQUEEN: Fuzzing with Input-to-State
-//! Correspondence", NDSS 2019) with places that were observed as Eclipser and GREYONE do, in place of those that look
-//! like the operand; those are tried only where looking takes more than may be spent ([`literal`]).
+//! nobody has seen with one of their operands ([`facts`](seen::facts)), are goals. For these it is found out on which
+//! bytes of the input their operands depend ([`dependence`](probing::dependence)), and candidates for these bytes are
+//! executed: the other operand in all encodings ([`encodings`](input::encodings), and in [`solve`] `numbers`,
+//! `numerals` and `bytes`), later, if that fails, what enumerates ([`search`](solve::search)). This is RedQueen's
+//! input-to-state replacement (Aschermann et al., "REDQUEEN: Fuzzing with Input-to-State Correspondence", NDSS 2019)
+//! with places that were observed as Eclipser and GREYONE do, in place of those that look like the operand; those are
+//! tried only where looking takes more than may be spent ([`literal`](input::literal)).
 //!
 //! A task ([`explorer`]) goes from goal to goal: of all it tries first what is most likely, and what reached one stays
 //! where the next one is reached, since a header is refused until all of its fields are right. It leaves for later the
 //! goals for which nothing may be spent any more, and inputs that it did not come to ([`reached`]). Candidates that no
-//! longer get to their goal because of a checksum or a length are repaired ([`repair`]); those that another check
-//! keeps from it solve that in its turn ([`detour`]), or let their goal read something else ([`elsewhere`]). Lengths
-//! change with what they count ([`resize`]). What nothing was seen to change may be hidden behind a check of the same
-//! bytes: it is moved so that the check holds ([`secant`]), or written where it seems to lie ([`hidden`]). What
-//! enumerates waits for fuel ([`hard`]). When all was tried, it begins again with other inputs, and in every other pass
-//! as if nobody had met anything, since what was met on one way may not have been on another.
+//! longer get to their goal because of a checksum or a length are repaired ([`repair`](probing::repair)); those that
+//! another check keeps from it solve that in its turn ([`detour`]), or let their goal read something else
+//! ([`elsewhere`](solve::elsewhere)). Lengths change with what they count ([`resize`](solve::resize)). What nothing was
+//! seen to change may be hidden behind a check of the same bytes: it is moved so that the check holds (`secant` in
+//! [`solve`]), or written where it seems to lie ([`hidden`](solve::hidden)). What enumerates waits for fuel ([`hard`]).
+//! When all was tried, it begins again with other inputs, and in every other pass as if nobody had met anything, since
+//! what was met on one way may not have been on another.
 //!
 //! What lies in testcases as it was compared is also swapped without all that, and executed as mutants are ([`swaps`]).
 //!
-//! Of a guest that draws, what is changed are the values that were drawn ([`form`]), so all that is said of bytes is
-//! said of these. Of one that has a mutator of its own it is what that changes inside of an input ([`inside`]).
+//! Of a guest that draws, what is changed are the values that were drawn ([`form`](input::form)), so all that is said
+//! of bytes is said of these. Of one that has a mutator of its own it is what that changes inside of an input
+//! ([`inside`]).
 //!
 //! A checksum needs nothing of its own: both operands depend on the input, and the computed one is written where the
 //! other lies. What a candidate shows is judged as any execution, in the traced variant, which decides as `metered`
 //! does; if it reaches its goal the task goes on from it: so one round gets through many comparisons, and through loops
 //! that no feature leads through.
 //!
-//! The cost is bounded, by what it brings: see [`budget`]. Goals that were tried in vain retire: see [`effort`]. All of
-//! it is a function of the corpus, and of what is known when a round begins: tasks give back what they learned, which
-//! is merged in their order. From which round on depends on fuel alone: whoever gets there before the variant is
-//! compiled waits.
+//! The cost is bounded, by what it brings: see [`budget`]. Goals that were tried in vain retire: see
+//! [`effort`](seen::effort). All of it is a function of the corpus, and of what is known when a round begins: tasks
+//! give back what they learned, which is merged in their order. From which round on depends on fuel alone: whoever gets
+//! there before the variant is compiled waits.
+//!
+//! # Files
+//!
+//! This one has what a campaign knows, and which inputs are due. A line takes from those below it alone, and what is in
+//! a folder takes nothing from here:
+//!
+//! ```text
+//! task              what tasks execute                    swaps    what is swapped without looking
+//! explorer          from goal to goal of an input         budget   how much may be spent
+//! detour            back to a goal, through the check that keeps a candidate from it
+//! hard  reached     goals and inputs that are left for later
+//! inside            what the guest's own mutator opens
+//! solve/            candidates: a file for each way to let a comparison turn out otherwise
+//! probing/          executes candidates, repairs them, and finds what operands depend on
+//! input/            an input as solvers see it: its bytes, and where in them operands lie
+//! seen/             what traces say of comparisons, and what a campaign knows of these
+//! ```
 
 mod budget;
-mod bytes;
-mod calls;
-mod climb;
-mod context;
-mod dependence;
 mod detour;
-mod effort;
-mod elsewhere;
-mod encodings;
 mod explorer;
-mod facts;
-mod float128;
-mod form;
 mod hard;
-mod hidden;
+mod input;
 mod inside;
-mod literal;
-mod little;
-mod numbers;
-mod numerals;
-mod observed;
-mod pairs;
-mod places;
-mod probe;
-mod quads;
+mod probing;
 mod reached;
-mod repair;
-mod resize;
-mod search;
-mod secant;
-mod sums;
+mod seen;
+mod solve;
 mod swaps;
-mod table;
 mod task;
-mod values;
-mod windows;
 
 use super::{Cost, traced};
 use crate::engine::aim::Pursuit;
@@ -79,14 +74,15 @@ use budget::{
     Budget, COMPILE_FUEL, HARD_PART, ROUND_PART, TASK_EXECS_ENOUGH, TASK_EXECS_MAX, TASK_EXECS_MIN, TASK_FUEL_MIN,
     TASKS_MAX, TASKS_UNDER_WAY_MAX, task_fuel_max,
 };
-use calls::CALLS_MAX;
-use facts::Facts;
-pub(super) use form::Form;
 use hard::{Hard, Waiting};
+pub(super) use input::form::Form;
 use inside::Outer;
-use probe::TracedExecution;
+use probing::probe::TracedExecution;
+pub(super) use probing::repair::repair;
 use reached::{Inputs, Reached};
-pub(super) use repair::repair;
+use seen::calls::CALLS_MAX;
+use seen::facts::Facts;
+use seen::table;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;

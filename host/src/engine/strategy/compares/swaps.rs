@@ -11,11 +11,11 @@
 use super::super::allowance::{Allowance, Terms};
 use super::super::traced::{self, SLOWNESS};
 use super::super::{Cost, Gains, Spent, Strategy, View};
-use super::effort::Effort;
-use super::encodings::{field, near, text};
-use super::facts::{Facts, in_turn};
-use super::observed::{Matching, Number, Observed, Operands, observe};
-use super::windows::{Windows, firsts};
+use super::input::encodings::{field, near, text};
+use super::input::windows::{Windows, firsts};
+use super::seen::effort::Effort;
+use super::seen::facts::{Facts, in_turn};
+use super::seen::observed::{Matching, Number, Observed, Operands, observe};
 use crate::engine::corpus::Corpus;
 use crate::engine::dictionary::{Base, Dictionary};
 use crate::engine::suspects::Origin;
@@ -330,7 +330,7 @@ fn at_few(windows: &Windows<'_>, bytes: &[u8], places_max: usize, visit: impl Fn
 
 #[cfg(test)]
 mod tests {
-    use super::super::observed::Place;
+    use super::super::seen::observed::Place;
     use super::*;
     use fuzzbox_instrument::trace::Comparison;
 

@@ -1,8 +1,8 @@
 //! What tasks execute, and what is learned of it.
 
-use super::calls::calls;
 use super::explorer::explore;
 use super::inside::{self, Opened, Outer};
+use super::seen::calls::calls;
 use super::{Compares, Due, Facts, Learned, Subject, TracedExecution};
 use crate::coverage::Seen;
 use crate::engine::aim::Aim;

@@ -5,11 +5,11 @@
 //! between one that is too small and one that is too large halves are tried where that says little. A check on the way
 //! may want something of the same number, as what is left of a division: the number is moved by what that lacks.
 
-use super::encodings::leb128;
+use super::super::input::encodings::leb128;
+use super::super::input::places::Dependence;
+use super::super::probing::probe::{End, Probe, Problem, Solution, Step};
+use super::super::seen::observed::{Observed, Operands, Place, observe};
 use super::numbers::spans;
-use super::observed::{Observed, Operands, Place, observe};
-use super::places::Dependence;
-use super::probe::{End, Probe, Problem, Solution, Step};
 use crate::engine::checks::{number, write};
 use std::collections::BTreeMap;
 use std::ops::Range;

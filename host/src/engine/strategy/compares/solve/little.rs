@@ -1,11 +1,14 @@
 //! What takes little, by what is compared.
 
-use super::observed::Operands;
-use super::probe::{Probe, Problem, Solution, Solver, Step};
+use super::super::probing::probe::{Probe, Problem, Solution, Solver, Step};
+use super::super::seen::observed::Operands;
 use super::{bytes, elsewhere, numbers, numerals, quads, resize, sums};
 
 /// Tries what is most likely.
-pub(super) fn glance(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution>> {
+pub(in crate::engine::strategy::compares) fn glance(
+    probe: &mut Probe<'_, '_>,
+    problem: Problem<'_>,
+) -> Step<Option<Solution>> {
     match &problem.goal.operands {
         Operands::Numbers { .. } => numbers::glance(probe, problem),
         Operands::Bytes { .. } => bytes::glance(probe, problem),
@@ -14,7 +17,10 @@ pub(super) fn glance(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Op
 }
 
 /// Tries what is cheap.
-pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution>> {
+pub(in crate::engine::strategy::compares) fn solve(
+    probe: &mut Probe<'_, '_>,
+    problem: Problem<'_>,
+) -> Step<Option<Solution>> {
     match &problem.goal.operands {
         Operands::Numbers { .. } => {
             for solver in [numbers::solve as Solver, sums::solve, numerals::solve, elsewhere::behind, resize::solve] {

@@ -1,8 +1,8 @@
 //! Where operands lie in the input as they are: what they come from, most likely, without looking for what changes them
-//! ([`dependence`](super::dependence)). That is for inputs of which looking takes more than may be spent: there it is
-//! the difference between nothing and one execution for each name of a table.
+//! ([`dependence`](super::super::probing::dependence)). That is for inputs of which looking takes more than may be
+//! spent: there it is the difference between nothing and one execution for each name of a table.
 
-use super::observed::{Observed, Operands};
+use super::super::seen::observed::{Observed, Operands};
 use super::places::Dependence;
 
 /// So many goals of an input at most, those that lie in the fewest places first,
@@ -13,7 +13,7 @@ const PLACES_MAX: usize = 16;
 const BYTES_MIN: usize = 3;
 
 /// Goals by their index, and where one operand of each lies.
-pub(super) fn places(input: &[u8], goals: &[Observed]) -> Vec<(usize, Dependence)> {
+pub(in crate::engine::strategy::compares) fn places(input: &[u8], goals: &[Observed]) -> Vec<(usize, Dependence)> {
     let places = |(index, goal): (usize, &Observed)| {
         let Operands::Numbers { ty, sides, .. } = goal.operands else { return None };
         let both = sides.map(|number| if ty.is_float() { Vec::new() } else { starts(input, number) });
@@ -47,7 +47,7 @@ fn starts(input: &[u8], number: u64) -> Vec<usize> {
 }
 
 /// Where bytes lie in an input, in this order or the other one.
-pub(super) fn lying(input: &[u8], bytes: &[u8]) -> impl Iterator<Item = usize> {
+pub(in crate::engine::strategy::compares) fn lying(input: &[u8], bytes: &[u8]) -> impl Iterator<Item = usize> {
     let is_it = move |window: &[u8]| window == bytes || window.iter().rev().eq(bytes);
     let windows = input.windows(bytes.len()).enumerate();
     windows.filter(move |(_, window)| is_it(window)).map(|(start, _)| start)

@@ -92,7 +92,7 @@ impl<V> IntoIterator for Table<V> {
 }
 
 /// A key for numbers: different ones have the same about once in 2^64 times.
-pub(super) fn key(numbers: [u64; 3]) -> u64 {
+pub(in crate::engine::strategy::compares) fn key(numbers: [u64; 3]) -> u64 {
     /// The fraction of the golden ratio.
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let mix = |hash: u64, number: u64| {

@@ -23,7 +23,7 @@ const GROWTHS_MAX: usize = 8;
 /// Blobs grow up to so many bytes, lists up to so many draws.
 const GROWN_MAX: usize = 1 << 16;
 /// What makes an input longer: no text ends with it.
-pub(super) const LONGER: u8 = b'A';
+pub(in crate::engine::strategy::compares) const LONGER: u8 = b'A';
 
 /// How an input and the bytes that solvers change become each other.
 #[derive(Clone, Debug)]

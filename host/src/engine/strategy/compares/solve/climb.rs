@@ -3,9 +3,9 @@
 //! executed as havoc makes them, and whichever comes nearer is gone on from: so features of how near executions come
 //! would lead there (libFuzzer's value profile), but only for what nobody has seen otherwise, and as long as it is.
 
-use super::observed::{Matching, Observed, Operands};
-use super::probe::{End, Probe, Problem, Solution, Step};
-use super::table;
+use super::super::probing::probe::{End, Probe, Problem, Solution, Step};
+use super::super::seen::observed::{Matching, Observed, Operands};
+use super::super::seen::table;
 use crate::engine::rng::Rng;
 use fuzzbox_instrument::trace::{Event, Trace};
 use std::collections::BTreeMap;
@@ -21,15 +21,15 @@ const DISTANCE_MAX: u64 = 1 << 16;
 const COUNTED_MIN: usize = 4;
 
 /// How many executions [`climb`] is thought to make.
-pub(super) fn execs(problem: Problem<'_>) -> u64 {
+pub(in crate::engine::strategy::compares) fn execs(problem: Problem<'_>) -> u64 {
     if distance(&problem.goal.operands).is_some() { PATIENCE } else { 0 }
 }
 
 /// Makes a mutant in place, of so many bytes at most.
-pub(super) type Mutate<'a> = dyn Fn(&mut Vec<u8>, usize, &mut Rng) + 'a;
+pub(in crate::engine::strategy::compares) type Mutate<'a> = dyn Fn(&mut Vec<u8>, usize, &mut Rng) + 'a;
 
 /// Where it led.
-pub(super) enum Climbed {
+pub(in crate::engine::strategy::compares) enum Climbed {
     Solved(Solution),
     /// This comes nearer, and how it turns out there.
     Nearer(Vec<u8>, Observed),
@@ -38,7 +38,7 @@ pub(super) enum Climbed {
 
 /// Climbs from an input, whose bytes are executed as they are. What it did is a function of the problem, and of how
 /// often something at its site was tried in vain: then other mutants are made.
-pub(super) fn climb(
+pub(in crate::engine::strategy::compares) fn climb(
     probe: &mut Probe<'_, '_>,
     problem: Problem<'_>,
     (mutate, failed): (&Mutate<'_>, u32),
@@ -88,7 +88,7 @@ struct Near {
 
 /// The last comparison of each site that comes nearer to turning out otherwise each time it is made, as what counts, or
 /// is called by itself, does.
-pub(super) fn counted(observed: &[Observed]) -> Vec<&Observed> {
+pub(in crate::engine::strategy::compares) fn counted(observed: &[Observed]) -> Vec<&Observed> {
     let mut sites: BTreeMap<u32, Vec<&Observed>> = BTreeMap::new();
     for one in observed.iter().filter(|one| one.place.target == 0 && !one.place.is_boundary()) {
         sites.entry(one.place.site).or_default().push(one);
@@ -115,17 +115,17 @@ fn nearest(trace: &Trace, goal: &Observed) -> Option<Near> {
 }
 
 /// Whether one comparison is nearer to turning out otherwise than another.
-pub(super) fn is_nearer(one: &Observed, other: &Observed) -> bool {
+pub(in crate::engine::strategy::compares) fn is_nearer(one: &Observed, other: &Observed) -> bool {
     distance(&one.operands) < distance(&other.operands)
 }
 
 /// Whether a comparison is one that was counted: the last of many.
-pub(super) fn is_counted(goal: &Observed) -> bool {
+pub(in crate::engine::strategy::compares) fn is_counted(goal: &Observed) -> bool {
     goal.place.occurrence as usize + 1 >= COUNTED_MIN
 }
 
 /// Whether something can come nearer to letting a comparison turn out otherwise.
-pub(super) fn is_near(goal: &Observed) -> bool {
+pub(in crate::engine::strategy::compares) fn is_near(goal: &Observed) -> bool {
     distance(&goal.operands).is_some()
 }
 

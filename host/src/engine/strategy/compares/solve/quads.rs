@@ -1,11 +1,11 @@
 //! Floats of 128 bits, which are compared by functions: `long double` in C for WebAssembly. One of them is less than
 //! the other, or equal, or greater.
 
-use super::encodings::near;
-use super::float128::{SIGN, double, key};
+use super::super::input::encodings::near;
+use super::super::probing::probe::{Probe, Problem, Solution, Step};
+use super::super::seen::float128::{SIGN, double, key};
+use super::super::seen::observed::{Number, Operands};
 use super::numbers;
-use super::observed::{Number, Operands};
-use super::probe::{Probe, Problem, Solution, Step};
 use std::cmp::Ordering;
 use std::ops::Range;
 
@@ -74,9 +74,9 @@ fn written(input: &[u8], run: &Range<usize>, value: u128) -> Vec<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::float128::order;
-    use super::super::float128::tests::quad;
     use super::*;
+    use crate::engine::strategy::compares::seen::float128::order;
+    use crate::engine::strategy::compares::seen::float128::tests::quad;
 
     #[test]
     fn neighbours_are_next_to_it() {

@@ -1,7 +1,7 @@
 //! Lets two texts match: candidates for the places that a side depends on.
 
-use super::observed::{Matching, Operands};
-use super::probe::{Probe, Problem, Solution, Step};
+use super::super::probing::probe::{Probe, Problem, Solution, Step};
+use super::super::seen::observed::{Matching, Operands};
 
 /// What is most likely comes first.
 const GLANCES_MAX: usize = 3;

@@ -5,11 +5,11 @@
 //! like it). What a byte of its class does not change may change with another one. Longer inputs are replaced in
 //! blocks, which are halved where something changes.
 
-use super::observed::{Observed, Operands, Place};
-use super::places::Dependence;
+use super::super::input::places::Dependence;
+use super::super::seen::observed::{Observed, Operands, Place};
+use super::super::seen::table;
 use super::probe::{End, Probe, Step, TracedExecution};
 use super::repair::Guard;
-use super::table;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -30,13 +30,17 @@ const CHECKS_IN_TURN_MAX: usize = 4;
 const EXECS_MAX: usize = 1024;
 
 /// About how many executions it takes to look at an input of so many bytes.
-pub(super) fn execs(bytes: usize) -> u64 {
+pub(in crate::engine::strategy::compares) fn execs(bytes: usize) -> u64 {
     EXECS_MAX.min(2 * bytes) as u64
 }
 
 /// Finds what the operands of `goals`, as they are for `input`, depend on, and repairs inputs that don't get there: as
 /// much of it as what may be spent tells.
-pub(super) fn dependence(probe: &mut Probe<'_, '_>, input: &[u8], goals: &[Observed]) -> Step<Vec<Dependence>> {
+pub(in crate::engine::strategy::compares) fn dependence(
+    probe: &mut Probe<'_, '_>,
+    input: &[u8],
+    goals: &[Observed],
+) -> Step<Vec<Dependence>> {
     let found = Effects::new(goals);
     let mut look = Look { probe, input, goals, found, left: EXECS_MAX, away: Vec::new() };
     match look.all() {
@@ -49,7 +53,7 @@ pub(super) fn dependence(probe: &mut Probe<'_, '_>, input: &[u8], goals: &[Obser
 /// at first. The others are between equals: which of them must stay so is known to `probe` afterwards. What changes
 /// nothing may have led elsewhere, so it is looked at again with what was found to be checked repaired, which may show
 /// what is checked behind.
-pub(super) fn behind_checks(
+pub(in crate::engine::strategy::compares) fn behind_checks(
     probe: &mut Probe<'_, '_>,
     input: &[u8],
     all: &[Observed],

@@ -1,6 +1,6 @@
 //! Where something lies in an input.
 
-use super::observed::{Observed, Operands};
+use super::super::seen::observed::{Observed, Operands};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Indices of a `br_table` that what is taken away from all of them is found by: fewer may lie anywhere.
@@ -8,21 +8,21 @@ const INDICES_MIN: usize = 3;
 const INDICES_MAX: usize = 8;
 
 /// All pairs of neighbours in an input.
-pub(super) struct Windows<'i> {
-    pub(super) input: &'i [u8],
+pub(in crate::engine::strategy::compares) struct Windows<'i> {
+    pub(in crate::engine::strategy::compares) input: &'i [u8],
     /// With where they are, in order.
     pairs: Vec<([u8; 2], usize)>,
 }
 
 impl<'i> Windows<'i> {
-    pub(super) fn new(input: &'i [u8]) -> Self {
+    pub(in crate::engine::strategy::compares) fn new(input: &'i [u8]) -> Self {
         let mut pairs: Vec<_> = input.windows(2).enumerate().map(|(at, pair)| ([pair[0], pair[1]], at)).collect();
         pairs.sort_unstable();
         Self { input, pairs }
     }
 
     /// Where some bytes lie, ascending.
-    pub(super) fn places(&self, bytes: &[u8]) -> impl Iterator<Item = usize> {
+    pub(in crate::engine::strategy::compares) fn places(&self, bytes: &[u8]) -> impl Iterator<Item = usize> {
         let pair = bytes.first_chunk::<2>().copied();
         let start = pair.map_or(self.pairs.len(), |pair| self.pairs.partition_point(|(other, _)| *other < pair));
         let same = self.pairs[start..].iter().take_while(move |(other, _)| Some(*other) == pair);
@@ -39,7 +39,10 @@ impl<'i> Windows<'i> {
 
 /// The first cases of `br_table`s, by site: what was taken away from numbers of two bytes that lie in the input before
 /// they became an index. It is what all indices have in common.
-pub(super) fn firsts(windows: &Windows<'_>, observed: &[Observed]) -> BTreeMap<u32, u64> {
+pub(in crate::engine::strategy::compares) fn firsts(
+    windows: &Windows<'_>,
+    observed: &[Observed],
+) -> BTreeMap<u32, u64> {
     let mut indices = BTreeMap::<u32, BTreeSet<u32>>::new();
     for Observed { place, operands, .. } in observed.iter().filter(|observed| observed.place.target > 0) {
         if let Operands::Numbers { sides, .. } = operands {
@@ -69,8 +72,8 @@ pub(super) fn firsts(windows: &Windows<'_>, observed: &[Observed]) -> BTreeMap<u
 
 #[cfg(test)]
 mod tests {
-    use super::super::observed::{Number, Place};
     use super::*;
+    use crate::engine::strategy::compares::seen::observed::{Number, Place};
     use fuzzbox_instrument::trace::Comparison;
 
     #[test]

@@ -5,9 +5,9 @@
 //! from the byte that counts most to the one that counts least, each is moved as far as it gets towards the other
 //! operand, as the digits of a number; first so that digits stay digits. Where a remainder is taken any digit may do.
 
-use super::encodings::near;
-use super::observed::{Observed, Operands};
-use super::probe::{Probe, Problem, Solution, Step};
+use super::super::input::encodings::near;
+use super::super::probing::probe::{Probe, Problem, Solution, Step};
+use super::super::seen::observed::{Observed, Operands};
 use std::ops::RangeInclusive;
 
 /// Places that are looked at.

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 /// The bit that says that one is negative.
-pub(super) const SIGN: u128 = 1 << 127;
+pub(in crate::engine::strategy::compares) const SIGN: u128 = 1 << 127;
 /// All bits of the exponent: infinity.
 const INFINITY: u128 = 0x7fff << FRACTION_BITS;
 const FRACTION_BITS: u32 = 112;
@@ -13,7 +13,7 @@ const BIAS_MORE: u64 = 16_383 - 1_023;
 const FRACTION_MORE: u32 = FRACTION_BITS - 52;
 
 /// Which of two is less; `None` if one is no number.
-pub(super) fn order(left: u128, right: u128) -> Option<Ordering> {
+pub(in crate::engine::strategy::compares) fn order(left: u128, right: u128) -> Option<Ordering> {
     if left & !SIGN > INFINITY || right & !SIGN > INFINITY {
         return None;
     }
@@ -21,13 +21,13 @@ pub(super) fn order(left: u128, right: u128) -> Option<Ordering> {
 }
 
 /// A number that is ordered as a float is that is a number. Both zeros are 0.
-pub(super) fn key(bits: u128) -> i128 {
+pub(in crate::engine::strategy::compares) fn key(bits: u128) -> i128 {
     let size = (bits & !SIGN).cast_signed();
     if bits & SIGN == 0 { size } else { -size }
 }
 
 /// The double that is nearest in the direction of zero.
-pub(super) fn double(bits: u128) -> f64 {
+pub(in crate::engine::strategy::compares) fn double(bits: u128) -> f64 {
     let sign = if bits & SIGN == 0 { 1.0 } else { -1.0 };
     let size = bits & !SIGN;
     let exponent = (size >> FRACTION_BITS) as u64;
@@ -43,12 +43,12 @@ pub(super) fn double(bits: u128) -> f64 {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(in crate::engine::strategy::compares) mod tests {
     use super::*;
     use crate::engine::rng::Rng;
 
     /// The same value.
-    pub(in super::super) fn quad(value: f64) -> u128 {
+    pub(in crate::engine::strategy::compares) fn quad(value: f64) -> u128 {
         let bits = value.to_bits();
         let (exponent, fraction) = (bits >> 52 & 0x7ff, bits & ((1 << 52) - 1));
         let size = if exponent == 0 {

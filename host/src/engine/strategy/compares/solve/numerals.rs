@@ -5,9 +5,9 @@
 //! counts most to the one that counts least, each is moved as far as it gets towards the other operand without going
 //! past it, as the digits of a number are; so it may get other digits, more of them, or fewer.
 
-use super::encodings::near;
-use super::observed::{Observed, Operands};
-use super::probe::{Probe, Problem, Solution, Step};
+use super::super::input::encodings::near;
+use super::super::probing::probe::{Probe, Problem, Solution, Step};
+use super::super::seen::observed::{Observed, Operands};
 use std::cmp::Reverse;
 use std::ops::Range;
 

@@ -2,12 +2,12 @@
 //! leads elsewhere, and there is no field that could be written anew.
 //!
 //! Where an operand lies in the input as it is, that is where it comes from, most likely. What is wanted is written
-//! there, and the checks that fail then are solved with other bytes ([`hidden`](super::detour::hidden)).
+//! there, and the checks that fail then are solved with other bytes ([`hidden`](super::super::detour::hidden)).
 
-use super::literal::lying;
-use super::observed::Operands;
-use super::places::Dependence;
-use super::probe::Problem;
+use super::super::input::literal::lying;
+use super::super::input::places::Dependence;
+use super::super::probing::probe::Problem;
+use super::super::seen::observed::Operands;
 
 /// Places where an operand lies that are tried; one that lies in more lies there by chance.
 const GUESSES_MAX: usize = 4;
@@ -15,12 +15,14 @@ const GUESSES_MAX: usize = 4;
 const GUESS_EXECS: u64 = 1024;
 
 /// About how many executions it takes to try them.
-pub(super) fn execs(problem: Problem<'_>) -> u64 {
+pub(in crate::engine::strategy::compares) fn execs(problem: Problem<'_>) -> u64 {
     GUESS_EXECS * guesses(problem).len() as u64
 }
 
 /// What a goal that nothing was seen to change may depend on.
-pub(super) fn guesses(Problem { input, goal, dependence }: Problem<'_>) -> Vec<Dependence> {
+pub(in crate::engine::strategy::compares) fn guesses(
+    Problem { input, goal, dependence }: Problem<'_>,
+) -> Vec<Dependence> {
     let Operands::Numbers { ty, sides, .. } = goal.operands else { return Vec::new() };
     if ty.is_float() || !dependence.is_none() || dependence.held.is_empty() {
         return Vec::new();

@@ -6,8 +6,8 @@
 //! solved behind it. (RedQueen patches such checks out of the program and repairs inputs at the end; here one sees what
 //! is wanted at once, and nothing is patched.)
 
-use super::observed::{Observed, Operands, Place, observe};
-use super::places::Dependence;
+use super::super::input::places::Dependence;
+use super::super::seen::observed::{Observed, Operands, Place, observe};
 use crate::engine::checks::{Check, Writing};
 use fuzzbox_instrument::trace::{Comparison, Trace};
 use std::collections::BTreeMap;
@@ -21,11 +21,11 @@ const COVERED_BYTES_MIN: usize = 4;
 
 /// A comparison that must stay as it is.
 #[derive(Clone, Debug)]
-pub(super) struct Guard {
+pub(in crate::engine::strategy::compares) struct Guard {
     pub(super) place: Place,
     /// The side that lies in the input, and where.
     side: usize,
-    pub(super) field: Range<usize>,
+    pub(in crate::engine::strategy::compares) field: Range<usize>,
     writing: Writing,
     /// How long the input was.
     len: usize,
@@ -34,7 +34,7 @@ pub(super) struct Guard {
 }
 
 /// Comparisons that may be guards: of integers that are equal. Large numbers first, which are so by chance the least.
-pub(super) fn candidates(observed: &[Observed]) -> Vec<Observed> {
+pub(in crate::engine::strategy::compares) fn candidates(observed: &[Observed]) -> Vec<Observed> {
     let mut candidates: Vec<_> = observed
         .iter()
         .filter(|one| !one.place.is_boundary())
@@ -58,7 +58,11 @@ fn equal_number(observed: &Observed) -> Option<u64> {
 
 /// Whether a number of several bytes that lies in the input as it is is compared with another one: then what is wanted
 /// is certain.
-pub(super) fn is_written(observed: &Observed, dependence: &Dependence, input: &[u8]) -> bool {
+pub(in crate::engine::strategy::compares) fn is_written(
+    observed: &Observed,
+    dependence: &Dependence,
+    input: &[u8],
+) -> bool {
     let Operands::Numbers { sides, .. } = observed.operands else { return false };
     (0..2).any(|side| match &dependence.runs(side)[..] {
         [field] if field.len() > 1 && !dependence.sides[1 - side].iter().any(|at| field.contains(at)) => {
@@ -113,7 +117,7 @@ impl Guard {
     }
 
     /// The same wherever the number lies, with the site of the comparison; `None` if that is not worth it.
-    pub(super) fn check(&self) -> Option<(u32, Check)> {
+    pub(in crate::engine::strategy::compares) fn check(&self) -> Option<(u32, Check)> {
         let check = Check::new(self.side, self.field.len(), self.writing).filter(|_| self.is_check)?;
         Some((self.place.site, check))
     }
@@ -155,8 +159,8 @@ pub(in crate::engine::strategy) fn repair(
 
 #[cfg(test)]
 mod tests {
-    use super::super::observed::Number;
     use super::*;
+    use crate::engine::strategy::compares::seen::observed::Number;
 
     fn compare(left: u64, right: u64) -> Observed {
         let operands = Operands::Numbers { comparison: Comparison::Ne, ty: Number::I32, sides: [left, right] };

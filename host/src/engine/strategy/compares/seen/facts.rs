@@ -85,17 +85,17 @@ impl Outcomes {
 /// What is tried first: texts, a site where the outcome was never seen, one that was not tried often, and what comes
 /// late in an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Rank {
+pub(in crate::engine::strategy::compares) struct Rank {
     is_number: bool,
     was_seen: bool,
     tried: u32,
     at: Reverse<usize>,
     /// Something was tried at the site before.
-    pub(super) was_tried: bool,
+    pub(in crate::engine::strategy::compares) was_tried: bool,
 }
 
 /// Comparisons in the order in which they are tried: one of each site before the next one, since loops have many.
-pub(super) fn in_turn(mut ranked: Vec<(Rank, &Observed)>) -> Vec<(Rank, &Observed)> {
+pub(in crate::engine::strategy::compares) fn in_turn(mut ranked: Vec<(Rank, &Observed)>) -> Vec<(Rank, &Observed)> {
     ranked.sort_unstable_by_key(|&(rank, _)| rank);
     let mut counts = BTreeMap::<u32, u32>::new();
     for (rank, observed) in &mut ranked {
@@ -153,13 +153,18 @@ struct Entry<'f> {
 impl Facts {
     /// Whether it is worth trying to let a comparison turn out the other way: nobody has seen that with one of its
     /// operands, and it was not tried too often. `at` says where in its execution it is.
-    pub(super) fn rank(&self, observed: &Observed, at: usize, effort: Effort) -> Option<Rank> {
+    pub(in crate::engine::strategy::compares) fn rank(
+        &self,
+        observed: &Observed,
+        at: usize,
+        effort: Effort,
+    ) -> Option<Rank> {
         let wanted = wanted(observed)?;
         self.rank_of((observed, wanted), &self.entry(observed), at, effort)
     }
 
     /// As [`Facts::knows`], and [`Facts::rank`] for little effort.
-    pub(super) fn look(&self, observed: &Observed, at: usize) -> (bool, Option<Rank>) {
+    pub(in crate::engine::strategy::compares) fn look(&self, observed: &Observed, at: usize) -> (bool, Option<Rank>) {
         let entry = self.entry(observed);
         let rank = wanted(observed).and_then(|wanted| self.rank_of((observed, wanted), &entry, at, Effort::Little));
         (self.knows_of(observed, &entry), rank)
@@ -201,13 +206,13 @@ impl Facts {
     }
 
     /// Lets everything be tried again, with other inputs; returns for which time.
-    pub(super) fn begin_again(&mut self) -> u32 {
+    pub(in crate::engine::strategy::compares) fn begin_again(&mut self) -> u32 {
         self.passes = self.passes.saturating_add(1);
         self.passes
     }
 
     /// Forgets how often was tried in vain what `all` know to turn out either way.
-    pub(super) fn forget_tries(&mut self, all: &Self) {
+    pub(in crate::engine::strategy::compares) fn forget_tries(&mut self, all: &Self) {
         let is_met = |site: u32| all.sites.get(site_key(site)).is_some_and(|site| site.outcomes == Outcomes::BOTH);
         for cell in self.cells.values_mut().filter(|cell| is_met(cell.spot.site)) {
             self.sites.entry(site_key(cell.spot.site)).failed = [0; Effort::COUNT];
@@ -216,23 +221,23 @@ impl Facts {
     }
 
     /// How often all was given up.
-    pub(super) fn passes(&self) -> u32 {
+    pub(in crate::engine::strategy::compares) fn passes(&self) -> u32 {
         self.passes
     }
 
     /// How often something at a comparison's site was tried in vain.
-    pub(super) fn failed(&self, observed: &Observed, effort: Effort) -> u32 {
+    pub(in crate::engine::strategy::compares) fn failed(&self, observed: &Observed, effort: Effort) -> u32 {
         self.sites.get(site_key(observed.place.site)).map_or(0, |site| site.failed[effort as usize])
     }
 
     /// Whether what is wanted of a comparison was met at its site, with whatever operands.
-    pub(super) fn met(&self, observed: &Observed) -> bool {
+    pub(in crate::engine::strategy::compares) fn met(&self, observed: &Observed) -> bool {
         let site = self.sites.get(site_key(observed.place.site)).copied().unwrap_or_default();
         observed.operands.wanted().is_some_and(|wanted| site.outcomes.has(wanted))
     }
 
     /// Whether it is known, or can't be kept, that a comparison turned out as it did: most turn out as they did before.
-    pub(super) fn knows(&self, observed: &Observed) -> bool {
+    pub(in crate::engine::strategy::compares) fn knows(&self, observed: &Observed) -> bool {
         self.knows_of(observed, &self.entry(observed))
     }
 
@@ -254,7 +259,7 @@ impl Facts {
     }
 
     /// Notes how a comparison turned out.
-    pub(super) fn saw(&mut self, observed: &Observed) {
+    pub(in crate::engine::strategy::compares) fn saw(&mut self, observed: &Observed) {
         let outcome = observed.operands.outcome();
         self.site(observed.place.site).outcomes.add(outcome);
         for spot in all_spots(observed) {
@@ -265,7 +270,7 @@ impl Facts {
     }
 
     /// Notes that it was tried to let a comparison turn out the other way, and whether that succeeded.
-    pub(super) fn tried(&mut self, observed: &Observed, effort: Effort, solved: bool) {
+    pub(in crate::engine::strategy::compares) fn tried(&mut self, observed: &Observed, effort: Effort, solved: bool) {
         let site = self.site(observed.place.site);
         if solved {
             site.solved += 1;
@@ -276,7 +281,7 @@ impl Facts {
     }
 
     /// Notes that nothing in an input changes the operands of a comparison: others at the site come later.
-    pub(super) fn skip(&mut self, observed: &Observed, effort: Effort) {
+    pub(in crate::engine::strategy::compares) fn skip(&mut self, observed: &Observed, effort: Effort) {
         self.site(observed.place.site).skipped += 1;
         self.tire(observed, effort);
     }
@@ -291,7 +296,11 @@ impl Facts {
 
     /// Adds what was tried in vain to what the next campaign begins with, but for goals that wait for more effort: what
     /// was found out about them is not kept, so they are tried from the beginning.
-    pub(super) fn tell<'a>(&self, waiting: impl Iterator<Item = &'a Observed>, learned: &mut Learned) {
+    pub(in crate::engine::strategy::compares) fn tell<'a>(
+        &self,
+        waiting: impl Iterator<Item = &'a Observed>,
+        learned: &mut Learned,
+    ) {
         let waiting: BTreeSet<_> = waiting.flat_map(cells).collect();
         for (key, cell) in self.cells.iter() {
             if cell.tries != [0; Effort::COUNT] && !waiting.contains(key) {
@@ -305,7 +314,7 @@ impl Facts {
 
     /// Begins with what was tried in vain before this campaign, as if it had been once: when there is nothing else left
     /// all is tried again.
-    pub(super) fn go_on(&mut self, learned: &Learned) {
+    pub(in crate::engine::strategy::compares) fn go_on(&mut self, learned: &Learned) {
         for (&site, tried) in &learned.sites {
             let own = self.site(site);
             own.solved = tried.solved.min(COUNTED_MAX);
@@ -323,7 +332,7 @@ impl Facts {
     }
 
     /// Adds what a task learned.
-    pub(super) fn merge(&mut self, other: Facts) {
+    pub(in crate::engine::strategy::compares) fn merge(&mut self, other: Facts) {
         for (key, site) in other.sites {
             let own = self.sites.entry(key);
             own.outcomes.0 |= site.outcomes.0;

@@ -8,18 +8,18 @@ const HELD_MAX: usize = 4;
 
 /// What the operands of a goal depend on.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Dependence {
+pub(in crate::engine::strategy::compares) struct Dependence {
     /// By side: places in the input, ascending.
-    pub(super) sides: [Vec<usize>; 2],
-    /// By side and byte of it, where it has [`Operands::bytes`](super::observed::Operands::bytes): places in the input,
-    /// ascending.
-    pub(super) content: [Vec<Vec<usize>>; 2],
+    pub(in crate::engine::strategy::compares) sides: [Vec<usize>; 2],
+    /// By side and byte of it, where it has [`Operands::bytes`](super::super::seen::observed::Operands::bytes): places
+    /// in the input, ascending.
+    pub(in crate::engine::strategy::compares) content: [Vec<Vec<usize>>; 2],
     /// By way to make the input longer, and by side: how a number changes when it is longer by one.
-    pub(super) by_length: Vec<[i64; 2]>,
+    pub(in crate::engine::strategy::compares) by_length: Vec<[i64; 2]>,
     /// Places in the input, ascending, with each change of which the goal is not come to.
-    pub(super) away: Vec<usize>,
+    pub(in crate::engine::strategy::compares) away: Vec<usize>,
     /// Where nothing was seen to change a goal: places that checks on the way to it hold, the last check's first.
-    pub(super) held: Vec<Range<usize>>,
+    pub(in crate::engine::strategy::compares) held: Vec<Range<usize>>,
 }
 
 /// Places that follow each other, as ranges.
@@ -36,13 +36,13 @@ fn runs(places: &[usize]) -> Vec<Range<usize>> {
 
 impl Dependence {
     /// Whether nothing in the input changes the operands.
-    pub(super) fn is_none(&self) -> bool {
+    pub(in crate::engine::strategy::compares) fn is_none(&self) -> bool {
         self.sides.iter().all(Vec::is_empty) && self.by_length.iter().all(|slopes| *slopes == [0; 2])
     }
 
     /// Takes what changes the checks of an execution, if nothing was seen to change the goal: where each change of what
     /// a check is about leads elsewhere, that check is on the way to it.
-    pub(super) fn hold(&mut self, checks: &[Self]) {
+    pub(in crate::engine::strategy::compares) fn hold(&mut self, checks: &[Self]) {
         let is_held = |run: &Range<usize>| run.clone().all(|at| self.away.binary_search(&at).is_ok());
         let mut held: Vec<_> =
             checks.iter().flat_map(|check| (0..2).flat_map(|side| check.runs(side))).filter(is_held).collect();
@@ -53,7 +53,7 @@ impl Dependence {
     }
 
     /// A side's places that follow each other, as ranges.
-    pub(super) fn runs(&self, side: usize) -> Vec<Range<usize>> {
+    pub(in crate::engine::strategy::compares) fn runs(&self, side: usize) -> Vec<Range<usize>> {
         runs(&self.sides[side])
     }
 }

@@ -1,10 +1,10 @@
 //! Moves two bytes together, where a check on the way wants something of both: that their sum is what it was, or what
 //! one lacks to the other. Neither can be moved alone then; so the alternating variable method moves pairs (as for
-//! scores, see [`climb`](super::super::climb)).
+//! scores, see [`climb`](super::super::super::climb)).
 
-use super::observed::{Observed, Operands};
-use super::places::Dependence;
-use super::probe::{Probe, Problem, Solution, Step};
+use super::super::input::places::Dependence;
+use super::super::probing::probe::{Probe, Problem, Solution, Step};
+use super::super::seen::observed::{Observed, Operands};
 
 /// Bytes that the operand depends on, and bytes of the input, of each of which a pair is made.
 const PLACES_MAX: usize = 16;

@@ -1,9 +1,9 @@
 //! Lets two numbers compare otherwise: candidates for the places that an operand depends on.
 
+use super::super::input::encodings::{fields, near, text, texts};
+use super::super::probing::probe::{Probe, Problem, Solution, Step};
+use super::super::seen::observed::{Number, Observed, Operands};
 use super::bytes::in_hex;
-use super::encodings::{fields, near, text, texts};
-use super::observed::{Number, Observed, Operands};
-use super::probe::{Probe, Problem, Solution, Step};
 use crate::engine::checks::{number, write};
 use std::ops::Range;
 

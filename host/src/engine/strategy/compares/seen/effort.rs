@@ -3,7 +3,7 @@
 /// How hard something is tried: what is certain or cheap first, what enumerates bytes when that has failed, and at
 /// last what enumerates them place by place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Effort {
+pub(in crate::engine::strategy::compares) enum Effort {
     Little,
     Some,
     Much,
@@ -13,7 +13,7 @@ impl Effort {
     pub(super) const COUNT: usize = 3;
 
     /// What comes when this has failed.
-    pub(super) fn next(self) -> Option<Self> {
+    pub(in crate::engine::strategy::compares) fn next(self) -> Option<Self> {
         match self {
             Self::Little => Some(Self::Some),
             Self::Some => Some(Self::Much),

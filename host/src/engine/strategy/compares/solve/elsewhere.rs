@@ -5,9 +5,9 @@
 //! changes all bytes of the operand where others change one each, and by as much as it is changed the operand moves. So
 //! it is changed by the way to another place, and what is wanted is written there.
 
+use super::super::probing::probe::{Probe, Problem, Solution, Step};
+use super::super::seen::observed::Operands;
 use super::numbers;
-use super::observed::Operands;
-use super::probe::{Probe, Problem, Solution, Step};
 use std::cmp::Reverse;
 
 /// Numbers that may say where the operand lies.
@@ -44,12 +44,15 @@ pub(super) fn behind(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Op
 }
 
 /// How many executions [`solve`] makes, about: how an operand lies is not looked for by who plans.
-pub(super) fn execs(problem: Problem<'_>) -> u64 {
+pub(in crate::engine::strategy::compares) fn execs(problem: Problem<'_>) -> u64 {
     if (0..2).any(|side| Wanted::of(problem, side).is_some()) { EXECS } else { 0 }
 }
 
 /// Moves an operand, and writes there what it is compared with.
-pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution>> {
+pub(in crate::engine::strategy::compares) fn solve(
+    probe: &mut Probe<'_, '_>,
+    problem: Problem<'_>,
+) -> Step<Option<Solution>> {
     for lying in (0..2).filter_map(|side| Lying::of(problem, side)) {
         let targets = lying.targets(problem.input, probe.form.is_plain());
         for &number in &lying.numbers {

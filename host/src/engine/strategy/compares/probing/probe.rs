@@ -1,10 +1,10 @@
 //! Executes inputs for a task, and says how a comparison turns out.
 
-use super::Cost;
-use super::form::Form;
-use super::observed::{Observed, Place, observe};
-use super::places::Dependence;
+use super::super::input::form::Form;
+use super::super::input::places::Dependence;
+use super::super::seen::observed::{Observed, Place, observe};
 use super::repair::Guard;
+use crate::engine::strategy::Cost;
 use crate::stream;
 use anyhow::{Error, Result};
 use fuzzbox_instrument::trace::Trace;
@@ -29,7 +29,7 @@ pub(in crate::engine) struct TracedExecution {
 
 impl TracedExecution {
     /// Of what could not be executed, when so much fuel was spent.
-    pub(super) fn nothing(cost: &Cost, spent: u64) -> Self {
+    pub(in crate::engine::strategy::compares) fn nothing(cost: &Cost, spent: u64) -> Self {
         let fuel_left = cost.fuel.saturating_sub(spent);
         Self { trace: Trace::default(), drawn: None, ended_well: false, is_news: false, fuel: 0, fuel_left }
     }
@@ -37,7 +37,7 @@ impl TracedExecution {
 
 /// Why a task ends early.
 #[derive(Debug)]
-pub(super) enum End {
+pub(in crate::engine::strategy::compares) enum End {
     /// All that it may spend is spent.
     Spent,
     /// The host failed.
@@ -51,33 +51,33 @@ impl From<Error> for End {
 }
 
 /// A result that may be cut off.
-pub(super) type Step<T> = Result<T, End>;
+pub(in crate::engine::strategy::compares) type Step<T> = Result<T, End>;
 
 /// A way to let a comparison turn out otherwise.
-pub(super) type Solver = fn(&mut Probe<'_, '_>, Problem<'_>) -> Step<Option<Solution>>;
+pub(in crate::engine::strategy::compares) type Solver = fn(&mut Probe<'_, '_>, Problem<'_>) -> Step<Option<Solution>>;
 
 /// Executes an input; `None` if no more may be spent.
 pub(in crate::engine) type Run<'a> = dyn FnMut(&[u8]) -> Result<Option<TracedExecution>> + 'a;
 
 /// Executes inputs with one goal.
-pub(super) struct Probe<'r, 'a> {
-    pub(super) run: &'r mut Run<'a>,
+pub(in crate::engine::strategy::compares) struct Probe<'r, 'a> {
+    pub(in crate::engine::strategy::compares) run: &'r mut Run<'a>,
     /// What the bytes are that solvers change.
-    pub(super) form: Arc<Form>,
+    pub(in crate::engine::strategy::compares) form: Arc<Form>,
     /// The longest input, in bytes: those that are executed.
-    pub(super) len_max: usize,
+    pub(in crate::engine::strategy::compares) len_max: usize,
     /// What must stay as it is, in the order of executions.
-    pub(super) guards: Vec<Guard>,
+    pub(in crate::engine::strategy::compares) guards: Vec<Guard>,
     /// What else was equal to a number in the input: it may have to stay so where lengths change.
-    pub(super) constants: Vec<Guard>,
+    pub(in crate::engine::strategy::compares) constants: Vec<Guard>,
     /// The first inputs that did not get to their goal, unless somebody took them.
-    pub(super) lost: Vec<Vec<u8>>,
+    pub(in crate::engine::strategy::compares) lost: Vec<Vec<u8>>,
     /// Fuel that may still be spent.
-    pub(super) fuel_left: u64,
+    pub(in crate::engine::strategy::compares) fuel_left: u64,
     /// Whether all is spent.
-    pub(super) is_spent: bool,
+    pub(in crate::engine::strategy::compares) is_spent: bool,
     /// Whether boundaries of comparisons are goals.
-    pub(super) boundaries: bool,
+    pub(in crate::engine::strategy::compares) boundaries: bool,
 }
 
 /// Inputs that got lost are kept up to this many for a goal, and up to this length.
@@ -88,39 +88,43 @@ const REPAIRS_MAX: usize = 4;
 
 /// What solvers are given.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Problem<'a> {
+pub(in crate::engine::strategy::compares) struct Problem<'a> {
     /// In the form that the probe has.
-    pub(super) input: &'a [u8],
+    pub(in crate::engine::strategy::compares) input: &'a [u8],
     /// A comparison in its execution that is to turn out otherwise.
-    pub(super) goal: &'a Observed,
+    pub(in crate::engine::strategy::compares) goal: &'a Observed,
     /// On which bytes of the input that depends.
-    pub(super) dependence: &'a Dependence,
+    pub(in crate::engine::strategy::compares) dependence: &'a Dependence,
 }
 
 /// An input that reached a goal.
 #[derive(Debug)]
-pub(super) struct Solution {
+pub(in crate::engine::strategy::compares) struct Solution {
     /// In the form of the problem; `None` if it has got another one, with other places.
-    pub(super) input: Option<Vec<u8>>,
+    pub(in crate::engine::strategy::compares) input: Option<Vec<u8>>,
     /// As it was executed.
-    pub(super) executed: Vec<u8>,
-    pub(super) shown: TracedExecution,
+    pub(in crate::engine::strategy::compares) executed: Vec<u8>,
+    pub(in crate::engine::strategy::compares) shown: TracedExecution,
 }
 
 impl Probe<'_, '_> {
     /// The comparisons of a trace, see [`observe`].
-    pub(super) fn observe(&self, trace: &Trace, keeps: impl Fn(u32) -> bool) -> Vec<Observed> {
+    pub(in crate::engine::strategy::compares) fn observe(
+        &self,
+        trace: &Trace,
+        keeps: impl Fn(u32) -> bool,
+    ) -> Vec<Observed> {
         observe(trace, self.boundaries, keeps)
     }
 
     /// Executes what `input` stands for.
-    pub(super) fn show(&mut self, input: &[u8]) -> Step<TracedExecution> {
+    pub(in crate::engine::strategy::compares) fn show(&mut self, input: &[u8]) -> Step<TracedExecution> {
         let form = self.form.clone();
         self.execute(&form.input(input))
     }
 
     /// Executes an input as it is.
-    pub(super) fn execute(&mut self, input: &[u8]) -> Step<TracedExecution> {
+    pub(in crate::engine::strategy::compares) fn execute(&mut self, input: &[u8]) -> Step<TracedExecution> {
         let Some(shown) = (self.run)(input)? else {
             self.is_spent = true;
             return Err(End::Spent);
@@ -144,20 +148,32 @@ impl Probe<'_, '_> {
     }
 
     /// Executes an input, and returns the comparison at a place, if there was one, and what was shown.
-    pub(super) fn compared(&mut self, input: &[u8], place: Place) -> Step<(Option<Observed>, TracedExecution)> {
+    pub(in crate::engine::strategy::compares) fn compared(
+        &mut self,
+        input: &[u8],
+        place: Place,
+    ) -> Step<(Option<Observed>, TracedExecution)> {
         let shown = self.show(input)?;
         Ok((at(&shown, place), shown))
     }
 
     /// Executes an input, repaired if it doesn't get there, to let a comparison turn out otherwise than it did: the
     /// solution if it does, else how it is then.
-    pub(super) fn attempt(&mut self, input: &[u8], goal: &Observed) -> Step<Result<Solution, Option<Observed>>> {
+    pub(in crate::engine::strategy::compares) fn attempt(
+        &mut self,
+        input: &[u8],
+        goal: &Observed,
+    ) -> Step<Result<Solution, Option<Observed>>> {
         let form = self.form.clone();
         self.attempt_executed(Some(input), form.input(input), goal)
     }
 
     /// As [`Probe::attempt`], for an input that is executed as it is, and has no form that is known.
-    pub(super) fn attempt_grown(&mut self, executed: &[u8], goal: &Observed) -> Step<Option<Solution>> {
+    pub(in crate::engine::strategy::compares) fn attempt_grown(
+        &mut self,
+        executed: &[u8],
+        goal: &Observed,
+    ) -> Step<Option<Solution>> {
         let input = self.form.is_plain().then_some(executed);
         Ok(self.attempt_executed(input, Cow::Borrowed(executed), goal)?.ok())
     }
@@ -198,7 +214,7 @@ impl Probe<'_, '_> {
     }
 
     /// As [`Probe::attempt`], of several inputs the first that does.
-    pub(super) fn first(
+    pub(in crate::engine::strategy::compares) fn first(
         &mut self,
         inputs: impl IntoIterator<Item = Vec<u8>>,
         goal: &Observed,

@@ -5,10 +5,10 @@ use fuzzbox_instrument::ways::Program;
 use std::collections::BTreeSet;
 
 /// Calls of a campaign that are kept.
-pub(super) const CALLS_MAX: usize = 1 << 16;
+pub(in crate::engine::strategy::compares) const CALLS_MAX: usize = 1 << 16;
 
 /// The calls of an execution that may be by reference: caller and callee, by their indices.
-pub(super) fn calls(trace: &Trace, program: &Program) -> BTreeSet<(u32, u32)> {
+pub(in crate::engine::strategy::compares) fn calls(trace: &Trace, program: &Program) -> BTreeSet<(u32, u32)> {
     let mut calls = pairs(trace);
     calls.retain(|&(caller, callee)| program.can_call_by_reference(caller, callee));
     calls

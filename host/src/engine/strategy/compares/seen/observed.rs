@@ -18,45 +18,45 @@ const CONTENT_BYTES: usize = 32;
 
 /// Which comparison of an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(in crate::engine::strategy::compares) struct Place {
     /// The operator's offset in the module; with [`BOUNDARY`] for the boundaries of the comparison there.
-    pub(super) site: u32,
+    pub(in crate::engine::strategy::compares) site: u32,
     /// How many there were at the site before it.
-    pub(super) occurrence: u32,
+    pub(in crate::engine::strategy::compares) occurrence: u32,
     /// For a `br_table`, one of its targets, from 1 on; for floats of 128 bits which of them is to be less; for a
     /// boundary which of them it is; else 0.
-    pub(super) target: u32,
+    pub(in crate::engine::strategy::compares) target: u32,
 }
 
 impl Place {
     /// Whether what is compared there is whether numbers are at a boundary of what they are really compared by.
-    pub(super) fn is_boundary(self) -> bool {
+    pub(in crate::engine::strategy::compares) fn is_boundary(self) -> bool {
         self.site & BOUNDARY != 0
     }
 
     /// The operator's offset in the module.
-    pub(super) fn offset(self) -> u32 {
+    pub(in crate::engine::strategy::compares) fn offset(self) -> u32 {
         self.site & !BOUNDARY
     }
 
     /// Where numbers are really compared.
-    pub(super) fn own(self) -> Self {
+    pub(in crate::engine::strategy::compares) fn own(self) -> Self {
         if self.is_boundary() { Self { site: self.offset(), target: 0, ..self } } else { self }
     }
 }
 
 /// A comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Observed {
-    pub(super) place: Place,
+pub(in crate::engine::strategy::compares) struct Observed {
+    pub(in crate::engine::strategy::compares) place: Place,
     /// From where it is reached, see [`Calls::context`].
-    pub(super) context: u64,
-    pub(super) operands: Operands,
+    pub(in crate::engine::strategy::compares) context: u64,
+    pub(in crate::engine::strategy::compares) operands: Operands,
 }
 
 /// What was compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Operands {
+pub(in crate::engine::strategy::compares) enum Operands {
     /// Numbers of a type, as bits.
     Numbers { comparison: Comparison, ty: Number, sides: [u64; 2] },
     /// Floats of 128 bits, as bits, the first of which is to be less, or equal, or greater.
@@ -67,7 +67,7 @@ pub(super) enum Operands {
 
 /// The type of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Number {
+pub(in crate::engine::strategy::compares) enum Number {
     I32,
     I64,
     F32,
@@ -76,7 +76,7 @@ pub(super) enum Number {
 
 /// When bytes match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Matching {
+pub(in crate::engine::strategy::compares) enum Matching {
     /// They are equal.
     Equal,
     /// They are equal, and both end.
@@ -97,34 +97,34 @@ impl Number {
         }
     }
 
-    pub(super) fn is_float(self) -> bool {
+    pub(in crate::engine::strategy::compares) fn is_float(self) -> bool {
         matches!(self, Self::F32 | Self::F64)
     }
 
     /// In bits.
-    pub(super) fn bits(self) -> u32 {
+    pub(in crate::engine::strategy::compares) fn bits(self) -> u32 {
         if matches!(self, Self::I32 | Self::F32) { 32 } else { 64 }
     }
 
     /// All bits that it has.
-    pub(super) fn mask(self) -> u64 {
+    pub(in crate::engine::strategy::compares) fn mask(self) -> u64 {
         u64::MAX >> (64 - self.bits())
     }
 
     /// The value of an integer as a signed one.
-    pub(super) fn signed(self, bits: u64) -> i64 {
+    pub(in crate::engine::strategy::compares) fn signed(self, bits: u64) -> i64 {
         if self.bits() == 32 { i64::from(bits as u32 as i32) } else { bits.cast_signed() }
     }
 
     /// The value of a float.
-    pub(super) fn float(self, bits: u64) -> f64 {
+    pub(in crate::engine::strategy::compares) fn float(self, bits: u64) -> f64 {
         if self == Self::F32 { f32::from_bits(bits as u32).into() } else { f64::from_bits(bits) }
     }
 }
 
 impl Operands {
     /// What numbers or bytes are held against each other, if that is what happens.
-    pub(super) fn of(event: &Event) -> Option<Self> {
+    pub(in crate::engine::strategy::compares) fn of(event: &Event) -> Option<Self> {
         match event {
             &Event::Compare { comparison, float, width, left, right } => {
                 Some(Self::Numbers { comparison, ty: Number::new(float, width), sides: [left, right] })
@@ -136,13 +136,13 @@ impl Operands {
         }
     }
 
-    pub(super) fn is_text(&self) -> bool {
+    pub(in crate::engine::strategy::compares) fn is_text(&self) -> bool {
         matches!(self, Self::Bytes { .. })
     }
 
     /// The bytes of a side, as they lie in memory, where they may be part of a text: so compilers compare what `memcmp`
     /// is asked for at a length that they know.
-    pub(super) fn bytes(&self, side: usize) -> Option<Cow<'_, [u8]>> {
+    pub(in crate::engine::strategy::compares) fn bytes(&self, side: usize) -> Option<Cow<'_, [u8]>> {
         match self {
             Self::Numbers { comparison: Comparison::Eq | Comparison::Ne, ty, sides } if !ty.is_float() => {
                 Some(Cow::Owned(sides[side].to_le_bytes()[..ty.bits() as usize / 8].to_vec()))
@@ -153,19 +153,19 @@ impl Operands {
     }
 
     /// Whether a side is a text, or what may be a part of one.
-    pub(super) fn is_part_of_text(&self, side: usize) -> bool {
+    pub(in crate::engine::strategy::compares) fn is_part_of_text(&self, side: usize) -> bool {
         self.is_text() || self.bytes(side).is_some_and(|bytes| bytes.iter().all(|byte| matches!(byte, b' '..=b'~')))
     }
 
     /// Whether it turns out otherwise when the number on a side is another one.
-    pub(super) fn turns(&self, side: usize, number: u64) -> bool {
+    pub(in crate::engine::strategy::compares) fn turns(&self, side: usize, number: u64) -> bool {
         let Self::Numbers { comparison, ty, mut sides } = *self else { return false };
         sides[side] = number;
         Self::Numbers { comparison, ty, sides }.outcome() != self.outcome()
     }
 
     /// How the comparison turned out.
-    pub(super) fn outcome(&self) -> bool {
+    pub(in crate::engine::strategy::compares) fn outcome(&self) -> bool {
         match self {
             Self::Numbers { comparison, ty, sides: [left, right] } => {
                 let order = if ty.is_float() {
@@ -196,7 +196,7 @@ impl Operands {
 
     /// The outcome to be wanted: the other one. Of texts only that they match, which any other text does not; and of
     /// floats of 128 bits that they are ordered so, since the other orders are goals by themselves.
-    pub(super) fn wanted(&self) -> Option<bool> {
+    pub(in crate::engine::strategy::compares) fn wanted(&self) -> Option<bool> {
         let wanted = !self.outcome();
         (wanted || matches!(self, Self::Numbers { .. })).then_some(wanted)
     }
@@ -208,7 +208,7 @@ impl Operands {
     }
 
     /// Whether they are held against each other for equality, and differ.
-    pub(super) fn are_to_be_equal(&self) -> bool {
+    pub(in crate::engine::strategy::compares) fn are_to_be_equal(&self) -> bool {
         match self {
             Self::Numbers { comparison: Comparison::Eq | Comparison::Ne, sides: [left, right], .. } => left != right,
             Self::Numbers { .. } => false,
@@ -240,7 +240,11 @@ fn is_signed(comparison: Comparison) -> bool {
 ///
 /// With `boundaries` also whether numbers of which one is to be less are at the boundary of that: equal, or the next
 /// ones to that, or to either end of unsigned ones. Two builds that differ in a comparison agree elsewhere.
-pub(super) fn observe(trace: &Trace, boundaries: bool, keeps: impl Fn(u32) -> bool) -> Vec<Observed> {
+pub(in crate::engine::strategy::compares) fn observe(
+    trace: &Trace,
+    boundaries: bool,
+    keeps: impl Fn(u32) -> bool,
+) -> Vec<Observed> {
     let mut observed = Vec::new();
     let mut counts = BTreeMap::new();
     // And the depth of a function of which all is known.

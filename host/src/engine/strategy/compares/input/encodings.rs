@@ -1,10 +1,10 @@
 //! How a number may be written in an input: as an integer or a float of some width in either byte order, as text, or in
 //! as many bytes as it needs.
 
-use super::observed::Number;
+use super::super::seen::observed::Number;
 
 /// The ways to write a number in so many bytes, 8 at most, that keep its value; each once.
-pub(super) fn fields(ty: Number, bits: u64, width: usize) -> Vec<Vec<u8>> {
+pub(in crate::engine::strategy::compares) fn fields(ty: Number, bits: u64, width: usize) -> Vec<Vec<u8>> {
     let mut fields = Vec::new();
     for bytes in values(ty, bits, width) {
         let bytes = &bytes[..width.min(8)];
@@ -18,7 +18,7 @@ pub(super) fn fields(ty: Number, bits: u64, width: usize) -> Vec<Vec<u8>> {
 }
 
 /// The first of [`fields`], in the first of so many bytes.
-pub(super) fn field(ty: Number, bits: u64, width: usize) -> Option<[u8; 8]> {
+pub(in crate::engine::strategy::compares) fn field(ty: Number, bits: u64, width: usize) -> Option<[u8; 8]> {
     values(ty, bits, width).next()
 }
 
@@ -49,7 +49,7 @@ fn fits(value: i128, width: usize) -> bool {
 }
 
 /// The first of [`texts`].
-pub(super) fn text(ty: Number, bits: u64) -> Option<Vec<u8>> {
+pub(in crate::engine::strategy::compares) fn text(ty: Number, bits: u64) -> Option<Vec<u8>> {
     if ty.is_float() {
         return texts(ty, bits).into_iter().next();
     }
@@ -57,7 +57,7 @@ pub(super) fn text(ty: Number, bits: u64) -> Option<Vec<u8>> {
 }
 
 /// A number as text.
-pub(super) fn texts(ty: Number, bits: u64) -> Vec<Vec<u8>> {
+pub(in crate::engine::strategy::compares) fn texts(ty: Number, bits: u64) -> Vec<Vec<u8>> {
     let mut texts: Vec<Vec<u8>> = Vec::new();
     let mut add = |text: String| {
         if !texts.iter().any(|other| other == text.as_bytes()) {
@@ -101,7 +101,7 @@ fn variable(ty: Number, bits: u64) -> Vec<Vec<u8>> {
 }
 
 /// A number in as many bytes as it needs, seven bits in each, the lowest first.
-pub(super) fn leb128(mut number: u64) -> Vec<u8> {
+pub(in crate::engine::strategy::compares) fn leb128(mut number: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     while number >= 0x80 {
         bytes.push(number as u8 | 0x80);
@@ -112,7 +112,7 @@ pub(super) fn leb128(mut number: u64) -> Vec<u8> {
 }
 
 /// Values that let an operand and the other, which has `bits`, turn out otherwise: the same, and those next to it.
-pub(super) fn near(ty: Number, bits: u64) -> Vec<u64> {
+pub(in crate::engine::strategy::compares) fn near(ty: Number, bits: u64) -> Vec<u64> {
     match ty {
         Number::I32 | Number::I64 => [0, 1, u64::MAX].map(|by: u64| bits.wrapping_add(by) & ty.mask()).to_vec(),
         Number::F32 => {

@@ -6,12 +6,12 @@
 //! counts ends: before the field of a guard, as many bytes behind the number as it says, or at the input's end. Then
 //! all that follows stays what it was. (FrameShift keeps such lengths true in mutants; here one is to be something.)
 
-use super::encodings::near;
-use super::form::LONGER;
+use super::super::input::encodings::near;
+use super::super::input::form::LONGER;
+use super::super::input::places::Dependence;
+use super::super::probing::probe::{Probe, Problem, Solution, Step};
+use super::super::seen::observed::Operands;
 use super::numbers;
-use super::observed::Operands;
-use super::places::Dependence;
-use super::probe::{Probe, Problem, Solution, Step};
 use std::collections::BTreeSet;
 
 /// Numbers that may be the length.
@@ -24,7 +24,7 @@ const BETWEEN: [usize; 2] = [0, 4];
 const RESIZED_MAX: i64 = 4096;
 
 /// Whether a goal that nothing was seen to change may be a length.
-pub(super) fn is_length(Problem { input, goal, dependence }: Problem<'_>) -> bool {
+pub(in crate::engine::strategy::compares) fn is_length(Problem { input, goal, dependence }: Problem<'_>) -> bool {
     (0..2).any(|side| Length::of(Problem { input, goal, dependence }, side).is_some())
 }
 
@@ -131,8 +131,8 @@ fn outer(input: &[u8], dependence: &Dependence, lowest: usize, end: usize) -> BT
 
 #[cfg(test)]
 mod tests {
-    use super::super::observed::{Number, Observed, Place};
     use super::*;
+    use crate::engine::strategy::compares::seen::observed::{Number, Observed, Place};
     use fuzzbox_instrument::trace::Comparison;
 
     fn goal(own: u64, other: u64) -> Observed {

@@ -12,11 +12,11 @@
 //!   the value with which most of the operands is right from one of their ends on.
 //! - Where a check keeps each byte from being moved alone, two are ([`pairs`]).
 
+use super::super::probing::probe::{Probe, Problem, Solution, Solver, Step};
+use super::super::seen::effort::Effort;
+use super::super::seen::float128;
+use super::super::seen::observed::{Number, Observed, Operands};
 use super::climb;
-use super::effort::Effort;
-use super::float128;
-use super::observed::{Number, Observed, Operands};
-use super::probe::{Probe, Problem, Solution, Solver, Step};
 use super::{pairs, secant, sums};
 
 /// Places that are flipped bit by bit.
@@ -35,7 +35,11 @@ const DESCENTS: usize = 4;
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// Tries what needs some effort: the number of executions grows with the places, or not at all.
-pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>, effort: Effort) -> Step<Option<Solution>> {
+pub(in crate::engine::strategy::compares) fn solve(
+    probe: &mut Probe<'_, '_>,
+    problem: Problem<'_>,
+    effort: Effort,
+) -> Step<Option<Solution>> {
     if effort == Effort::Much {
         return each(probe, problem);
     }
@@ -61,7 +65,7 @@ fn is_swept(Problem { goal, dependence, .. }: Problem<'_>, side: usize) -> bool 
 }
 
 /// How many executions [`solve`] may make.
-pub(super) fn execs(problem: Problem<'_>, effort: Effort) -> u64 {
+pub(in crate::engine::strategy::compares) fn execs(problem: Problem<'_>, effort: Effort) -> u64 {
     let sides = problem.dependence.sides.each_ref().map(|places| places.len() as u64);
     let places: u64 = sides.iter().sum();
     match effort {
