@@ -142,9 +142,10 @@ pub(crate) struct Warmed {
 impl Warmed {
     /// In a line.
     pub(crate) fn text(&self) -> String {
-        let before = counted(self.inputs.len() as u64, "execution");
+        let before = counted(self.inputs.len() as u64, "input");
         format!(
-            "memory grew again and again: the search goes on after {before}, and what it finds is executed without them"
+            "executions keep growing memory: from now on they start after {before}, so that it is grown; \
+             findings are checked without (--no-warm-up: never do that)"
         )
     }
 }
