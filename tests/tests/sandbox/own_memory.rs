@@ -225,9 +225,12 @@ fn compare(kind: &Kind) {
     let (addresses, lengths) = kind.numbers();
     let mut traps = 0;
     for (op, operation) in OPERATIONS.iter().enumerate() {
+        // What it doesn't look at need not be another one.
+        let places = if operation.contains("$at") { &addresses[..] } else { &addresses[..1] };
+        let lengths = if operation.contains("$len") { &lengths[..] } else { &lengths[..1] };
         for pages in [0, 1, 3] {
-            for &at in &addresses {
-                for len in lengths {
+            for &at in places {
+                for &len in lengths {
                     let expected = elsewhere(&engine, &module, kind, op, [pages, at, len]);
                     traps += u32::from(expected.is_err());
                     let mut input = vec![op as u8, pages as u8];
