@@ -188,7 +188,8 @@ impl Waiting {
 
 #[cfg(test)]
 mod tests {
-    use super::super::seen::observed::{Number, Operands, Place};
+    use super::super::seen::number::Number;
+    use super::super::seen::observed::{Operands, Place};
     use super::*;
     use fuzzbox_instrument::trace::Comparison;
 

@@ -1,7 +1,7 @@
 //! How a number may be written in an input: as an integer or a float of some width in either byte order, as text, or in
 //! as many bytes as it needs.
 
-use super::super::seen::observed::Number;
+use super::super::seen::number::Number;
 
 /// The ways to write a number in so many bytes, 8 at most, that keep its value; each once.
 pub(in crate::engine::strategy::compares) fn fields(ty: Number, bits: u64, width: usize) -> Vec<Vec<u8>> {

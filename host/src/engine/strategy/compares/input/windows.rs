@@ -73,7 +73,8 @@ pub(in crate::engine::strategy::compares) fn firsts(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::strategy::compares::seen::observed::{Number, Place};
+    use crate::engine::strategy::compares::seen::number::Number;
+    use crate::engine::strategy::compares::seen::observed::Place;
     use fuzzbox_instrument::trace::Comparison;
 
     #[test]

@@ -160,7 +160,7 @@ pub(in crate::engine::strategy) fn repair(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::strategy::compares::seen::observed::Number;
+    use crate::engine::strategy::compares::seen::number::Number;
 
     fn compare(left: u64, right: u64) -> Observed {
         let operands = Operands::Numbers { comparison: Comparison::Ne, ty: Number::I32, sides: [left, right] };

@@ -377,7 +377,7 @@ impl Facts {
 
 #[cfg(test)]
 mod tests {
-    use super::super::observed::Number;
+    use super::super::number::Number;
     use super::*;
     use fuzzbox_instrument::trace::Comparison;
 

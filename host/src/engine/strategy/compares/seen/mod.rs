@@ -3,13 +3,14 @@
 //! All else begins with [`observe`](observed::observe): it makes of a trace comparisons in their order, each with its
 //! place, its operands, and from where it is reached ([`context`]). [`facts`] keeps which outcomes of these were seen,
 //! and what was tried in vain, by [`effort`], in a [`table`]: so it says which comparisons are goals, and in which
-//! order. [`calls`] is what else the same traces say: who calls whom by reference. [`float128`] says how operands of
-//! 128 bits compare, which solvers ask too.
+//! order. [`calls`] is what else the same traces say: who calls whom by reference. [`number`] and [`float128`] say what
+//! bits stand for as operands, which solvers ask too.
 
 pub(super) mod calls;
 mod context;
 pub(super) mod effort;
 pub(super) mod facts;
 pub(super) mod float128;
+pub(super) mod number;
 pub(super) mod observed;
 pub(super) mod table;

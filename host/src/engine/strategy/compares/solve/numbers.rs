@@ -2,7 +2,8 @@
 
 use super::super::input::encodings::{fields, near, text, texts};
 use super::super::probing::probe::{Probe, Problem, Solution, Step};
-use super::super::seen::observed::{Number, Observed, Operands};
+use super::super::seen::number::Number;
+use super::super::seen::observed::{Observed, Operands};
 use super::bytes::in_hex;
 use crate::engine::checks::{number, write};
 use std::ops::Range;

@@ -4,7 +4,8 @@
 use super::super::input::encodings::near;
 use super::super::probing::probe::{Probe, Problem, Solution, Step};
 use super::super::seen::float128::{SIGN, double, key};
-use super::super::seen::observed::{Number, Operands};
+use super::super::seen::number::Number;
+use super::super::seen::observed::Operands;
 use super::numbers;
 use std::cmp::Ordering;
 use std::ops::Range;

@@ -132,7 +132,8 @@ fn outer(input: &[u8], dependence: &Dependence, lowest: usize, end: usize) -> BT
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::strategy::compares::seen::observed::{Number, Observed, Place};
+    use crate::engine::strategy::compares::seen::number::Number;
+    use crate::engine::strategy::compares::seen::observed::{Observed, Place};
     use fuzzbox_instrument::trace::Comparison;
 
     fn goal(own: u64, other: u64) -> Observed {

@@ -15,7 +15,8 @@
 use super::super::probing::probe::{Probe, Problem, Solution, Solver, Step};
 use super::super::seen::effort::Effort;
 use super::super::seen::float128;
-use super::super::seen::observed::{Number, Observed, Operands};
+use super::super::seen::number::Number;
+use super::super::seen::observed::{Observed, Operands};
 use super::climb;
 use super::{pairs, secant, sums};
 
