@@ -378,7 +378,7 @@ impl Effects {
                 let slopes = &mut self.by_length[*index];
                 slopes.resize(slopes.len().max(growth + 1), [0; 2]);
                 if slopes[growth] == [0; 2] {
-                    let slope = |side: usize| ty.signed(others[side].wrapping_sub(sides[side]));
+                    let slope = |side: usize| ty.change(sides[side], others[side]);
                     // What reads something else there is no multiple, most likely.
                     slopes[growth] = [0, 1].map(slope).map(|slope| if slope % by == 0 { slope / by } else { slope });
                 }

@@ -38,6 +38,11 @@ impl Number {
         if self.bits() == 32 { i64::from(bits as u32 as i32) } else { bits.cast_signed() }
     }
 
+    /// What is to be added to an integer to make another one of it, by the shorter way: numbers wrap.
+    pub(in crate::engine::strategy::compares) fn change(self, from: u64, to: u64) -> i64 {
+        self.signed(to.wrapping_sub(from))
+    }
+
     /// The value of a float.
     pub(in crate::engine::strategy::compares) fn float(self, bits: u64) -> f64 {
         if self == Self::F32 { f32::from_bits(bits as u32).into() } else { f64::from_bits(bits) }

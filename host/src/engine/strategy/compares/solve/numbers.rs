@@ -172,7 +172,7 @@ impl Place<'_> {
         if ty.is_float() {
             return;
         }
-        let by = ty.signed(wanted.wrapping_sub(own));
+        let by = ty.change(own, wanted);
         for radix in [10, 16, 8] {
             let is_digit = |byte: &u8| char::from(*byte).is_digit(radix);
             let before = self.input[..self.run.start].iter().rev().take_while(|byte| is_digit(byte)).count();
@@ -345,7 +345,7 @@ fn by_length(
     let Operands::Numbers { ty, sides, .. } = goal.operands else { return Ok(None) };
     for (growth, slopes) in dependence.by_length.iter().enumerate().filter(|(_, slopes)| slopes[side] != 0) {
         for wanted in wanted {
-            let by = ty.signed(wanted.wrapping_sub(sides[side])).checked_div(slopes[side]).unwrap_or(0);
+            let by = ty.change(sides[side], *wanted).checked_div(slopes[side]).unwrap_or(0);
             let Some(candidate) = probe.form.grown(input, growth, (by, false), probe.len_max) else { continue };
             if let Some(solution) = probe.attempt_grown(&candidate, goal)? {
                 return Ok(Some(solution));

@@ -51,7 +51,7 @@ pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Opt
         slopes.sort_by_key(|&(index, by, step)| (Reverse((by / step).abs()), index));
         let mut candidates = Vec::new();
         for wanted in near(ty, sides[1 - side]) {
-            let by = i128::from(ty.signed(wanted.wrapping_sub(sides[side])));
+            let by = i128::from(ty.change(sides[side], wanted));
             for wraps in [0, 1, -1] {
                 for padded in [false, true] {
                     let moved = moved(&numerals, &slopes, by + (wraps << ty.bits()));
@@ -99,7 +99,7 @@ fn slope(
         match probe.attempt(&written(input, numerals, &values, false), goal)? {
             Ok(solution) => return Ok(Ok(solution)),
             Err(Some(Observed { operands: Operands::Numbers { sides: others, .. }, .. })) => {
-                let by = i128::from(ty.signed(others[side].wrapping_sub(sides[side])));
+                let by = i128::from(ty.change(sides[side], others[side]));
                 if by != 0 {
                     return Ok(Err(Some((by, step))));
                 }

@@ -86,7 +86,7 @@ fn first_step(lacks: i64) -> u8 {
 /// How much less one side is than the other, if that is not too much.
 fn lacks(observed: &Observed, side: usize) -> Option<i64> {
     let Operands::Numbers { ty, sides, .. } = observed.operands else { return None };
-    let lacks = ty.signed(sides[1 - side].wrapping_sub(sides[side]));
+    let lacks = ty.change(sides[side], sides[1 - side]);
     (!ty.is_float() && lacks.unsigned_abs() <= LACKS_MAX).then_some(lacks)
 }
 

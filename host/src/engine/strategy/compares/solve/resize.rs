@@ -74,7 +74,7 @@ impl Length {
         }
         let own = sides[side];
         let wanted = near(ty, sides[1 - side]).into_iter().find(|&wanted| goal.operands.turns(side, wanted))?;
-        let by = ty.signed(wanted.wrapping_sub(own));
+        let by = ty.change(own, wanted);
         if by == 0 || !(-RESIZED_MAX..=RESIZED_MAX).contains(&by) || ty.signed(own) < 0 || ty.signed(own) > RESIZED_MAX
         {
             return None;

@@ -39,7 +39,7 @@ pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Opt
             match probe.attempt(&candidate, goal)? {
                 Ok(solution) => return Ok(Some(solution)),
                 Err(Some(Observed { operands: Operands::Numbers { sides: others, .. }, .. })) => {
-                    let weight = i128::from(ty.signed(others[side].wrapping_sub(sides[side])));
+                    let weight = i128::from(ty.change(sides[side], others[side]));
                     weights.push((place, if up { weight } else { -weight }));
                 }
                 Err(_) => {}
@@ -47,7 +47,7 @@ pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Opt
         }
         let mut candidates = Vec::new();
         for wanted in near(ty, sides[1 - side]) {
-            let by = i128::from(ty.signed(wanted.wrapping_sub(sides[side])));
+            let by = i128::from(ty.change(sides[side], wanted));
             // Sums wrap.
             for wraps in [0, 1, -1, 2, -2] {
                 for allowed in [of_its_class as Allowed, any] {
@@ -117,7 +117,7 @@ fn stride(
     (current, sides): (&mut Vec<u8>, &mut [u64; 2]),
 ) -> Step<Option<Solution>> {
     let Operands::Numbers { ty, .. } = goal.operands else { return Ok(None) };
-    let lacks = |sides: &[u64; 2]| i128::from(ty.signed(sides[1 - side].wrapping_sub(sides[side])));
+    let lacks = |sides: &[u64; 2]| i128::from(ty.change(sides[side], sides[1 - side]));
     let (old, up) = (current[place], lacks(sides) > 0);
     let room = if up { u8::MAX - old } else { old };
     let mut by = u8::try_from(lacks(sides).unsigned_abs()).unwrap_or(u8::MAX).min(room);
