@@ -1,5 +1,6 @@
 //! Lets two numbers compare otherwise: candidates for the places that an operand depends on.
 
+use super::super::input::digits;
 use super::super::input::encodings::{fields, near, text, texts};
 use super::super::probing::probe::{Probe, Problem, Solution, Step};
 use super::super::seen::number::Number;
@@ -174,23 +175,14 @@ impl Place<'_> {
         }
         let by = ty.change(own, wanted);
         for radix in [10, 16, 8] {
-            let is_digit = |byte: &u8| char::from(*byte).is_digit(radix);
-            let before = self.input[..self.run.start].iter().rev().take_while(|byte| is_digit(byte)).count();
-            let after = self.input[self.run.start..].iter().take_while(|byte| is_digit(byte)).count();
-            let span = self.run.start - before..self.run.start + after;
-            if after == 0 || span.len() > DIGITS_MAX {
-                continue;
-            }
-            let digit = |byte: &u8| char::from(*byte).to_digit(radix).map_or(0, i64::from);
-            let old = self.input[span.clone()].iter().fold(0, |number, byte| number * i64::from(radix) + digit(byte));
-            for new in [old.checked_add(by), old.checked_sub(by)].into_iter().flatten().filter(|&new| new >= 0) {
-                let width = span.len();
-                let text = match radix {
-                    10 => format!("{new:0width$}"),
-                    16 => format!("{new:0width$x}"),
-                    _ => format!("{new:0width$o}"),
-                };
-                let more = text.len() - width;
+            let span = digits::around(self.input, self.run.start, radix);
+            let Some(span) = span.filter(|span| span.len() <= DIGITS_MAX) else { continue };
+            // So few digits fit.
+            let old = digits::value(&self.input[span.clone()], radix) as i64;
+            for new in [old.checked_add(by), old.checked_sub(by)].into_iter().flatten() {
+                let Ok(new) = u64::try_from(new) else { continue };
+                let text = digits::written(new, radix, span.len());
+                let more = text.len() - span.len();
                 let mut candidate = self.input.to_vec();
                 candidate.splice(span.clone(), text.bytes());
                 push(candidates, candidate);

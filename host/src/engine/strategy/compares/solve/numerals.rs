@@ -5,6 +5,7 @@
 //! counts most to the one that counts least, each is moved as far as it gets towards the other operand without going
 //! past it, as the digits of a number are; so it may get other digits, more of them, or fewer.
 
+use super::super::input::digits;
 use super::super::input::encodings::near;
 use super::super::probing::probe::{Probe, Problem, Solution, Step};
 use super::super::seen::observed::{Observed, Operands};
@@ -70,16 +71,12 @@ pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Opt
 /// The runs of digits that some places are in.
 fn numerals(input: &[u8], places: &[usize]) -> Vec<Numeral> {
     let mut numerals: Vec<Numeral> = Vec::new();
-    for &place in places.iter().filter(|&&place| input[place].is_ascii_digit()) {
+    for &place in places {
         if numerals.last().is_some_and(|last| last.span.contains(&place)) {
             continue;
         }
-        let digits = |bytes: &mut dyn Iterator<Item = &u8>| bytes.take_while(|byte| byte.is_ascii_digit()).count();
-        let before = digits(&mut input[..place].iter().rev());
-        let span = place - before..place + digits(&mut input[place..].iter());
-        if span.len() <= DIGITS_MAX {
-            let value = input[span.clone()].iter().fold(0, |value, digit| 10 * value + i128::from(digit - b'0'));
-            numerals.push(Numeral { span, value });
+        if let Some(span) = digits::around(input, place, 10).filter(|span| span.len() <= DIGITS_MAX) {
+            numerals.push(Numeral { value: digits::value(&input[span.clone()], 10), span });
         }
     }
     numerals.truncate(NUMERALS_MAX);

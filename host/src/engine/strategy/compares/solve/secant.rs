@@ -5,6 +5,7 @@
 //! between one that is too small and one that is too large halves are tried where that says little. A check on the way
 //! may want something of the same number, as what is left of a division: the number is moved by what that lacks.
 
+use super::super::input::digits;
 use super::super::input::encodings::leb128;
 use super::super::input::places::Dependence;
 use super::super::probing::probe::{End, Probe, Problem, Solution, Step};
@@ -111,16 +112,11 @@ impl Writing {
     fn all(input: &[u8], run: Range<usize>, plain: bool) -> Vec<Self> {
         let mut all = Vec::new();
         for radix in [10, 16] {
-            let is_digit = |byte: &&u8| char::from(**byte).is_digit(radix);
-            let before = input[..run.start].iter().rev().take_while(is_digit).count();
-            let behind = input[run.start..].iter().take_while(is_digit).count();
-            let span = run.start - before..run.start + behind;
-            if behind > 0
-                && span.len() <= DIGITS_MAX
-                && (radix == 10 || !input[span.clone()].iter().all(u8::is_ascii_digit))
-            {
-                all.push(Self::Digits { span, radix });
-            }
+            let is_one = |span: &Range<usize>| {
+                span.len() <= DIGITS_MAX && (radix == 10 || !input[span.clone()].iter().all(u8::is_ascii_digit))
+            };
+            let span = digits::around(input, run.start, radix).filter(is_one);
+            all.extend(span.map(|span| Self::Digits { span, radix }));
         }
         let more = |byte: &&u8| **byte >= 0x80;
         let before = input[..run.start].iter().rev().take_while(more).count();
@@ -144,9 +140,7 @@ impl Writing {
     fn read(&self, input: &[u8]) -> i128 {
         match self {
             Self::Field { span, big_endian } => number(&input[span.clone()], *big_endian).into(),
-            Self::Digits { span, radix } => input[span.clone()].iter().fold(0, |number, &byte| {
-                number * i128::from(*radix) + i128::from(char::from(byte).to_digit(*radix).unwrap_or(0))
-            }),
+            Self::Digits { span, radix } => digits::value(&input[span.clone()], *radix),
             Self::Variable { span, zigzag } => {
                 let bits = input[span.clone()].iter().rev().fold(0, |bits, &byte| bits << 7 | i128::from(byte & 0x7f));
                 if *zigzag { (bits >> 1) ^ -(bits & 1) } else { bits }
@@ -166,8 +160,7 @@ impl Writing {
                 write(&mut written[span.clone()], value as u64, *big_endian);
             }
             Self::Digits { span, radix } => {
-                let (value, width) = (u64::try_from(value).ok()?, span.len());
-                let text = if *radix == 10 { format!("{value:0width$}") } else { format!("{value:0width$x}") };
+                let text = digits::written(u64::try_from(value).ok()?, *radix, span.len());
                 written.splice(span.clone(), text.into_bytes());
             }
             Self::Variable { span, zigzag } => {
