@@ -11,7 +11,7 @@
 use super::super::allowance::{Allowance, Terms};
 use super::super::traced::{self, SLOWNESS};
 use super::super::{Cost, Gains, Spent, Strategy, View};
-use super::input::encodings::{field, near, text};
+use super::input::encodings::{field, text, turning};
 use super::input::windows::{Windows, firsts};
 use super::seen::effort::Effort;
 use super::seen::facts::{Facts, in_turn};
@@ -261,8 +261,7 @@ fn swaps(windows: &Windows<'_>, operands: &Operands, base: Base) -> Vec<Swap> {
     for side in 0..2 {
         match operands {
             Operands::Numbers { ty, sides, .. } => {
-                let turns = |wanted: &u64| operands.turns(side, *wanted);
-                if let Some(wanted) = near(*ty, sides[1 - side]).into_iter().find(turns) {
+                if let Some(wanted) = turning(operands, side) {
                     let moved = |left: u64| if ty.is_float() { left } else { base.number(left, ty.bits()) };
                     of_numbers(windows, *ty, (moved(sides[side]), moved(wanted)), &mut swaps);
                 }

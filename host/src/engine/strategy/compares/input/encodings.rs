@@ -2,6 +2,7 @@
 //! as many bytes as it needs.
 
 use super::super::seen::number::Number;
+use super::super::seen::observed::Operands;
 
 /// The ways to write a number in so many bytes, 8 at most, that keep its value; each once.
 pub(in crate::engine::strategy::compares) fn fields(ty: Number, bits: u64, width: usize) -> Vec<Vec<u8>> {
@@ -126,6 +127,12 @@ pub(in crate::engine::strategy::compares) fn near(ty: Number, bits: u64) -> Vec<
             near.map(f64::to_bits).to_vec()
         }
     }
+}
+
+/// The first number [`near`] the other one with which a side lets a comparison turn out otherwise.
+pub(in crate::engine::strategy::compares) fn turning(operands: &Operands, side: usize) -> Option<u64> {
+    let Operands::Numbers { ty, sides, .. } = *operands else { return None };
+    near(ty, sides[1 - side]).into_iter().find(|&number| operands.turns(side, number))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Lets two numbers compare otherwise: candidates for the places that an operand depends on.
 
 use super::super::input::digits;
-use super::super::input::encodings::{fields, near, text, texts};
+use super::super::input::encodings::{fields, near, text, texts, turning};
 use super::super::probing::probe::{Probe, Problem, Solution, Step};
 use super::super::seen::number::Number;
 use super::super::seen::observed::{Observed, Operands};
@@ -66,12 +66,9 @@ pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Opt
 /// the place is.
 pub(super) fn glance(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution>> {
     let Problem { input, goal, dependence } = problem;
-    let Operands::Numbers { ty, sides, .. } = goal.operands else { return Ok(None) };
+    let Operands::Numbers { ty, .. } = goal.operands else { return Ok(None) };
     for side in 0..2 {
-        let Some(wanted) = near(ty, sides[1 - side]).into_iter().find(|&wanted| goal.operands.turns(side, wanted))
-        else {
-            continue;
-        };
+        let Some(wanted) = turning(&goal.operands, side) else { continue };
         let mut candidates = Vec::new();
         for run in dependence.runs(side).into_iter().take(GLANCES_MAX) {
             let place = Place { input, run: run.clone() };

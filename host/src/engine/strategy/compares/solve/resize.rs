@@ -6,7 +6,7 @@
 //! counts ends: before the field of a guard, as many bytes behind the number as it says, or at the input's end. Then
 //! all that follows stays what it was. (FrameShift keeps such lengths true in mutants; here one is to be something.)
 
-use super::super::input::encodings::near;
+use super::super::input::encodings::turning;
 use super::super::input::form::LONGER;
 use super::super::input::places::Dependence;
 use super::super::probing::probe::{Probe, Problem, Solution, Step};
@@ -73,8 +73,7 @@ impl Length {
             return None;
         }
         let own = sides[side];
-        let wanted = near(ty, sides[1 - side]).into_iter().find(|&wanted| goal.operands.turns(side, wanted))?;
-        let by = ty.change(own, wanted);
+        let by = ty.change(own, turning(&goal.operands, side)?);
         if by == 0 || !(-RESIZED_MAX..=RESIZED_MAX).contains(&by) || ty.signed(own) < 0 || ty.signed(own) > RESIZED_MAX
         {
             return None;
