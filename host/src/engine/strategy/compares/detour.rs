@@ -7,9 +7,9 @@
 use super::hard::Hard;
 use super::probing::dependence::dependence;
 use super::probing::probe::{Probe, Problem, Solution, Solver, Step};
-use super::seen::observed::{Observed, observe};
+use super::probing::way::Way;
+use super::seen::observed::Observed;
 use super::solve::hidden::guesses;
-use std::collections::BTreeMap;
 
 /// Candidates that got lost are tried up to this many for a goal.
 const TRIED_MAX: usize = 16;
@@ -28,17 +28,11 @@ pub(super) fn detour(probe: &mut Probe<'_, '_>, hard: &Hard, solve: Solver) -> S
     if hard.lost.is_empty() {
         return Ok(None);
     }
-    let way = observe(&probe.show(&hard.input)?.trace, false, |_| true);
-    // What comes before the goal, and how it turns out.
-    let before = way.iter().take_while(|observed| observed.place != hard.goal.place.own());
-    let way: BTreeMap<_, _> = before.map(|observed| (observed.place, observed.operands.outcome())).collect();
+    let way = Way::of(probe, &hard.input, &hard.goal)?;
     for candidate in hard.lost.iter() {
-        let observed = observe(&probe.show(candidate)?.trace, false, |_| true);
-        let turns = observed.iter().rev().filter(|observed| {
-            let outcome = observed.operands.outcome();
-            way.get(&observed.place).is_some_and(|&then| then != outcome) && observed.operands.wanted().is_some()
-        });
-        for check in turns.take(CHECKS_MAX) {
+        let turned = way.turned(probe, candidate)?;
+        let checks = turned.iter().rev().filter(|check| check.operands.wanted().is_some());
+        for check in checks.take(CHECKS_MAX) {
             if let Some(solution) = back(probe, hard, (candidate, check), solve)? {
                 return Ok(Some(solution));
             }

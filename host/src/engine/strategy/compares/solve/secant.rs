@@ -9,10 +9,10 @@ use super::super::input::digits;
 use super::super::input::encodings::leb128;
 use super::super::input::places::Dependence;
 use super::super::probing::probe::{End, Probe, Problem, Solution, Step};
-use super::super::seen::observed::{Observed, Operands, Place, observe};
+use super::super::probing::way::Way;
+use super::super::seen::observed::{Observed, Operands};
 use super::numbers::spans;
 use crate::engine::checks::{number, write};
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Places that follow each other, by side, and ways to read a number there.
@@ -187,9 +187,6 @@ impl From<End> for Ended {
     }
 }
 
-/// How comparisons turn out on the way to the goal.
-type Way = BTreeMap<Place, bool>;
-
 struct Search<'s, 'r, 'a> {
     probe: &'s mut Probe<'r, 'a>,
     problem: Problem<'s>,
@@ -267,20 +264,13 @@ impl Search<'_, '_, '_> {
         if self.left == 0 {
             return Ok(None);
         }
-        if self.way.is_none() {
-            let shown = self.probe.show(input)?;
-            let own = goal.place.own();
-            let before =
-                observe(&shown.trace, false, |_| true).into_iter().take_while(|observed| observed.place != own);
-            *self.way = Some(before.map(|observed| (observed.place, observed.operands.outcome())).collect());
-        }
-        self.left -= 1;
-        let observed = observe(&self.probe.show(&candidate)?.trace, false, |_| true);
-        let way = self.way.as_ref().expect("it was looked for");
-        let turned = |observed: &&Observed| way.get(&observed.place) == Some(&!observed.operands.outcome());
-        let Some(lacks) = observed.iter().find(turned).and_then(difference).filter(|&lacks| lacks != 0) else {
-            return Ok(None);
+        let way = match self.way {
+            Some(way) => way,
+            None => self.way.insert(Way::of(self.probe, input, goal)?),
         };
+        self.left -= 1;
+        let turned = way.turned(self.probe, &candidate)?;
+        let Some(lacks) = turned.first().and_then(difference).filter(|&lacks| lacks != 0) else { return Ok(None) };
         for value in [value - lacks, value + lacks] {
             if let Some(candidate) = self.writing.write(input, value)
                 && let Some(difference) = self.attempt(&candidate)?

@@ -1,0 +1,33 @@
+//! What is compared on the way to a goal: of what no longer gets there it shows what keeps it from that.
+
+use super::super::seen::observed::{Observed, Place, observe};
+use super::probe::{Probe, Step};
+use std::collections::BTreeMap;
+
+/// How comparisons turn out on the way to a goal.
+#[derive(Debug)]
+pub(in crate::engine::strategy::compares) struct Way(BTreeMap<Place, bool>);
+
+impl Way {
+    /// That of an input that gets there.
+    pub(in crate::engine::strategy::compares) fn of(
+        probe: &mut Probe<'_, '_>,
+        input: &[u8],
+        goal: &Observed,
+    ) -> Step<Self> {
+        let observed = observe(&probe.show(input)?.trace, false, |_| true);
+        let before = observed.iter().take_while(|observed| observed.place != goal.place.own());
+        Ok(Self(before.map(|observed| (observed.place, observed.operands.outcome())).collect()))
+    }
+
+    /// The comparisons of a candidate that turn out otherwise than on the way, in their order.
+    pub(in crate::engine::strategy::compares) fn turned(
+        &self,
+        probe: &mut Probe<'_, '_>,
+        candidate: &[u8],
+    ) -> Step<Vec<Observed>> {
+        let mut observed = observe(&probe.show(candidate)?.trace, false, |_| true);
+        observed.retain(|observed| self.0.get(&observed.place) == Some(&!observed.operands.outcome()));
+        Ok(observed)
+    }
+}
