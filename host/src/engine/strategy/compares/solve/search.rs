@@ -183,26 +183,26 @@ fn distance(operands: &Operands, metric: Metric) -> u64 {
         Operands::Numbers { ty, sides: [left, right], .. } => match metric {
             Metric::Bits => ((left ^ right) & ty.mask()).count_ones().into(),
             Metric::Low => u64::from(64 - (left ^ right).trailing_zeros()),
-            Metric::Size if ty.is_float() => {
-                let distance = (ty.float(*left) - ty.float(*right)).abs();
-                // In the order of their bits.
-                if distance.is_nan() { u64::MAX } else { distance.to_bits() }
-            }
+            Metric::Size if ty.is_float() => between(ty.float(*left), ty.float(*right)),
             Metric::Size => ty.signed(*left).abs_diff(ty.signed(*right)),
         },
         Operands::Quads { sides: [left, right], .. } => match metric {
             Metric::Bits => (left ^ right).count_ones().into(),
             Metric::Low => u64::from(128 - (left ^ right).trailing_zeros()),
-            Metric::Size => {
-                let distance = (float128::double(*left) - float128::double(*right)).abs();
-                if distance.is_nan() { u64::MAX } else { distance.to_bits() }
-            }
+            Metric::Size => between(float128::double(*left), float128::double(*right)),
         },
         Operands::Bytes { sides: [left, right], .. } => {
             let common: u64 = left.iter().zip(right).map(|(left, right)| u64::from((left ^ right).count_ones())).sum();
             common + 8 * left.len().abs_diff(right.len()) as u64
         }
     }
+}
+
+/// How far floats are from each other, as a number that is larger the farther they are: positive floats are ordered as
+/// their bits are.
+fn between(left: f64, right: f64) -> u64 {
+    let distance = (left - right).abs();
+    if distance.is_nan() { u64::MAX } else { distance.to_bits() }
 }
 
 /// Gives each place the value that brings the operands nearest, in so many executions as are `left`.
