@@ -3,6 +3,7 @@
 
 use super::super::seen::number::Number;
 use super::super::seen::observed::Operands;
+use super::once;
 
 /// The ways to write a number in so many bytes, 8 at most, that keep its value; each once.
 pub(in crate::engine::strategy::compares) fn fields(ty: Number, bits: u64, width: usize) -> Vec<Vec<u8>> {
@@ -10,9 +11,7 @@ pub(in crate::engine::strategy::compares) fn fields(ty: Number, bits: u64, width
     for bytes in values(ty, bits, width) {
         let bytes = &bytes[..width.min(8)];
         for field in [bytes.to_vec(), bytes.iter().rev().copied().collect()] {
-            if !fields.contains(&field) {
-                fields.push(field);
-            }
+            once::add(&mut fields, field);
         }
     }
     fields
@@ -60,11 +59,7 @@ pub(in crate::engine::strategy::compares) fn text(ty: Number, bits: u64) -> Opti
 /// A number as text.
 pub(in crate::engine::strategy::compares) fn texts(ty: Number, bits: u64) -> Vec<Vec<u8>> {
     let mut texts: Vec<Vec<u8>> = Vec::new();
-    let mut add = |text: String| {
-        if !texts.iter().any(|other| other == text.as_bytes()) {
-            texts.push(text.into_bytes());
-        }
-    };
+    let mut add = |text: String| once::add(&mut texts, text.into_bytes());
     if ty.is_float() {
         let value = ty.float(bits);
         if value.is_finite() {

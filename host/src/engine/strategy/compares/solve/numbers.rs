@@ -2,6 +2,7 @@
 
 use super::super::input::digits;
 use super::super::input::encodings::{fields, near, text, texts, turning};
+use super::super::input::once;
 use super::super::probing::probe::{Probe, Problem, Solution, Step};
 use super::super::seen::number::Number;
 use super::super::seen::observed::{Observed, Operands};
@@ -99,8 +100,8 @@ pub(super) fn spans(input: &[u8], run: &Range<usize>) -> Vec<Range<usize>> {
         // A number that is wider than what was seen to change begins there, or ends there.
         for start in [start, end.saturating_sub(width)] {
             let span = start..start + width;
-            if width <= 8 && width >= run.len().min(8) && span.end <= input.len() && !spans.contains(&span) {
-                spans.push(span);
+            if width <= 8 && width >= run.len().min(8) && span.end <= input.len() {
+                once::add(&mut spans, span);
             }
         }
     }
@@ -120,7 +121,7 @@ impl Place<'_> {
             for field in fields(ty, wanted, span.len()) {
                 let mut candidate = self.input.to_vec();
                 candidate[span.clone()].copy_from_slice(&field);
-                push(candidates, candidate);
+                once::add(candidates, candidate);
             }
         }
     }
@@ -129,7 +130,7 @@ impl Place<'_> {
     fn texts(&self, ty: Number, wanted: u64, candidates: &mut Vec<Vec<u8>>) {
         for text in texts(ty, wanted) {
             // In the place of what is there, and over what follows.
-            push(candidates, self.spliced(&text));
+            once::add(candidates, self.spliced(&text));
             self.over(&text, candidates);
         }
     }
@@ -146,7 +147,7 @@ impl Place<'_> {
         let mut candidate = self.input.to_vec();
         let end = (self.run.start + text.len()).min(candidate.len());
         candidate.splice(self.run.start..end, text.iter().copied());
-        push(candidates, candidate);
+        once::add(candidates, candidate);
     }
 
     /// The number that is there moved as the operand must be: it may be the operand but for a constant that was added,
@@ -159,7 +160,7 @@ impl Place<'_> {
                 for new in [old.wrapping_add(by), old.wrapping_sub(by), old ^ own ^ wanted] {
                     let mut candidate = self.input.to_vec();
                     write(&mut candidate[span.clone()], new, big_endian);
-                    push(candidates, candidate);
+                    once::add(candidates, candidate);
                 }
             }
         }
@@ -182,12 +183,12 @@ impl Place<'_> {
                 let more = text.len() - span.len();
                 let mut candidate = self.input.to_vec();
                 candidate.splice(span.clone(), text.bytes());
-                push(candidates, candidate);
+                once::add(candidates, candidate);
                 // What follows may have to stay where it is.
                 if let Some(start) = span.start.checked_sub(more).filter(|_| more > 0) {
                     let mut candidate = self.input.to_vec();
                     candidate.splice(start..span.end, text.bytes());
-                    push(candidates, candidate);
+                    once::add(candidates, candidate);
                 }
             }
         }
@@ -215,12 +216,6 @@ pub(super) fn add(input: &mut [u8], lowest: usize, by: i64) -> Option<()> {
     input[at] = high;
     input[lowest] = byte.rem_euclid(256) as u8;
     Some(())
-}
-
-fn push(candidates: &mut Vec<Vec<u8>>, candidate: Vec<u8>) {
-    if !candidates.contains(&candidate) {
-        candidates.push(candidate);
-    }
 }
 
 /// Sees how the operand changes when the number at a place is one more, and goes on in that way (Newton's method; exact

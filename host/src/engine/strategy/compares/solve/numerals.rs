@@ -7,6 +7,7 @@
 
 use super::super::input::digits;
 use super::super::input::encodings::near;
+use super::super::input::once;
 use super::super::probing::probe::{Probe, Problem, Solution, Step};
 use super::super::seen::observed::{Observed, Operands};
 use std::cmp::Reverse;
@@ -55,9 +56,9 @@ pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Opt
             let by = i128::from(ty.change(sides[side], wanted));
             for wraps in [0, 1, -1] {
                 for padded in [false, true] {
-                    let moved = moved(&numerals, &slopes, by + (wraps << ty.bits()));
-                    let candidate = moved.map(|values| written(input, &numerals, &values, padded));
-                    candidates.extend(candidate.filter(|candidate| !candidates.contains(candidate)));
+                    if let Some(values) = moved(&numerals, &slopes, by + (wraps << ty.bits())) {
+                        once::add(&mut candidates, written(input, &numerals, &values, padded));
+                    }
                 }
             }
         }

@@ -2,6 +2,7 @@
 //! the other, or equal, or greater.
 
 use super::super::input::encodings::near;
+use super::super::input::once;
 use super::super::probing::probe::{Probe, Problem, Solution, Step};
 use super::super::seen::float128::{SIGN, double, key};
 use super::super::seen::number::Number;
@@ -64,9 +65,7 @@ fn written(input: &[u8], run: &Range<usize>, value: u128) -> Vec<Vec<u8>> {
             let mut candidate = input.to_vec();
             if let Some(field) = candidate.get_mut(start..start + BYTES) {
                 field.copy_from_slice(&bytes);
-                if !candidates.contains(&candidate) {
-                    candidates.push(candidate);
-                }
+                once::add(&mut candidates, candidate);
             }
         }
     }

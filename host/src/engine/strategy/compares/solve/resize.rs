@@ -8,6 +8,7 @@
 
 use super::super::input::encodings::turning;
 use super::super::input::form::LONGER;
+use super::super::input::once;
 use super::super::input::places::Dependence;
 use super::super::probing::probe::{Probe, Problem, Solution, Step};
 use super::super::seen::observed::Operands;
@@ -92,9 +93,7 @@ impl Length {
         let counted = counted.map(|start| start.saturating_add(own));
         let mut ends = Vec::new();
         for end in guards.chain(counted).chain([input.len()]).filter(|&end| end > lowest && end <= input.len()) {
-            if !ends.contains(&end) {
-                ends.push(end);
-            }
+            once::add(&mut ends, end);
         }
         ends.truncate(ENDS_MAX);
         ends

@@ -7,6 +7,7 @@
 
 use super::super::input::digits;
 use super::super::input::encodings::leb128;
+use super::super::input::once;
 use super::super::input::places::Dependence;
 use super::super::probing::probe::{End, Probe, Problem, Solution, Step};
 use super::super::probing::way::Way;
@@ -55,9 +56,7 @@ pub(super) fn execs(Problem { goal, dependence, .. }: Problem<'_>) -> u64 {
 fn runs(dependence: &Dependence) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     for run in (0..2).flat_map(|side| dependence.runs(side).into_iter().take(RUNS_MAX)) {
-        if !runs.contains(&run) {
-            runs.push(run);
-        }
+        once::add(&mut runs, run);
     }
     if runs.is_empty() { dependence.held.clone() } else { runs }
 }

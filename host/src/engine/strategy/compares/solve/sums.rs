@@ -6,6 +6,7 @@
 //! operand, as the digits of a number; first so that digits stay digits. Where a remainder is taken any digit may do.
 
 use super::super::input::encodings::near;
+use super::super::input::once;
 use super::super::probing::probe::{Probe, Problem, Solution, Step};
 use super::super::seen::observed::{Observed, Operands};
 use std::ops::RangeInclusive;
@@ -51,8 +52,9 @@ pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Opt
             // Sums wrap.
             for wraps in [0, 1, -1, 2, -2] {
                 for allowed in [of_its_class as Allowed, any] {
-                    let candidate = add(input, &weights, by + (wraps << ty.bits()), allowed);
-                    candidates.extend(candidate.filter(|candidate| !candidates.contains(candidate)));
+                    if let Some(candidate) = add(input, &weights, by + (wraps << ty.bits()), allowed) {
+                        once::add(&mut candidates, candidate);
+                    }
                 }
             }
         }
