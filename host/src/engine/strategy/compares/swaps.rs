@@ -15,7 +15,7 @@ use super::input::encodings::{field, text, turning};
 use super::input::windows::{Windows, firsts};
 use super::seen::effort::Effort;
 use super::seen::facts::{Facts, in_turn};
-use super::seen::number::Number;
+use super::seen::number::{Number, significant_bytes};
 use super::seen::observed::{Matching, Observed, Operands, observe};
 use crate::engine::corpus::Corpus;
 use crate::engine::dictionary::{Base, Dictionary};
@@ -276,7 +276,7 @@ fn swaps(windows: &Windows<'_>, operands: &Operands, base: Base) -> Vec<Swap> {
 
 /// Numbers in all widths that they have room in, in either byte order, and in digits.
 fn of_numbers(windows: &Windows<'_>, ty: Number, (own, wanted): (u64, u64), swaps: &mut Vec<Swap>) {
-    let significant = if ty.is_float() { 0 } else { (u64::BITS - own.leading_zeros()).div_ceil(8) as usize };
+    let significant = if ty.is_float() { 0 } else { significant_bytes(own) };
     for width in [1, 2, 3, 4, 8] {
         // What is wider than it must be has zeros before it; but fields of three bytes are few.
         let is_odd = width == 3 && significant != 3;

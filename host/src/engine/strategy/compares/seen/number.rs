@@ -48,3 +48,8 @@ impl Number {
         if self == Self::F32 { f32::from_bits(bits as u32).into() } else { f64::from_bits(bits) }
     }
 }
+
+/// Bytes of a number without the zeros before it: none of 0.
+pub(in crate::engine::strategy::compares) fn significant_bytes(number: u64) -> usize {
+    (u64::BITS - number.leading_zeros()).div_ceil(8) as usize
+}

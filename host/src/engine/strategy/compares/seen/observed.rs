@@ -2,7 +2,7 @@
 
 use super::context::Calls;
 use super::float128;
-use super::number::Number;
+use super::number::{Number, significant_bytes};
 use fuzzbox_instrument::trace::{CompareBytes, Comparer, Comparison, Event, Trace};
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -268,7 +268,7 @@ impl Parts {
             Event::Part { left, right, .. } => {
                 self.count += 1;
                 // As many bytes as are needed, and as loads have: what was extended is 0 on both sides.
-                let bytes = (u64::BITS - (left | right).leading_zeros()).div_ceil(8).next_power_of_two() as usize;
+                let bytes = significant_bytes(left | right).next_power_of_two();
                 for (side, number) in self.sides.iter_mut().zip([left, right]) {
                     side.extend(&number.to_le_bytes()[..bytes]);
                 }

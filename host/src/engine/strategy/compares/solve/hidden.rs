@@ -7,6 +7,7 @@
 use super::super::input::literal::lying;
 use super::super::input::places::Dependence;
 use super::super::probing::probe::Problem;
+use super::super::seen::number::significant_bytes;
 use super::super::seen::observed::Operands;
 
 /// Places where an operand lies that are tried; one that lies in more lies there by chance.
@@ -29,7 +30,7 @@ pub(in crate::engine::strategy::compares) fn guesses(
     }
     let mut guesses = Vec::new();
     for (side, number) in sides.into_iter().enumerate().filter(|(_, number)| *number != 0) {
-        let width = (u64::BITS - number.leading_zeros()).div_ceil(8).next_power_of_two() as usize;
+        let width = significant_bytes(number).next_power_of_two();
         let little = &number.to_le_bytes()[..width];
         let starts: Vec<_> = lying(input, little).take(GUESSES_MAX + 1).collect();
         if starts.len() <= GUESSES_MAX {

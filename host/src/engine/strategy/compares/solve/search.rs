@@ -15,7 +15,7 @@
 use super::super::probing::probe::{Probe, Problem, Solution, Solver, Step};
 use super::super::seen::effort::Effort;
 use super::super::seen::float128;
-use super::super::seen::number::Number;
+use super::super::seen::number::{Number, significant_bytes};
 use super::super::seen::observed::{Observed, Operands};
 use super::climb;
 use super::{pairs, secant, sums};
@@ -270,9 +270,7 @@ enum End {
 fn width(operands: &Operands) -> usize {
     match operands {
         Operands::Numbers { ty, .. } if ty.is_float() => 0,
-        Operands::Numbers { ty, sides: [left, right], .. } => {
-            (u64::BITS - ((left | right) & ty.mask()).leading_zeros()).div_ceil(8) as usize
-        }
+        Operands::Numbers { ty, sides: [left, right], .. } => significant_bytes((left | right) & ty.mask()),
         Operands::Quads { .. } => 0,
         Operands::Bytes { sides: [left, right], .. } => left.len().min(right.len()),
     }
