@@ -188,26 +188,21 @@ impl Waiting {
 
 #[cfg(test)]
 mod tests {
-    use super::super::seen::number::Number;
-    use super::super::seen::observed::{Operands, Place};
+    use super::super::seen::observed::tests::compare;
     use super::*;
-    use fuzzbox_instrument::trace::Comparison;
 
     #[test]
     fn each_has_what_it_needs_and_of_the_rest_no_more_than_makes_a_task_so_long() {
-        let hard = |site, fuel| {
-            let operands = Operands::Numbers { comparison: Comparison::Eq, ty: Number::I32, sides: [1, 2] };
-            Hard {
-                outer: None,
-                form: Arc::new(Form::plain(b"1")),
-                input: (*b"1").into(),
-                goal: Observed { place: Place { site, occurrence: 0, target: 0 }, context: 0, operands },
-                dependence: Dependence { sides: [vec![0], Vec::new()], ..Dependence::default() },
-                guards: [].into(),
-                lost: [].into(),
-                effort: Effort::Some,
-                fuel,
-            }
+        let hard = |site, fuel| Hard {
+            outer: None,
+            form: Arc::new(Form::plain(b"1")),
+            input: (*b"1").into(),
+            goal: compare(site, 1, 2),
+            dependence: Dependence { sides: [vec![0], Vec::new()], ..Dependence::default() },
+            guards: [].into(),
+            lost: [].into(),
+            effort: Effort::Some,
+            fuel,
         };
         let (cheap, dear) = (hard(1, 1), hard(2, 1_000));
         let (needs, most) = ([cheap.cost(), dear.cost()], 10 * cheap.cost());

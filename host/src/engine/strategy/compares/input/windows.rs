@@ -73,9 +73,7 @@ pub(in crate::engine::strategy::compares) fn firsts(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::strategy::compares::seen::number::Number;
-    use crate::engine::strategy::compares::seen::observed::Place;
-    use fuzzbox_instrument::trace::Comparison;
+    use crate::engine::strategy::compares::seen::observed::tests::compare;
 
     #[test]
     fn bytes_are_found_wherever_they_are() {
@@ -92,10 +90,10 @@ mod tests {
     fn the_first_case_is_what_all_indices_have_in_common() {
         let input: Vec<u8> = [0x100_u16, 0x103, 7, 0x111, 9, 0x11a].iter().flat_map(|tag| tag.to_be_bytes()).collect();
         let first = |indices: &[u32]| {
-            let index = |&index: &u32| Observed {
-                place: Place { site: 5, occurrence: 0, target: 1 },
-                context: 0,
-                operands: Operands::Numbers { comparison: Comparison::Eq, ty: Number::I32, sides: [index.into(), 0] },
+            let index = |&index: &u32| {
+                let mut observed = compare(5, index.into(), 0);
+                observed.place.target = 1;
+                observed
             };
             let observed: Vec<_> = indices.iter().map(index).collect();
             firsts(&Windows::new(&input), &observed).get(&5).copied()

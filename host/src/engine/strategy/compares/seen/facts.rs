@@ -377,14 +377,8 @@ impl Facts {
 
 #[cfg(test)]
 mod tests {
-    use super::super::number::Number;
+    use super::super::observed::tests::compare;
     use super::*;
-    use fuzzbox_instrument::trace::Comparison;
-
-    fn compare(site: u32, left: u64, right: u64) -> Observed {
-        let operands = Operands::Numbers { comparison: Comparison::Eq, ty: Number::I32, sides: [left, right] };
-        Observed { place: Place { site, occurrence: 0, target: 0 }, context: 0, operands }
-    }
 
     #[test]
     fn a_constant_that_was_met_is_no_goal_whatever_it_is_compared_with() {

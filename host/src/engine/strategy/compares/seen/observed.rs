@@ -360,9 +360,15 @@ fn matching(comparer: Comparer) -> Matching {
 }
 
 #[cfg(test)]
-mod tests {
+pub(in crate::engine::strategy::compares) mod tests {
     use super::*;
     use fuzzbox_instrument::trace::{Record, Way};
+
+    /// The first comparison at a site, of two numbers for equality.
+    pub(in crate::engine::strategy::compares) fn compare(site: u32, left: u64, right: u64) -> Observed {
+        let operands = numbers(Comparison::Eq, Number::I32, left, right);
+        Observed { place: Place { site, occurrence: 0, target: 0 }, context: 0, operands }
+    }
 
     fn numbers(comparison: Comparison, ty: Number, left: u64, right: u64) -> Operands {
         Operands::Numbers { comparison, ty, sides: [left, right] }

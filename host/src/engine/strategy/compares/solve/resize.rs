@@ -131,14 +131,9 @@ fn outer(input: &[u8], dependence: &Dependence, lowest: usize, end: usize) -> BT
 mod tests {
     use super::*;
     use crate::engine::strategy::compares::seen::number::Number;
-    use crate::engine::strategy::compares::seen::observed::{Observed, Place};
+    use crate::engine::strategy::compares::seen::observed::Observed;
+    use crate::engine::strategy::compares::seen::observed::tests::compare;
     use fuzzbox_instrument::trace::Comparison;
-
-    fn goal(own: u64, other: u64) -> Observed {
-        let place = Place { site: 1, occurrence: 0, target: 0 };
-        let operands = Operands::Numbers { comparison: Comparison::Eq, ty: Number::I32, sides: [own, other] };
-        Observed { place, context: 0, operands }
-    }
 
     #[test]
     fn what_a_length_counts_becomes_longer_and_shorter_with_it() {
@@ -149,23 +144,24 @@ mod tests {
             assert!(length.ends(input, 1, std::iter::empty()).contains(&end));
             length.resized(problem, 1, end)
         };
-        assert_eq!(resized(b"x\x02ab!", &goal(2, 4), 4), [b"x\x04abAA!"]);
-        assert_eq!(resized(b"x\x03abc!", &goal(3, 1), 5), [b"x\x01a!"]);
+        assert_eq!(resized(b"x\x02ab!", &compare(1, 2, 4), 4), [b"x\x04abAA!"]);
+        assert_eq!(resized(b"x\x03abc!", &compare(1, 3, 1), 5), [b"x\x01a!"]);
         // What is around it, too.
-        let both = resized(b"\x04\x02ab!", &goal(2, 3), 4);
+        let both = resized(b"\x04\x02ab!", &compare(1, 2, 3), 4);
         assert_eq!(both, [b"\x04\x03abA!", b"\x05\x03abA!"]);
     }
 
     #[test]
     fn only_what_is_in_the_input_is_a_length() {
         let dependence = Dependence { away: vec![0, 1], ..Dependence::default() };
-        let is_length =
-            |own, other| is_length(Problem { input: b"x\x02ab!", goal: &goal(own, other), dependence: &dependence });
+        let is_length = |own, other| {
+            is_length(Problem { input: b"x\x02ab!", goal: &compare(1, own, other), dependence: &dependence })
+        };
         assert!(is_length(2, 300));
         assert!(!is_length(3, 300));
         assert!(!is_length(2, 1 << 20), "so much is not put in");
         let least = Operands::Numbers { comparison: Comparison::Eq, ty: Number::I64, sides: [0, 1 << 63] };
-        let goal = Observed { operands: least, ..goal(0, 0) };
+        let goal = Observed { operands: least, ..compare(1, 0, 0) };
         assert!(Length::of(Problem { input: b"x\0ab!", goal: &goal, dependence: &dependence }, 0).is_none());
     }
 }

@@ -429,7 +429,7 @@ fn eliminate(changes: &[u64], mut wanted: u64) -> Option<u128> {
 mod tests {
     use super::*;
     use crate::engine::Rng;
-    use fuzzbox_instrument::trace::Comparison;
+    use crate::engine::strategy::compares::seen::observed::tests::compare;
 
     #[test]
     fn elimination_finds_a_sum_where_there_is_one() {
@@ -445,8 +445,7 @@ mod tests {
 
     #[test]
     fn what_is_right_is_counted_from_an_end() {
-        let number =
-            |left, right| Operands::Numbers { comparison: Comparison::Eq, ty: Number::I32, sides: [left, right] };
+        let number = |left, right| compare(1, left, right).operands;
         let two = number(0x1234, 0x5234);
         let counted = |operands: &Operands, end| right(operands, (width(operands), end));
         assert_eq!((width(&two), counted(&two, End::First), counted(&two, End::Last)), (2, 14, 1));
