@@ -43,7 +43,7 @@ fn values(ty: Number, bits: u64, width: usize) -> impl Iterator<Item = [u8; 8]> 
 }
 
 /// Whether so many bytes hold a number, signed or not.
-fn fits(value: i128, width: usize) -> bool {
+pub(in crate::engine::strategy::compares) fn fits(value: i128, width: usize) -> bool {
     let bits = 8 * width as u32;
     (-(1_i128 << (bits - 1))..1_i128 << bits).contains(&value)
 }

@@ -6,7 +6,7 @@
 //! may want something of the same number, as what is left of a division: the number is moved by what that lacks.
 
 use super::super::input::digits;
-use super::super::input::encodings::leb128;
+use super::super::input::encodings::{fits, leb128};
 use super::super::input::once;
 use super::super::input::places::Dependence;
 use super::super::probing::probe::{End, Probe, Problem, Solution, Step};
@@ -152,8 +152,7 @@ impl Writing {
         let mut written = input.to_vec();
         match self {
             Self::Field { span, big_endian } => {
-                let bits = 8 * span.len() as u32;
-                if !(-(1_i128 << (bits - 1))..1_i128 << bits).contains(&value) {
+                if !fits(value, span.len()) {
                     return None;
                 }
                 write(&mut written[span.clone()], value as u64, *big_endian);
