@@ -15,7 +15,7 @@
 use super::super::probing::probe::{Probe, Problem, Solution, Solver, Step};
 use super::super::seen::effort::Effort;
 use super::super::seen::float128;
-use super::super::seen::number::{Number, significant_bytes};
+use super::super::seen::number::significant_bytes;
 use super::super::seen::observed::{Observed, Operands};
 use super::climb;
 use super::{pairs, secant, sums};
@@ -372,7 +372,7 @@ fn linear(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Soluti
     let mut places = dependence.sides.concat();
     places.sort_unstable();
     places.dedup();
-    if places.len() > LINEAR_PLACES_MAX || matches!(ty, Number::F32 | Number::F64) {
+    if places.len() > LINEAR_PLACES_MAX || ty.is_float() {
         return Ok(None);
     }
     let difference = (sides[0] ^ sides[1]) & ty.mask();
