@@ -226,7 +226,7 @@ mod tests {
     }
 
     fn span(label: u64, start: u32, end: u32, depth: u16) -> Span {
-        Span { label, parent: None, start, end, depth, discarded: false, automatic: label > u64::from(u32::MAX) }
+        Span { automatic: label > u64::from(u32::MAX), ..Span::told(label, start, end, depth) }
     }
 
     #[test]

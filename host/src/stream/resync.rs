@@ -194,7 +194,7 @@ mod tests {
         fn span<T>(&mut self, label: u64, make: impl FnOnce(&mut Self) -> T) -> T {
             let number = self.trace.spans.len();
             let (start, depth) = (self.trace.choices.len() as u32, self.open);
-            let span = Span { label, parent: None, start, end: start, depth, discarded: false, automatic: false };
+            let span = Span::told(label, start, start, depth);
             self.trace.spans.push(span);
             self.open += 1;
             let made = make(self);

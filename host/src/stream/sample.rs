@@ -241,15 +241,7 @@ pub(crate) mod tests {
     }
 
     fn trace(draws: u32, spans: &[(u64, u32, u32, u16)]) -> Trace {
-        let span = |&(label, start, end, depth): &(u64, u32, u32, u16)| Span {
-            label,
-            parent: None,
-            start,
-            end,
-            depth,
-            discarded: false,
-            automatic: false,
-        };
+        let span = |&(label, start, end, depth): &(u64, u32, u32, u16)| Span::told(label, start, end, depth);
         Trace {
             choices: (0..u64::from(draws)).map(Choice::Index).collect(),
             draws: (0..draws).map(|site| alternative(site, 1000)).collect(),

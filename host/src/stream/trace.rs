@@ -190,6 +190,12 @@ pub struct Span {
 }
 
 impl Span {
+    /// One that a guest told, and kept what it drew in it, with no parent.
+    #[cfg(test)]
+    pub(crate) fn told(label: u64, start: u32, end: u32, depth: u16) -> Self {
+        Self { label, parent: None, start, end, depth, discarded: false, automatic: false }
+    }
+
     /// Its draws, as a range of indices.
     pub fn range(&self) -> std::ops::Range<usize> {
         self.start as usize..self.end as usize

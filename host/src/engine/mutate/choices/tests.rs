@@ -37,8 +37,7 @@ impl Guest<'_> {
     fn expression(&mut self, kind: u64, depth: u16) {
         let at = self.trace.spans.len();
         let start = u32::try_from(self.trace.choices.len()).unwrap();
-        let (discarded, automatic) = (false, false);
-        self.trace.spans.push(Span { label: kind, parent: None, start, end: start, depth, discarded, automatic });
+        self.trace.spans.push(Span::told(kind, start, start, depth));
         // Most alternatives end the expression, so that no tree goes on for ever.
         let alternative = if depth < 40 { self.draw(0, 5) } else { 0 };
         self.trapped |= self.draw(1, 2) + 1 != kind;

@@ -168,15 +168,7 @@ impl Source {
     pub(super) fn flagged_span<T>(&mut self, label: u64, make: impl FnOnce(&mut Self) -> Drawn<(T, bool)>) -> Drawn<T> {
         let (start, depth) = (self.trace.choices.len() as u32, self.open.len() as u16);
         let number = self.trace.spans.len();
-        let span = Span {
-            label,
-            parent: self.open.last().copied(),
-            start,
-            end: start,
-            depth,
-            discarded: false,
-            automatic: false,
-        };
+        let span = Span { parent: self.open.last().copied(), ..Span::told(label, start, start, depth) };
         self.trace.spans.push(span);
         self.open.push(number as u32);
         let made = make(self);

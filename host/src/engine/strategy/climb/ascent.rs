@@ -221,8 +221,7 @@ mod tests {
             let numbers: Vec<i128> = indices.iter().map(|&index| draw.number(index)).collect();
             let Some(score) = score(&numbers) else { return Ok(None) };
             best = best.max(score);
-            let span =
-                Span { label: 3, parent: None, start: 0, end: len as u32, depth: 0, discarded: false, automatic: true };
+            let span = Span { automatic: true, ..Span::told(3, 0, len as u32, 0) };
             let trace = Trace {
                 choices: indices.into_iter().map(Choice::Index).collect(),
                 draws: vec![draw; len],

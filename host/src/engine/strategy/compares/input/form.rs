@@ -258,15 +258,7 @@ mod tests {
     }
 
     fn trace(drawn: &[(Draw, Choice)], spans: &[(u32, u32, u16)]) -> Trace {
-        let span = |&(start, end, depth): &(u32, u32, u16)| Span {
-            label: u64::from(depth) + 1,
-            parent: None,
-            start,
-            end,
-            depth,
-            discarded: false,
-            automatic: false,
-        };
+        let span = |&(start, end, depth): &(u32, u32, u16)| Span::told(u64::from(depth) + 1, start, end, depth);
         Trace {
             choices: drawn.iter().map(|(_, choice)| choice.clone()).collect(),
             draws: drawn.iter().map(|(draw, _)| *draw).collect(),

@@ -3,8 +3,8 @@
 //! What the bytes are says [`form`]: those of the input, or of the [`values`] that a guest drew. What an operand
 //! depends on is a [`Dependence`](places::Dependence), which [`probing`](super::probing) finds out; where nobody has
 //! looked, [`literal`] and [`windows`] say where an operand lies as it is. [`encodings`] has the ways in which a number
-//! may lie there, and [`digits`] those that are moved as text; of what is the
-//! same only the first is kept ([`once`]). Nothing here executes.
+//! may lie there, and [`digits`] those that are moved as text; of what is the same only the first is kept ([`once`]).
+//! Nothing here executes.
 
 pub(super) mod digits;
 pub(super) mod encodings;
