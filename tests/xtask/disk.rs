@@ -47,12 +47,28 @@ impl SmallDisk {
     ///
     /// If the file that takes it can't be made.
     pub fn fill(&self, pages: u64) {
-        let path = self.0.path().join("filler");
-        let mut filler = std::fs::File::create(&path).expect("a new file");
+        let mut filler = std::fs::File::create(self.filler()).expect("a new file");
         while std::io::Write::write_all(&mut filler, &[0; 4096]).is_ok() {}
         let length = filler.metadata().expect("an open file").len();
         assert!(length >= pages * 4096, "the disk holds {length} bytes");
         filler.set_len(length - pages * 4096).expect("a file can shrink");
+    }
+
+    /// Gives back what [`SmallDisk::fill`] took, before it returns.
+    ///
+    /// # Panics
+    ///
+    /// If nothing was taken.
+    pub fn free(&self) {
+        // What another thread of the test has just forked holds the open file, and with it its pages, until it executes
+        // its program: removing the name alone would leave the disk full for so long.
+        let filler = std::fs::OpenOptions::new().write(true).open(self.filler()).expect("the disk was filled");
+        filler.set_len(0).expect("a file can shrink");
+        std::fs::remove_file(self.filler()).expect("a file can be removed");
+    }
+
+    fn filler(&self) -> std::path::PathBuf {
+        self.0.path().join("filler")
     }
 }
 

@@ -419,7 +419,7 @@ fn a_disk_that_fills_up_at_any_moment_leaves_a_valid_store() {
         if let Err(error) = Store::open_or_create(&root) {
             assert!(format!("{error:#}").contains(root.to_str().unwrap()), "{error:#}");
         }
-        fs::remove_file(disk.path().join("filler")).unwrap();
+        disk.free();
         check_whole(&root);
         for result in work() {
             result.unwrap();

@@ -95,7 +95,7 @@ fn disks_that_fill_up_lose_nothing() {
         }
         let found = findings(&fuzzbox, store);
         assert!(found.is_superset(&before), "{number}: {before:?}, then {found:?}");
-        fs::remove_file(disk.path().join("filler")).unwrap();
+        disk.free();
         let ran = fuzzbox.run("run", &["guest0.wat", "guest1.wat"], &[&RUN[..], &["--store", store]].concat());
         assert_eq!(ran.code, 1, "{number}: {ran:?}");
         assert!(findings(&fuzzbox, store).is_superset(&found), "{number}");
