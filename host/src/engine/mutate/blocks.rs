@@ -185,6 +185,23 @@ pub(super) fn cross_over(context: &mut Context<'_>) -> bool {
     true
 }
 
+/// Adds to an input what another testcase has and it has not: all of that, or all but what both begin and end with, as
+/// with the header of a file. So parts that each are right by themselves follow each other.
+pub(super) fn join(context: &mut Context<'_>) -> bool {
+    let other = other(context);
+    let (own, is_whole) = (&*context.input, context.rng.one_in(2));
+    let common = |pairs: &mut dyn Iterator<Item = (&u8, &u8)>| pairs.take_while(|(own, other)| own == other).count();
+    let (begin, end) = if is_whole {
+        (0, 0)
+    } else {
+        let begin = common(&mut own.iter().zip(other));
+        (begin, common(&mut own[begin..].iter().rev().zip(other[begin..].iter().rev())))
+    };
+    let new = &other[begin..other.len() - end];
+    let at = if context.rng.one_in(4) { begin } else { own.len() - end };
+    !new.is_empty() && insert_at(context, at, new)
+}
+
 fn block_of_other<'a>(context: &mut Context<'a>) -> Option<&'a [u8]> {
     let other = other(context);
     if other.is_empty() {
@@ -282,7 +299,10 @@ mod tests {
     use super::super::favour::Favours;
     use super::super::{CHANGES, Dictionary};
     use super::*;
+    use crate::coverage::Profile;
+    use crate::engine::testcase::NewTestcase;
     use crate::engine::{Corpus, Rng};
+    use std::collections::BTreeSet;
 
     #[test]
     fn a_duplicate_is_a_block_of_the_input_wherever_it_is_put() {
@@ -304,6 +324,24 @@ mod tests {
             inside += usize::from(places.iter().all(|&at| at > after[at].into() && at < after[at + len - 1].into()));
         }
         assert!(inside > 10, "blocks that are put into themselves: {inside}");
+    }
+
+    #[test]
+    fn what_is_joined_is_whole_or_lacks_what_both_begin_and_end_with() {
+        let (dictionary, favours) = (&Dictionary::default(), &Favours::default());
+        let mut corpus = Corpus::new(1);
+        let (input, unseen) = (b"<<two>".to_vec(), Profile(vec![(0, 1)]));
+        corpus.admit(NewTestcase { input, unseen, ..NewTestcase::default() });
+        let mut made = BTreeSet::new();
+        for seed in 0..100 {
+            let (mut input, rng) = (b"<one>".to_vec(), &mut Rng::of_task(seed, 0, 0));
+            let context =
+                &mut Context { input: &mut input, rng, corpus: &corpus, dictionary, len_max: 11, favours, used: None };
+            assert!(join(context));
+            made.insert(input);
+        }
+        let wanted = [&b"<<twoone>"[..], b"<<two><one>", b"<one<two>", b"<one><<two>"];
+        assert_eq!(made, wanted.map(<[u8]>::to_vec).into());
     }
 
     #[test]

@@ -111,6 +111,7 @@ const CHANGES: &[(u32, usize, Source, Change)] = &[
     (3, 0, Source::Anything, blocks::insert_from_other),
     (2, 1, Source::Anything, blocks::overwrite_from_other),
     (1, 1, Source::Anything, blocks::cross_over),
+    (2, 1, Source::Anything, blocks::join),
     (1, 2, Source::Anything, blocks::truncate),
     (3, 1, Source::Anything, lexemes::replace_lexeme),
     (2, 1, Source::Anything, lexemes::replace_with_token),

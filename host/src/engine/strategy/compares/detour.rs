@@ -4,23 +4,26 @@
 //! was written ends or moves what the check reads. That check is a comparison on the way to the goal that turns out
 //! otherwise for the candidate: it is solved in its turn, and what was written for the goal stays.
 
-use super::hard::Hard;
+use super::hard::{Hard, LOST_TRIED_MAX};
 use super::probing::dependence::dependence;
 use super::probing::probe::{Probe, Problem, Solution, Solver, Step};
 use super::probing::way::Way;
 use super::seen::observed::Observed;
 use super::solve::hidden::guesses;
 
-/// Candidates that got lost are tried up to this many for a goal.
-const TRIED_MAX: usize = 16;
+/// Candidates that got lost are kept for a goal up to this many that are as long as its input, and as many others.
+const KEPT_MAX: usize = 24;
 /// Checks of each that are solved.
 const CHECKS_MAX: usize = 2;
 
-/// Of the candidates for an input that got lost those that are tried: first those that leave all else where it was.
-pub(super) fn tried(mut lost: Vec<Vec<u8>>, input: &[u8]) -> Vec<Vec<u8>> {
-    lost.sort_by_key(|candidate| candidate.len() != input.len());
-    lost.truncate(TRIED_MAX);
-    lost
+/// Of the candidates for an input that got lost those that are kept: first those that leave all else where it was.
+pub(super) fn kept(lost: Vec<Vec<u8>>, input: &[u8]) -> Vec<Vec<u8>> {
+    let (mut kept, mut others): (Vec<_>, Vec<_>) =
+        lost.into_iter().partition(|candidate| candidate.len() == input.len());
+    kept.truncate(KEPT_MAX);
+    others.truncate(KEPT_MAX);
+    kept.append(&mut others);
+    kept
 }
 
 /// Leads candidates that got lost back to their goal.
@@ -29,8 +32,13 @@ pub(super) fn detour(probe: &mut Probe<'_, '_>, hard: &Hard, solve: Solver) -> S
         return Ok(None);
     }
     let way = Way::of(probe, &hard.input, &hard.goal)?;
+    let mut lost = Vec::new();
     for candidate in hard.lost.iter() {
-        let turned = way.turned(probe, candidate)?;
+        lost.push((candidate, way.turned(probe, candidate)?));
+    }
+    // Those first that come nearest to the goal.
+    lost.sort_by_key(|(_, turned)| std::cmp::Reverse(turned.last().map_or(0, |check| way.progress(check))));
+    for (candidate, turned) in lost.iter().take(LOST_TRIED_MAX) {
         let checks = turned.iter().rev().filter(|check| check.operands.wanted().is_some());
         for check in checks.take(CHECKS_MAX) {
             if let Some(solution) = back(probe, hard, (candidate, check), solve)? {
@@ -50,7 +58,7 @@ pub(super) fn hidden(probe: &mut Probe<'_, '_>, hard: &Hard, solve: Solver) -> S
         if let Some(solution) = solve(probe, guess)? {
             return Ok(Some(solution));
         }
-        let lost = tried(std::mem::take(&mut probe.lost), &hard.input).into();
+        let lost = kept(std::mem::take(&mut probe.lost), &hard.input).into();
         if let Some(solution) = detour(probe, &Hard { dependence, lost, ..hard.clone() }, solve)? {
             return Ok(Some(solution));
         }

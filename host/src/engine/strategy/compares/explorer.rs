@@ -399,7 +399,7 @@ impl Explorer<'_, '_, '_> {
 
     /// Notes that a goal of an input was not reached.
     fn leave(&mut self, input: &[u8], goal: Observed, dependence: &Dependence) {
-        let lost = detour::tried(std::mem::take(&mut self.probe.lost), input);
+        let lost = detour::kept(std::mem::take(&mut self.probe.lost), input);
         if lost.is_empty() && dependence.held.is_empty() && dependence.sides.iter().all(Vec::is_empty) {
             return;
         }

@@ -24,7 +24,9 @@ const WAITING_MAX: usize = 512;
 const WAITING_BYTES_MAX: usize = 64 << 20;
 /// Executions for what is cheap, about.
 const LITTLE_EXECS: u64 = 256;
-/// Executions for each candidate that got lost, about.
+/// So many candidates that got lost are led back, those that come nearest to the goal.
+pub(super) const LOST_TRIED_MAX: usize = 16;
+/// Executions for each of them, about.
 const DETOUR_EXECS: u64 = 192;
 /// Executions beside those that enumerate: to go on from an input that reached the goal.
 const MORE_EXECS: u64 = 512;
@@ -64,7 +66,8 @@ impl Hard {
             Effort::Some => {
                 let moved = elsewhere::execs(self.problem());
                 let hidden = hidden::execs(self.problem());
-                search::execs(self.problem(), self.effort) + moved + self.lost.len() as u64 * DETOUR_EXECS + hidden
+                let led_back = self.lost.len() as u64 + self.lost.len().min(LOST_TRIED_MAX) as u64 * DETOUR_EXECS;
+                search::execs(self.problem(), self.effort) + moved + led_back + hidden
             }
             Effort::Much => search::execs(self.problem(), self.effort),
         };

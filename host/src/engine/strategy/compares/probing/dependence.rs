@@ -8,6 +8,7 @@
 use super::super::input::places::Dependence;
 use super::super::seen::observed::{Observed, Operands, Place};
 use super::super::seen::table;
+use super::combined;
 use super::probe::{End, Probe, Step, TracedExecution};
 use super::repair::Guard;
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,10 +64,19 @@ pub(in crate::engine::strategy::compares) fn behind_checks(
     let mut found = dependence(probe, input, all)?;
     (probe.guards, probe.constants) = Guard::all(all.iter().zip(&found), input);
     let hidden: Vec<_> = (0..goals).filter(|&goal| found[goal].is_none()).collect();
+    let (mut looked_at, mut combined) = (Vec::new(), Vec::new());
     for _ in 0..CHECKS_IN_TURN_MAX {
+        // What changes with the length alone may be compared with what is behind a check.
+        let mut again: Vec<_> = (0..goals).filter(|&goal| found[goal].sides.iter().all(Vec::is_empty)).collect();
+        if again.is_empty() || probe.is_spent {
+            break;
+        }
+        if probe.form.is_plain() {
+            combined::add(probe, input, (all, &found), (&mut looked_at, &mut combined))?;
+            probe.guards.extend_from_slice(&combined);
+        }
         let known = probe.guards.len();
-        let mut again: Vec<_> = hidden.iter().copied().filter(|&goal| found[goal].is_none()).collect();
-        if known == 0 || again.is_empty() || probe.is_spent {
+        if known == 0 {
             break;
         }
         // Who draws has no sums to check.
@@ -79,6 +89,7 @@ pub(in crate::engine::strategy::compares) fn behind_checks(
             }
         }
         (probe.guards, probe.constants) = Guard::all(all.iter().zip(&found), input);
+        probe.guards.extend_from_slice(&combined);
         if probe.guards.len() == known {
             break;
         }

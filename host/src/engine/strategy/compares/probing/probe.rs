@@ -202,6 +202,7 @@ impl Probe<'_, '_> {
             && let Some(input) = &input
             && input.len() <= LOST_BYTES_MAX
             && self.lost.len() < LOST_MAX
+            && !self.lost.iter().any(|lost| lost[..] == input[..])
         {
             self.lost.push(input.to_vec());
         }

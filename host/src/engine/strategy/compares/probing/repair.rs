@@ -6,12 +6,14 @@
 //! solved behind it. (RedQueen patches such checks out of the program and repairs inputs at the end; here one sees what
 //! is wanted at once, and nothing is patched.)
 
+use super::super::input::flips;
 use super::super::input::places::Dependence;
 use super::super::seen::observed::{Observed, Operands, Place, observe};
-use crate::engine::checks::{Check, Writing};
+use crate::engine::checks::{Check, Writing, number, write};
 use fuzzbox_instrument::trace::{Comparison, Trace};
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Comparisons of an execution that are looked at as guards.
 const CANDIDATES_MAX: usize = 24;
@@ -26,11 +28,60 @@ pub(in crate::engine::strategy::compares) struct Guard {
     /// The side that lies in the input, and where.
     side: usize,
     pub(in crate::engine::strategy::compares) field: Range<usize>,
-    writing: Writing,
+    lies: Lies,
     /// How long the input was.
     len: usize,
     /// Whether the other side is made of enough of the input to be a checksum, or of its length.
     is_check: bool,
+}
+
+/// How a side lies in the input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Lies {
+    /// By itself.
+    Written(Writing),
+    /// With what it is compared with, which leaves a constant on the other side.
+    Combined(Combined),
+    /// As that, by how each bit of the field changes the side: of what is computed over the field, too.
+    Linear(Arc<[u64]>),
+}
+
+/// How a number in a field is combined with what is made of the rest of the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum With {
+    Xor,
+    /// It is added.
+    Sum,
+    /// It is taken away.
+    Difference,
+}
+
+/// How a field is combined with the rest, and written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Combined {
+    with: With,
+    big_endian: bool,
+}
+
+impl Combined {
+    pub(super) fn all() -> impl Iterator<Item = Self> {
+        let of = |big_endian| move |with| Self { with, big_endian };
+        [false, true]
+            .into_iter()
+            .flat_map(move |big_endian| [With::Xor, With::Sum, With::Difference].into_iter().map(of(big_endian)))
+    }
+
+    /// Writes the number with which an operand is what is wanted in the place of what it was seen to be with this one.
+    fn repair(self, field: &mut [u8], (seen, wanted): (u64, u64)) {
+        let old = number(field, self.big_endian);
+        let by = wanted.wrapping_sub(seen);
+        let new = match self.with {
+            With::Xor => old ^ seen ^ wanted,
+            With::Sum => old.wrapping_add(by),
+            With::Difference => old.wrapping_sub(by),
+        };
+        write(field, new, self.big_endian);
+    }
 }
 
 /// Comparisons that may be guards: of integers that are equal. Large numbers first, which are so by chance the least.
@@ -45,7 +96,7 @@ pub(in crate::engine::strategy::compares) fn candidates(observed: &[Observed]) -
 }
 
 /// The number that both sides of a comparison for equality are.
-fn equal_number(observed: &Observed) -> Option<u64> {
+pub(super) fn equal_number(observed: &Observed) -> Option<u64> {
     match observed.operands {
         Operands::Numbers { comparison: Comparison::Eq | Comparison::Ne, ty, sides: [left, right] }
             if !ty.is_float() && left == right =>
@@ -107,7 +158,7 @@ impl Guard {
             let is_made = !others.is_empty() || dependence.by_length.iter().any(|slopes| slopes[1 - side] != 0);
             let is_check = others.is_empty() || others.len() >= COVERED_BYTES_MIN;
             let (place, len) = (observed.place, input.len());
-            Some((Self { place, side, field, writing, len, is_check }, is_made))
+            Some((Self { place, side, field, lies: Lies::Written(writing), len, is_check }, is_made))
         })
     }
 
@@ -116,27 +167,45 @@ impl Guard {
         Self::lying(observed, dependence, input).is_some_and(|(_, is_made)| !is_made)
     }
 
+    /// One where a side is combined with what it is compared with.
+    pub(super) fn combined(place: Place, side: usize, (field, lies): (Range<usize>, Lies), len: usize) -> Self {
+        Self { place, side, field, lies, len, is_check: false }
+    }
+
     /// The same wherever the number lies, with the site of the comparison; `None` if that is not worth it.
     pub(in crate::engine::strategy::compares) fn check(&self) -> Option<(u32, Check)> {
-        let check = Check::new(self.side, self.field.len(), self.writing).filter(|_| self.is_check)?;
+        let Lies::Written(writing) = self.lies else { return None };
+        let check = Check::new(self.side, self.field.len(), writing).filter(|_| self.is_check)?;
         Some((self.place.site, check))
     }
 
     /// The input with which the guard holds, where it turned out as `observed`; `None` if it holds, or that is not
     /// known.
     pub(super) fn repair(&self, input: &[u8], observed: &Observed) -> Option<Vec<u8>> {
-        let Operands::Numbers { sides, .. } = observed.operands else { return None };
+        let Operands::Numbers { ty, sides, .. } = observed.operands else { return None };
         if observed.place != self.place || sides[0] == sides[1] {
             return None;
         }
-        let text = self.writing.written(sides[1 - self.side], self.field.len())?;
+        let (seen, wanted) = (sides[self.side], sides[1 - self.side]);
         // Behind what became longer or shorter it lies elsewhere.
         let moved = (self.field.start + input.len()).checked_sub(self.len)?;
         [self.field.start, moved].into_iter().find_map(|start| {
             let mut repaired = input.to_vec();
-            let field = repaired.get_mut(start..start + text.len())?;
-            let old = Writing::of(field, sides[self.side])?;
-            (old == self.writing).then(|| field.copy_from_slice(&text))?;
+            let field = repaired.get_mut(start..start + self.field.len())?;
+            match &self.lies {
+                Lies::Written(writing) => {
+                    let text = writing.written(wanted, field.len())?;
+                    (Writing::of(field, seen)? == *writing).then(|| field.copy_from_slice(&text))?;
+                }
+                Lies::Combined(combined) => {
+                    // Nothing in the input says where it is.
+                    (start == moved).then(|| combined.repair(field, (seen, wanted)))?;
+                }
+                Lies::Linear(changes) => {
+                    let flipped = flips::together(changes, (seen ^ wanted) & ty.mask()).filter(|_| start == moved)?;
+                    (0..8 * field.len()).for_each(|bit| field[bit / 8] ^= ((flipped >> bit & 1) as u8) << (bit % 8));
+                }
+            }
             Some(repaired)
         })
     }
@@ -195,5 +264,23 @@ mod tests {
         assert!(found(&compare(5, 5), &constant, b"ab\x05").is_none());
         let itself = Dependence { sides: [vec![0, 2], vec![2]], ..Dependence::default() };
         assert!(found(&compare(5, 5), &itself, b"ab\x05").is_none());
+    }
+
+    #[test]
+    fn what_is_combined_with_a_field_is_written_there() {
+        let place = compare(0, 0).place;
+        for (with, big_endian, input, (seen, wanted), repaired) in [
+            (With::Xor, true, &b"ab\x12\x34"[..], (0xff0f, 0xffff), &b"ab\x12\xc4"[..]),
+            (With::Sum, false, b"ab\xff\x01", (0x10, 0), b"ab\xef\x01"),
+            (With::Sum, true, b"ab\x00\x05", (0xffff, 0), b"ab\x00\x06"),
+            (With::Difference, true, b"ab\x00\x05", (3, 0), b"ab\x00\x08"),
+            // Behind what became longer.
+            (With::Sum, false, b"abcd\x00\x05", (1, 2), b"abcd\x01\x05"),
+        ] {
+            let guard = Guard::combined(place, 0, (2..4, Lies::Combined(Combined { with, big_endian })), 4);
+            assert_eq!(guard.repair(input, &compare(seen, wanted)).as_deref(), Some(repaired), "{with:?}");
+            assert_eq!(guard.repair(input, &compare(wanted, wanted)), None, "it holds");
+            assert!(guard.check().is_none(), "nothing in mutants says where it is");
+        }
     }
 }

@@ -4,9 +4,9 @@ use super::super::seen::observed::{Observed, Place, observe};
 use super::probe::{Probe, Step};
 use std::collections::BTreeMap;
 
-/// How comparisons turn out on the way to a goal.
+/// How comparisons turn out on the way to a goal, and in which order they are made.
 #[derive(Debug)]
-pub(in crate::engine::strategy::compares) struct Way(BTreeMap<Place, bool>);
+pub(in crate::engine::strategy::compares) struct Way(BTreeMap<Place, (bool, usize)>);
 
 impl Way {
     /// That of an input that gets there.
@@ -17,7 +17,13 @@ impl Way {
     ) -> Step<Self> {
         let observed = observe(&probe.show(input)?.trace, false, |_| true);
         let before = observed.iter().take_while(|observed| observed.place != goal.place.own());
-        Ok(Self(before.map(|observed| (observed.place, observed.operands.outcome())).collect()))
+        let turns = before.enumerate().map(|(at, observed)| (observed.place, (observed.operands.outcome(), at)));
+        Ok(Self(turns.collect()))
+    }
+
+    /// How far along the way a comparison is made: the larger, the nearer to the goal.
+    pub(in crate::engine::strategy::compares) fn progress(&self, observed: &Observed) -> usize {
+        self.0.get(&observed.place).map_or(0, |&(_, at)| at)
     }
 
     /// The comparisons of a candidate that turn out otherwise than on the way, in their order.
@@ -27,7 +33,11 @@ impl Way {
         candidate: &[u8],
     ) -> Step<Vec<Observed>> {
         let mut observed = observe(&probe.show(candidate)?.trace, false, |_| true);
-        observed.retain(|observed| self.0.get(&observed.place) == Some(&!observed.operands.outcome()));
+        let turns = |observed: &Observed| match self.0.get(&observed.place) {
+            Some((outcome, _)) => *outcome != observed.operands.outcome(),
+            None => false,
+        };
+        observed.retain(turns);
         Ok(observed)
     }
 }

@@ -12,6 +12,7 @@
 //!   the value with which most of the operands is right from one of their ends on.
 //! - Where a check keeps each byte from being moved alone, two are ([`pairs`]).
 
+use super::super::input::flips;
 use super::super::probing::probe::{Probe, Problem, Solution, Solver, Step};
 use super::super::seen::effort::Effort;
 use super::super::seen::float128;
@@ -20,7 +21,7 @@ use super::super::seen::observed::{Observed, Operands};
 use super::climb;
 use super::{pairs, secant, sums};
 
-/// Places that are flipped bit by bit.
+/// Places that are flipped bit by bit, the last ones.
 const LINEAR_PLACES_MAX: usize = 16;
 /// Places that get all values in turn.
 const DESCENT_PLACES_MAX: usize = 24;
@@ -372,9 +373,11 @@ fn linear(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Soluti
     let mut places = dependence.sides.concat();
     places.sort_unstable();
     places.dedup();
-    if places.len() > LINEAR_PLACES_MAX || ty.is_float() {
+    if ty.is_float() {
         return Ok(None);
     }
+    // So many are enough for any operand, and nothing else depends on the last ones, most likely.
+    places.drain(..places.len().saturating_sub(LINEAR_PLACES_MAX));
     let difference = (sides[0] ^ sides[1]) & ty.mask();
     let mut changes = Vec::new();
     for bit in 0..8 * places.len() {
@@ -389,7 +392,7 @@ fn linear(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Soluti
         };
         changes.push(change);
     }
-    let Some(flips) = eliminate(&changes, difference) else { return Ok(None) };
+    let Some(flips) = flips::together(&changes, difference) else { return Ok(None) };
     let mut candidate = input.to_vec();
     for bit in (0..8 * places.len()).filter(|bit| flips >> bit & 1 == 1) {
         candidate[places[bit / 8]] ^= 1 << (bit % 8);
@@ -397,51 +400,10 @@ fn linear(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Soluti
     Ok(probe.attempt(&candidate, goal)?.ok())
 }
 
-/// Which of `changes`, 128 at most, give `wanted` by `xor`, as bits; `None` if none do.
-fn eliminate(changes: &[u64], mut wanted: u64) -> Option<u128> {
-    // By its highest bit: a sum of changes, and which they are.
-    let mut basis = [(0_u64, 0_u128); 64];
-    for (index, &change) in changes.iter().enumerate().take(128) {
-        let (mut change, mut which) = (change, 1_u128 << index);
-        while change != 0 {
-            let slot = &mut basis[change.ilog2() as usize];
-            if slot.0 == 0 {
-                *slot = (change, which);
-                break;
-            }
-            change ^= slot.0;
-            which ^= slot.1;
-        }
-    }
-    let mut which = 0;
-    while wanted != 0 {
-        let (change, of) = basis[wanted.ilog2() as usize];
-        if change == 0 {
-            return None;
-        }
-        wanted ^= change;
-        which ^= of;
-    }
-    Some(which)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Rng;
     use crate::engine::strategy::compares::seen::observed::tests::compare;
-
-    #[test]
-    fn elimination_finds_a_sum_where_there_is_one() {
-        let mut rng = Rng::of_task(1, 0, 0);
-        let changes: Vec<u64> = (0..40).map(|_| rng.word()).collect();
-        let chosen = rng.word() & ((1 << 40) - 1);
-        let sum = |which: u128| (0..40).filter(|bit| which >> bit & 1 == 1).fold(0, |sum, bit| sum ^ changes[bit]);
-        let found = eliminate(&changes, sum(chosen.into())).unwrap();
-        assert_eq!(sum(found), sum(chosen.into()));
-        assert_eq!(eliminate(&[1, 2, 3], 4), None);
-        assert_eq!(eliminate(&[0, 6, 3], 5), Some(0b110));
-    }
 
     #[test]
     fn what_is_right_is_counted_from_an_end() {
