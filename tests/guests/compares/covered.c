@@ -1,15 +1,6 @@
 // A record that nothing gets into but by a CRC-32 before it, over all that follows, and a length: a kind and a command are looked for behind them.
 #include "guest.h"
 
-static word crc32(const byte *data, size_t length) {
-    word crc = ~0u;
-    while (length--) {
-        crc ^= *data++;
-        for (int bit = 0; bit < 8; bit++) crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
-    }
-    return ~crc;
-}
-
 ENTRY {
     if (size < 24) return 0;
     if ((data[4] << 8 | data[5]) != size - 6) return 0;

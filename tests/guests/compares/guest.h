@@ -14,3 +14,12 @@ __attribute__((noinline)) static int same(const byte *left, const byte *right, s
     for (; length != 0 && *left == *right; length--, left++, right++) {}
     return length == 0;
 }
+
+__attribute__((unused)) static word crc32(const byte *data, size_t length) {
+    word crc = ~0u;
+    while (length--) {
+        crc ^= *data++;
+        for (int bit = 0; bit < 8; bit++) crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+    }
+    return ~crc;
+}

@@ -4,15 +4,6 @@
 // What is between two branches keeps them from being one.
 static volatile word parts;
 
-static word crc32(const byte *data, size_t length) {
-    word crc = ~0u;
-    while (length--) {
-        crc ^= *data++;
-        for (int bit = 0; bit < 8; bit++) crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
-    }
-    return ~crc;
-}
-
 ENTRY {
     int began = 0;
     while (size >= 10) {
