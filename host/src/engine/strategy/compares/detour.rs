@@ -10,6 +10,7 @@ use super::probing::probe::{Probe, Problem, Solution, Solver, Step};
 use super::probing::way::Way;
 use super::seen::observed::Observed;
 use super::solve::hidden::guesses;
+use std::cmp::Reverse;
 
 /// Candidates that got lost are kept for a goal up to this many that are as long as its input, and as many others.
 const KEPT_MAX: usize = 24;
@@ -37,7 +38,7 @@ pub(super) fn detour(probe: &mut Probe<'_, '_>, hard: &Hard, solve: Solver) -> S
         lost.push((candidate, way.turned(probe, candidate)?));
     }
     // Those first that come nearest to the goal.
-    lost.sort_by_key(|(_, turned)| std::cmp::Reverse(turned.last().map_or(0, |check| way.progress(check))));
+    lost.sort_by_key(|(_, turned)| Reverse(turned.last().map_or(0, |check| way.progress(check))));
     for (candidate, turned) in lost.iter().take(LOST_TRIED_MAX) {
         let checks = turned.iter().rev().filter(|check| check.operands.wanted().is_some());
         for check in checks.take(CHECKS_MAX) {

@@ -29,6 +29,11 @@ pub(in crate::engine::strategy::compares) fn together(changes: &[u64], mut wante
     Some(which)
 }
 
+/// The bits that are set in what [`together`] returns: each with the place that it is in, and where in that.
+pub(in crate::engine::strategy::compares) fn bits(flips: u128) -> impl Iterator<Item = (usize, u8)> {
+    (0..128).filter(move |bit| flips >> bit & 1 == 1).map(|bit| (bit / 8, 1 << (bit % 8)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

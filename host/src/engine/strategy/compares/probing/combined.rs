@@ -36,20 +36,20 @@ const MENDED_MAX: usize = 2;
 
 /// Guards among comparisons that hold, each with what it depends on; all of these are looked at but those that are
 /// `known`, to which they are added.
-pub(super) fn add(
+pub(super) fn guards(
     probe: &mut Probe<'_, '_>,
     input: &[u8],
     (all, found): (&[Observed], &[Dependence]),
-    (known, guards): (&mut Vec<usize>, &mut Vec<Guard>),
-) -> Step<()> {
+    known: &mut Vec<usize>,
+) -> Step<Vec<Guard>> {
     let shared = LazyCell::new(|| shared(found, input.len()));
-    let mut searched = 0;
+    let (mut guards, mut searched) = (Vec::new(), 0);
     let mut ways: Vec<(usize, Lies)> = Vec::new();
     for (index, (observed, dependence)) in all.iter().zip(found).enumerate() {
         let Some(side) = combined_side(observed, dependence).filter(|_| !known.contains(&index)) else { continue };
         known.push(index);
         let (places, content) = (&dependence.sides[side], &dependence.content[side]);
-        let check = Check { input, observed, side, places, content, shared: &shared };
+        let check = Holding { input, observed, side, places, content, shared: &shared };
         let is_searched = searched < SEARCHED_MAX;
         if ways.is_empty() && !is_searched {
             continue;
@@ -62,7 +62,7 @@ pub(super) fn add(
             guards.push(guard);
         }
     }
-    Ok(())
+    Ok(guards)
 }
 
 /// By place: how many comparisons depend on it.
@@ -85,7 +85,7 @@ fn combined_side(observed: &Observed, dependence: &Dependence) -> Option<usize> 
 }
 
 /// A comparison that holds, with one side made of much.
-struct Check<'c> {
+struct Holding<'c> {
     input: &'c [u8],
     observed: &'c Observed,
     side: usize,
@@ -96,7 +96,7 @@ struct Check<'c> {
     shared: &'c [usize],
 }
 
-impl Check<'_> {
+impl Holding<'_> {
     /// The guard that makes good what is changed, with how it does: in one of some ways to lie in so many bytes, or, if
     /// that is searched, in any.
     fn guard(

@@ -72,8 +72,9 @@ pub(in crate::engine::strategy::compares) fn behind_checks(
             break;
         }
         if probe.form.is_plain() {
-            combined::add(probe, input, (all, &found), (&mut looked_at, &mut combined))?;
-            probe.guards.extend_from_slice(&combined);
+            let new = combined::guards(probe, input, (all, &found), &mut looked_at)?;
+            probe.guards.extend_from_slice(&new);
+            combined.extend(new);
         }
         let known = probe.guards.len();
         if known == 0 {

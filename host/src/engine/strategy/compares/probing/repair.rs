@@ -203,7 +203,7 @@ impl Guard {
                 }
                 Lies::Linear(changes) => {
                     let flipped = flips::together(changes, (seen ^ wanted) & ty.mask()).filter(|_| start == moved)?;
-                    (0..8 * field.len()).for_each(|bit| field[bit / 8] ^= ((flipped >> bit & 1) as u8) << (bit % 8));
+                    flips::bits(flipped).for_each(|(at, bit)| field[at] ^= bit);
                 }
             }
             Some(repaired)

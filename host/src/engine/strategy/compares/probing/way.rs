@@ -33,11 +33,8 @@ impl Way {
         candidate: &[u8],
     ) -> Step<Vec<Observed>> {
         let mut observed = observe(&probe.show(candidate)?.trace, false, |_| true);
-        let turns = |observed: &Observed| match self.0.get(&observed.place) {
-            Some((outcome, _)) => *outcome != observed.operands.outcome(),
-            None => false,
-        };
-        observed.retain(turns);
+        let turns = |observed: &Observed, outcome: bool| outcome != observed.operands.outcome();
+        observed.retain(|observed| self.0.get(&observed.place).is_some_and(|&(outcome, _)| turns(observed, outcome)));
         Ok(observed)
     }
 }

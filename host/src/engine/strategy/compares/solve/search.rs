@@ -394,9 +394,7 @@ fn linear(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Soluti
     }
     let Some(flips) = flips::together(&changes, difference) else { return Ok(None) };
     let mut candidate = input.to_vec();
-    for bit in (0..8 * places.len()).filter(|bit| flips >> bit & 1 == 1) {
-        candidate[places[bit / 8]] ^= 1 << (bit % 8);
-    }
+    flips::bits(flips).for_each(|(place, bit)| candidate[places[place]] ^= bit);
     Ok(probe.attempt(&candidate, goal)?.ok())
 }
 
