@@ -48,8 +48,8 @@ pub(super) fn guards(
     for (index, (observed, dependence)) in all.iter().zip(found).enumerate() {
         let Some(side) = combined_side(observed, dependence).filter(|_| !known.contains(&index)) else { continue };
         known.push(index);
-        let (places, content) = (&dependence.sides[side], &dependence.content[side]);
-        let check = Holding { input, observed, side, places, content, shared: &shared };
+        let places = places(dependence).into_iter().collect();
+        let check = Holding { input, observed, side, places, content: &dependence.content, shared: &shared };
         let is_searched = searched < SEARCHED_MAX;
         if ways.is_empty() && !is_searched {
             continue;
@@ -69,18 +69,24 @@ pub(super) fn guards(
 fn shared(found: &[Dependence], len: usize) -> Vec<usize> {
     let mut shared = vec![0; len];
     for dependence in found {
-        let places: BTreeSet<usize> = dependence.sides.iter().flatten().copied().collect();
-        places.into_iter().for_each(|at| shared[at] += 1);
+        places(dependence).into_iter().for_each(|at| shared[at] += 1);
     }
     shared
 }
 
-/// The side of a comparison that holds which is made of much, where nothing changes the other one.
+/// What both sides of a comparison depend on.
+fn places(dependence: &Dependence) -> BTreeSet<usize> {
+    dependence.sides.iter().flatten().copied().collect()
+}
+
+/// The side of a comparison that holds which is made of much, where nothing changes the other one, or something does
+/// that changes both: compilers write the last step of a CRC so.
 fn combined_side(observed: &Observed, dependence: &Dependence) -> Option<usize> {
     equal_number(observed)?;
     (0..2).find(|&side| {
-        dependence.sides[1 - side].is_empty()
-            && dependence.content[side].iter().any(|places| places.len() >= COVERED_MIN)
+        let (places, others) = (&dependence.sides[side], &dependence.sides[1 - side]);
+        let is_combined = others.is_empty() || others.iter().any(|at| places.contains(at));
+        is_combined && dependence.content[side].iter().any(|places| places.len() >= COVERED_MIN)
     })
 }
 
@@ -89,9 +95,9 @@ struct Holding<'c> {
     input: &'c [u8],
     observed: &'c Observed,
     side: usize,
-    /// What that side depends on, ascending, and what each of its bytes does.
-    places: &'c [usize],
-    content: &'c [Vec<usize>],
+    /// What the sides depend on, ascending, and what each of their bytes does.
+    places: Vec<usize>,
+    content: &'c [Vec<Vec<usize>>; 2],
     /// By place: how many comparisons depend on it.
     shared: &'c [usize],
 }
@@ -115,7 +121,7 @@ impl Holding<'_> {
                     return Ok(Some(guard));
                 }
             }
-            if linear > 0 && field.len() == self.width() {
+            if linear > 0 && Some(field.len()) == self.widths().next() {
                 linear -= 1;
                 let lies = Lies::Linear(self.flipped(probe, &field)?);
                 if let Some(guard) = self.mended(probe, &changed, (&field, lies))? {
@@ -166,27 +172,33 @@ impl Holding<'_> {
         Ok(None)
     }
 
-    /// The bits of the side that are others now, if the other side is as it was.
+    /// The bits in which the sides differ now, and did not.
     fn change(&self, now: &Observed) -> Option<u64> {
         match (&self.observed.operands, &now.operands) {
-            (Operands::Numbers { ty, sides, .. }, Operands::Numbers { sides: others, .. }) => {
-                let by = (sides[self.side] ^ others[self.side]) & ty.mask();
-                (sides[1 - self.side] == others[1 - self.side]).then_some(by)
+            (Operands::Numbers { ty, sides: [left, right], .. }, Operands::Numbers { sides: [now, other], .. }) => {
+                Some((left ^ right ^ now ^ other) & ty.mask())
             }
             _ => None,
         }
     }
 
-    /// How many bytes of the side change.
+    /// How many bytes of a side change, at most.
     fn width(&self) -> usize {
-        self.content.iter().filter(|places| !places.is_empty()).count()
+        let changes = |side: &Vec<Vec<usize>>| side.iter().filter(|places| !places.is_empty()).count();
+        self.content.iter().map(changes).max().unwrap_or(0)
+    }
+
+    /// How wide fields are that can make good what is wrong.
+    fn widths(&self) -> impl Iterator<Item = usize> {
+        let width = self.width();
+        [1, 2, 4, 8].into_iter().filter(move |&bytes| bytes >= width).take(WIDTHS_MAX)
     }
 
     /// Fields among the places that hold so much: those first that the fewest comparisons depend on, then the last.
     fn fields(&self) -> Vec<Range<usize>> {
         let is_place = |at: usize| self.places.binary_search(&at).is_ok();
         let mut fields = Vec::new();
-        for width in [1, 2, 4, 8].into_iter().filter(|&width| width >= self.width()).take(WIDTHS_MAX) {
+        for width in self.widths() {
             let spans = self.places.iter().map(|&start| start..start + width);
             let mut spans: Vec<_> = spans.filter(|span| span.clone().all(is_place)).collect();
             spans.sort_by_key(|span| (self.shared[span.clone()].iter().sum::<usize>(), Reverse(span.start)));
