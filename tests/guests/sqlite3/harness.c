@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Between two calls of `progress`, and how many calls there are before a script is stopped.
-enum { STEPS_PER_CALL = 1000, CALLS_MAX = 100 };
+// Between two calls of `progress`, and how many calls there are before a script is stopped; what may be allocated.
+enum { STEPS_PER_CALL = 1000, CALLS_MAX = 100, HEAP_BYTES_MAX = 32 << 20 };
 
 static const struct {
     int limit, value;
@@ -37,8 +37,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     script[size] = 0;
 
     sqlite3 *db = NULL;
-    // The generator starts anew, so that an execution doesn't depend on earlier ones.
+    // The generator starts anew, and so do limits of the heap, which a PRAGMA lowers for the whole process: an execution
+    // doesn't depend on earlier ones, also where nobody restores memory. (After `PRAGMA hard_heap_limit=4` all others
+    // would be without memory.)
     sqlite3_randomness(0, NULL);
+    sqlite3_hard_heap_limit64(HEAP_BYTES_MAX);
+    sqlite3_soft_heap_limit64(HEAP_BYTES_MAX);
     if (sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY, NULL) == SQLITE_OK) {
         int calls = 0;
         sqlite3_progress_handler(db, STEPS_PER_CALL, progress, &calls);
@@ -52,6 +56,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
 int LLVMFuzzerInitialize(int *argc, char ***argv) {
     (void)argc, (void)argv;
-    sqlite3_hard_heap_limit64(32 << 20);
     return sqlite3_initialize();
 }

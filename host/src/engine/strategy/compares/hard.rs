@@ -127,12 +127,10 @@ impl Waiting {
         self.goals.iter().map(|hard| &hard.goal)
     }
 
-    /// The first of those that can be paid with what is `left`, and no more than `count`: what nobody has seen, less
-    /// effort or, in every other turn, more of it, texts, and the youngest first; then what is hidden behind checks;
-    /// then what was met with other operands; and last, but now and then first, what nothing seems to lead to. With
-    /// each, what it may take: fuel that is left when all have theirs is for what comes after them, as long as that
-    /// makes no more than `fuel_max`.
-    pub(super) fn due(&self, left: Cost, (count, fuel_max): (usize, u64), facts: &Facts) -> Vec<(Arc<Hard>, Cost)> {
+    /// In the order in which they are tried: what nobody has seen, less effort or, in every other turn, more of it,
+    /// texts, and the youngest first; then what is hidden behind checks; then what was met with other operands; and
+    /// last, but now and then first, what nothing seems to lead to.
+    fn in_turn(&self, facts: &Facts) -> Vec<&Arc<Hard>> {
         let mut order: Vec<_> = self.goals.iter().rev().collect();
         let is_later =
             |effort| if self.tried.is_multiple_of(2) { effort > Effort::Some } else { effort < Effort::Much };
@@ -148,6 +146,19 @@ impl Waiting {
                 !hard.goal.operands.is_text(),
             )
         });
+        order
+    }
+
+    /// The fuel that the next one may take.
+    pub(super) fn first_cost(&self, facts: &Facts) -> Option<u64> {
+        self.in_turn(facts).first().map(|hard| hard.cost())
+    }
+
+    /// The next of them that can be paid with what is `left`, and no more than `count`. With each, what it may take:
+    /// fuel that is left when all have theirs is for what comes after them, as long as that makes no more than
+    /// `fuel_max`.
+    pub(super) fn due(&self, left: Cost, (count, fuel_max): (usize, u64), facts: &Facts) -> Vec<(Arc<Hard>, Cost)> {
+        let order = self.in_turn(facts);
         let mut fuel = left.fuel;
         let affordable = order.into_iter().take(count).map_while(|hard| {
             fuel = fuel.checked_sub(hard.cost())?;

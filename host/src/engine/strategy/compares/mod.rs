@@ -182,13 +182,15 @@ impl Compares {
         // What comes when there is nothing else leaves half for what comes after.
         let half = Cost { fuel: left / 2, execs: execs_max };
         let [on_reached, on_hard] = self.turns;
-        // Where testcases never end goals that need more effort have their part.
-        let part = (self.budget.spent() / HARD_PART).saturating_sub(on_hard).min(half.fuel);
+        let mut put_by = 0;
         if goals.is_none() && !self.queue.is_empty() {
-            let hard = self.hard_due(Cost { fuel: part, ..half }, task_max);
+            // Where testcases never end goals that need more effort have their part, which is put by for the next.
+            let part = (self.budget.spent() / HARD_PART).saturating_sub(on_hard);
+            let hard = self.hard_due(Cost { fuel: part.min(left), execs: execs_max }, task_max);
             if !hard.is_empty() {
                 return hard;
             }
+            put_by = self.hard.first_cost(&self.facts).filter(|&cost| cost <= part).unwrap_or(0).min(left);
         }
         if !self.queue.is_empty() {
             let mut queue = self.in_turn();
@@ -201,7 +203,7 @@ impl Compares {
             if let Some(reached) = self.reached.youngest().next() {
                 subjects.insert(1, Subject::Reached(reached.clone()));
             }
-            let mut due = inputs_due(subjects.into_iter(), execution, Cost { fuel: left, execs: execs_max });
+            let mut due = inputs_due(subjects.into_iter(), execution, Cost { fuel: left - put_by, execs: execs_max });
             // Rounds are short then, and what comes nearer is looked at before the rest.
             if goals.is_some_and(|goals| !goals.is_done()) {
                 due.truncate(TASKS_UNDER_WAY_MAX);
