@@ -31,8 +31,9 @@ const DETOUR_EXECS: u64 = 192;
 /// Executions beside those that enumerate: to go on from an input that reached the goal.
 const MORE_EXECS: u64 = 512;
 
-/// In one turn of so many what nothing seems to lead to comes first.
-const BLIND_TURN: u64 = 3;
+/// Kinds of goals that share what is spent: with less effort, with more, and those that nothing seems to lead to.
+const KINDS: usize = 3;
+const BLIND: usize = 2;
 
 /// A goal of an input.
 #[derive(Clone, Debug)]
@@ -94,6 +95,11 @@ impl Hard {
         self.is_climbed() && !climb::is_counted(&self.goal)
     }
 
+    /// Which of the [`KINDS`] it is.
+    fn kind(&self) -> usize {
+        if self.is_blind() { BLIND } else { usize::from(self.effort == Effort::Much) }
+    }
+
     fn climbs_as(&self, other: &Self) -> bool {
         other.is_climbed() && self.goal.place.site == other.goal.place.site
     }
@@ -113,8 +119,8 @@ impl Hard {
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     goals: Vec<Arc<Hard>>,
-    /// How many were tried.
-    tried: u64,
+    /// Fuel that was spent on each kind.
+    spent: [u64; KINDS],
 }
 
 impl Waiting {
@@ -127,24 +133,18 @@ impl Waiting {
         self.goals.iter().map(|hard| &hard.goal)
     }
 
-    /// In the order in which they are tried: what nobody has seen, less effort or, in every other turn, more of it,
-    /// texts, and the youngest first; then what is hidden behind checks; then what was met with other operands; and
-    /// last, but now and then first, what nothing seems to lead to.
+    /// In the order in which they are tried: what nobody has seen, of the kind on which less was spent, texts, and the
+    /// youngest first; then what is hidden behind checks; then what was met with other operands; and last what nothing
+    /// seems to lead to, or first where least was spent on that. (By turns, one of those that need much would take what
+    /// a hundred others need.)
     fn in_turn(&self, facts: &Facts) -> Vec<&Arc<Hard>> {
+        let is_there = |kind: &usize| self.goals.iter().any(|hard| hard.kind() == *kind);
+        let next = (0..KINDS).filter(is_there).min_by_key(|&kind| self.spent[kind]);
         let mut order: Vec<_> = self.goals.iter().rev().collect();
-        let is_later =
-            |effort| if self.tried.is_multiple_of(2) { effort > Effort::Some } else { effort < Effort::Much };
         order.sort_by_cached_key(|hard| {
-            let is_hidden = !hard.dependence.held.is_empty();
-            let is_last = hard.is_blind() != (self.tried % BLIND_TURN == BLIND_TURN - 1);
-            (
-                is_last,
-                facts.met(&hard.goal),
-                is_hidden,
-                is_later(hard.effort),
-                hard.effort,
-                !hard.goal.operands.is_text(),
-            )
+            let (kind, is_hidden) = (Some(hard.kind()), !hard.dependence.held.is_empty());
+            let is_last = (kind == Some(BLIND)) != (next == Some(BLIND));
+            (is_last, facts.met(&hard.goal), is_hidden, kind != next, hard.effort, !hard.goal.operands.is_text())
         });
         order
     }
@@ -177,10 +177,10 @@ impl Waiting {
         costs.collect()
     }
 
-    /// One was tried.
-    pub(super) fn remove(&mut self, tried: &Arc<Hard>) {
+    /// One was tried, for so much fuel.
+    pub(super) fn remove(&mut self, tried: &Arc<Hard>, fuel: u64) {
         self.goals.retain(|hard| !Arc::ptr_eq(hard, tried));
-        self.tried += 1;
+        self.spent[tried.kind()] += fuel;
     }
 
     /// Takes more, and forgets what by now is no goal any more.
@@ -230,5 +230,32 @@ mod tests {
         assert_eq!(due(1 << 40), [most, needs[1]], "the youngest first");
         assert_eq!(due(needs.iter().sum::<u64>() + 8), [needs[0] + 4, needs[1]]);
         assert_eq!(due(needs[1]), [most.min(needs[1])]);
+    }
+
+    #[test]
+    fn kinds_of_goals_share_what_is_spent() {
+        let hard = |site, effort| Hard {
+            outer: None,
+            form: Arc::new(Form::plain(b"1")),
+            input: (*b"1").into(),
+            goal: compare(site, 1, 2),
+            dependence: Dependence { sides: [vec![0], Vec::new()], ..Dependence::default() },
+            guards: [].into(),
+            lost: [].into(),
+            effort,
+            fuel: 1,
+        };
+        let (facts, mut waiting) = (Facts::default(), Waiting::default());
+        let much = (0..4).map(|site| hard(site, Effort::Much));
+        waiting.add(much.chain((4..8).map(|site| hard(site, Effort::Some))).collect(), &facts);
+        // One that needs much takes what three others need.
+        let mut efforts = Vec::new();
+        while let Some(next) = waiting.in_turn(&facts).first().map(|&hard| hard.clone()) {
+            assert_eq!(waiting.first_cost(&facts), Some(next.cost()));
+            efforts.push(next.effort);
+            waiting.remove(&next, if next.effort == Effort::Much { 3 } else { 1 });
+        }
+        let (some, much) = (Effort::Some, Effort::Much);
+        assert_eq!(efforts, [some, much, some, some, some, much, much, much]);
     }
 }

@@ -283,7 +283,7 @@ impl Compares {
                 self.turns[0] += learned.spent;
             }
             Subject::Hard(hard) => {
-                self.hard.remove(hard);
+                self.hard.remove(hard, learned.spent);
                 self.turns[1] += learned.spent;
             }
         }

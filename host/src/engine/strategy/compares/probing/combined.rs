@@ -230,3 +230,32 @@ impl Holding<'_> {
         Ok(None)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::seen::observed::tests::compare;
+    use super::*;
+
+    #[test]
+    fn sides_are_combined_that_change_with_the_same() {
+        let of = |left: Range<usize>, right: Range<usize>| {
+            let sides = [left, right].map(Iterator::collect::<Vec<_>>);
+            Dependence { content: sides.clone().map(|places| vec![places]), sides, ..Dependence::default() }
+        };
+        let holds = compare(1, 7, 7);
+        for (left, right, side) in [
+            // A sum that has to be a constant, on either side.
+            (0..8, 0..0, Some(0)),
+            (0..0, 0..8, Some(1)),
+            // The last step of a CRC by a table: what was shifted, and the entry that the last byte chooses.
+            (0..7, 0..8, Some(0)),
+            // What lies in the input beside what covers it is a guard without that.
+            (0..8, 8..12, None),
+            // A name.
+            (0..3, 0..0, None),
+        ] {
+            assert_eq!(combined_side(&holds, &of(left.clone(), right.clone())), side, "{left:?} {right:?}");
+        }
+        assert_eq!(combined_side(&compare(1, 7, 8), &of(0..8, 0..0)), None, "it doesn't hold");
+    }
+}
