@@ -137,44 +137,21 @@ impl Waiting {
     /// youngest first; then what is hidden behind checks; then what was met with other operands; and last what nothing
     /// seems to lead to, or first where least was spent on that. (By turns, one of those that need much would take what
     /// a hundred others need.)
-    fn in_turn(&self, facts: &Facts) -> Vec<&Arc<Hard>> {
+    pub(super) fn in_turn(&self, facts: &Facts) -> Vec<&Arc<Hard>> {
         let is_there = |kind: &usize| self.goals.iter().any(|hard| hard.kind() == *kind);
-        let next = (0..KINDS).filter(is_there).min_by_key(|&kind| self.spent[kind]);
+        let Some(next) = (0..KINDS).filter(is_there).min_by_key(|&kind| self.spent[kind]) else { return Vec::new() };
         let mut order: Vec<_> = self.goals.iter().rev().collect();
         order.sort_by_cached_key(|hard| {
-            let (kind, is_hidden) = (Some(hard.kind()), !hard.dependence.held.is_empty());
-            let is_last = (kind == Some(BLIND)) != (next == Some(BLIND));
+            let (kind, is_hidden) = (hard.kind(), !hard.dependence.held.is_empty());
+            let is_last = (kind == BLIND) != (next == BLIND);
             (is_last, facts.met(&hard.goal), is_hidden, kind != next, hard.effort, !hard.goal.operands.is_text())
         });
         order
     }
 
-    /// The fuel that the next one may take.
-    pub(super) fn first_cost(&self, facts: &Facts) -> Option<u64> {
-        self.in_turn(facts).first().map(|hard| hard.cost())
-    }
-
-    /// The next of them that can be paid with what is `left`, and no more than `count`. With each, what it may take:
-    /// fuel that is left when all have theirs is for what comes after them, as long as that makes no more than
-    /// `fuel_max`.
-    pub(super) fn due(&self, left: Cost, (count, fuel_max): (usize, u64), facts: &Facts) -> Vec<(Arc<Hard>, Cost)> {
-        let order = self.in_turn(facts);
-        let mut fuel = left.fuel;
-        let affordable = order.into_iter().take(count).map_while(|hard| {
-            fuel = fuel.checked_sub(hard.cost())?;
-            Some(hard)
-        });
-        let due: Vec<_> = affordable.collect();
-        let part = fuel / due.len().max(1) as u64;
-        let mut room = left.execs;
-        let costs = due.into_iter().map_while(|hard| {
-            let part = part.min(fuel_max.saturating_sub(hard.cost()));
-            // Fuel bounds it: it is known better than how many executions they are.
-            let execs = ((hard.cost() + part) / traced::EXECUTION_FUEL).max(hard.execs()).min(left.execs);
-            room = room.checked_sub(execs)?;
-            (execs > 0).then(|| (hard.clone(), Cost { fuel: hard.cost() + part, execs }))
-        });
-        costs.collect()
+    /// Fuel that was spent on all kinds.
+    pub(super) fn spent(&self) -> u64 {
+        self.spent.iter().sum()
     }
 
     /// One was tried, for so much fuel.
@@ -200,14 +177,36 @@ impl Waiting {
     }
 }
 
+/// The first of some in `order` that can be paid with what is `left`, and no more than `count`. With each, what it may
+/// take: fuel that is left when all have theirs is for what comes after them, as long as that makes no more than
+/// `fuel_max`.
+pub(super) fn due(order: &[&Arc<Hard>], left: Cost, (count, fuel_max): (usize, u64)) -> Vec<(Arc<Hard>, Cost)> {
+    let mut fuel = left.fuel;
+    let affordable = order.iter().copied().take(count).map_while(|hard| {
+        fuel = fuel.checked_sub(hard.cost())?;
+        Some(hard)
+    });
+    let due: Vec<_> = affordable.collect();
+    let part = fuel / due.len().max(1) as u64;
+    let mut room = left.execs;
+    let costs = due.into_iter().map_while(|hard| {
+        let part = part.min(fuel_max.saturating_sub(hard.cost()));
+        // Fuel bounds it: it is known better than how many executions they are.
+        let execs = ((hard.cost() + part) / traced::EXECUTION_FUEL).max(hard.execs()).min(left.execs);
+        room = room.checked_sub(execs)?;
+        (execs > 0).then(|| (hard.clone(), Cost { fuel: hard.cost() + part, execs }))
+    });
+    costs.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::seen::observed::tests::compare;
     use super::*;
 
-    #[test]
-    fn each_has_what_it_needs_and_of_the_rest_no_more_than_makes_a_task_so_long() {
-        let hard = |site, fuel| Hard {
+    /// A goal of the only byte of an input.
+    fn hard(site: u32, effort: Effort, fuel: u64) -> Hard {
+        Hard {
             outer: None,
             form: Arc::new(Form::plain(b"1")),
             input: (*b"1").into(),
@@ -215,16 +214,21 @@ mod tests {
             dependence: Dependence { sides: [vec![0], Vec::new()], ..Dependence::default() },
             guards: [].into(),
             lost: [].into(),
-            effort: Effort::Some,
+            effort,
             fuel,
-        };
+        }
+    }
+
+    #[test]
+    fn each_has_what_it_needs_and_of_the_rest_no_more_than_makes_a_task_so_long() {
+        let hard = |site, fuel| hard(site, Effort::Some, fuel);
         let (cheap, dear) = (hard(1, 1), hard(2, 1_000));
         let (needs, most) = ([cheap.cost(), dear.cost()], 10 * cheap.cost());
         assert!(needs[1] > most);
         let (facts, mut waiting) = (Facts::default(), Waiting::default());
         waiting.add(vec![dear, cheap], &facts);
         let due = |left| {
-            let due = waiting.due(Cost { fuel: left, execs: u64::MAX }, (8, most), &facts);
+            let due = due(&waiting.in_turn(&facts), Cost { fuel: left, execs: u64::MAX }, (8, most));
             due.into_iter().map(|(_, cost)| cost.fuel).collect::<Vec<_>>()
         };
         assert_eq!(due(1 << 40), [most, needs[1]], "the youngest first");
@@ -234,27 +238,16 @@ mod tests {
 
     #[test]
     fn kinds_of_goals_share_what_is_spent() {
-        let hard = |site, effort| Hard {
-            outer: None,
-            form: Arc::new(Form::plain(b"1")),
-            input: (*b"1").into(),
-            goal: compare(site, 1, 2),
-            dependence: Dependence { sides: [vec![0], Vec::new()], ..Dependence::default() },
-            guards: [].into(),
-            lost: [].into(),
-            effort,
-            fuel: 1,
-        };
         let (facts, mut waiting) = (Facts::default(), Waiting::default());
-        let much = (0..4).map(|site| hard(site, Effort::Much));
-        waiting.add(much.chain((4..8).map(|site| hard(site, Effort::Some))).collect(), &facts);
+        let much = (0..4).map(|site| hard(site, Effort::Much, 1));
+        waiting.add(much.chain((4..8).map(|site| hard(site, Effort::Some, 1))).collect(), &facts);
         // One that needs much takes what three others need.
         let mut efforts = Vec::new();
         while let Some(next) = waiting.in_turn(&facts).first().map(|&hard| hard.clone()) {
-            assert_eq!(waiting.first_cost(&facts), Some(next.cost()));
             efforts.push(next.effort);
             waiting.remove(&next, if next.effort == Effort::Much { 3 } else { 1 });
         }
+        assert_eq!(waiting.spent(), 4 + 4 * 3);
         let (some, much) = (Effort::Some, Effort::Much);
         assert_eq!(efforts, [some, much, some, some, some, much, much, much]);
     }

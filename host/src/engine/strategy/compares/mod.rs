@@ -99,8 +99,8 @@ pub(in crate::engine) struct Compares {
     reached: Inputs,
     /// Goals that need much effort.
     hard: Waiting,
-    /// Fuel that was spent on those inputs, and on those goals.
-    turns: [u64; 2],
+    /// Fuel that was spent on those inputs.
+    on_reached: u64,
     /// Testcases that were looked at, and those of them that are looked at again, the last first.
     done: Vec<usize>,
     again: Vec<usize>,
@@ -181,16 +181,16 @@ impl Compares {
         let execution = fuel_mean.saturating_add(traced::EXECUTION_FUEL).max(self.budget.spent() / self.execs.max(1));
         // What comes when there is nothing else leaves half for what comes after.
         let half = Cost { fuel: left / 2, execs: execs_max };
-        let [on_reached, on_hard] = self.turns;
         let mut put_by = 0;
         if goals.is_none() && !self.queue.is_empty() {
             // Where testcases never end goals that need more effort have their part, which is put by for the next.
-            let part = (self.budget.spent() / HARD_PART).saturating_sub(on_hard);
-            let hard = self.hard_due(Cost { fuel: part.min(left), execs: execs_max }, task_max);
+            let part = (self.budget.spent() / HARD_PART).saturating_sub(self.hard.spent());
+            let order = self.hard.in_turn(&self.facts);
+            let hard = hard_due(&order, Cost { fuel: part.min(left), execs: execs_max }, task_max);
             if !hard.is_empty() {
                 return hard;
             }
-            put_by = self.hard.first_cost(&self.facts).filter(|&cost| cost <= part).unwrap_or(0).min(left);
+            put_by = order.first().map(|hard| hard.cost()).filter(|&cost| cost <= part).unwrap_or(0).min(left);
         }
         if !self.queue.is_empty() {
             let mut queue = self.in_turn();
@@ -211,7 +211,7 @@ impl Compares {
             return due;
         }
         // What reached goals may reach more without end, each time as it did before, and what holds it up is a goal.
-        if !self.reached.is_empty() && (self.hard.is_empty() || on_reached <= on_hard) {
+        if !self.reached.is_empty() && (self.hard.is_empty() || self.on_reached <= self.hard.spent()) {
             let reached = self.reached.youngest().cloned().map(Subject::Reached);
             return inputs_due(reached, execution, Cost { fuel: left, execs: execs_max });
         }
@@ -220,13 +220,7 @@ impl Compares {
             let again = self.again.iter().rev().map(|&index| Subject::Again(index, is_fresh));
             return inputs_due(again, execution, half);
         }
-        self.hard_due(half, task_max)
-    }
-
-    /// Goals that need much effort and can be paid.
-    fn hard_due(&self, left: Cost, task_max: u64) -> Vec<Due> {
-        let due = self.hard.due(left, (TASKS_MAX, task_max), &self.facts).into_iter();
-        due.map(|(hard, cost)| Due { subject: Subject::Hard(hard), cost }).collect()
+        hard_due(&self.hard.in_turn(&self.facts), half, task_max)
     }
 
     /// Testcases that wait, by index, and whether they show new edges, which come first: the youngest and the oldest in
@@ -280,12 +274,9 @@ impl Compares {
             Subject::Again(index, _) => self.again.retain(|other| other != index),
             Subject::Reached(reached) => {
                 self.reached.remove(reached);
-                self.turns[0] += learned.spent;
+                self.on_reached += learned.spent;
             }
-            Subject::Hard(hard) => {
-                self.hard.remove(hard, learned.spent);
-                self.turns[1] += learned.spent;
-            }
+            Subject::Hard(hard) => self.hard.remove(hard, learned.spent),
         }
         let reached = std::mem::take(&mut learned.reached).into_iter();
         self.reached.add(reached.map(|input| Reached { outer: learned.outer.clone(), input: input.into() }));
@@ -305,6 +296,12 @@ fn keep_youngest<T>(waiting: &mut Vec<T>, (count_max, bytes_max): (usize, usize)
     });
     let kept = room.count();
     waiting.drain(..waiting.len() - kept);
+}
+
+/// The first of some goals that need much effort that can be paid.
+fn hard_due(order: &[&Arc<Hard>], left: Cost, task_max: u64) -> Vec<Due> {
+    let due = hard::due(order, left, (TASKS_MAX, task_max)).into_iter();
+    due.map(|(hard, cost)| Due { subject: Subject::Hard(hard), cost }).collect()
 }
 
 /// The first of some inputs, with parts of what is `left`; an execution takes so much fuel.

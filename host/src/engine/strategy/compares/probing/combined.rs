@@ -182,15 +182,10 @@ impl Holding<'_> {
         }
     }
 
-    /// How many bytes of a side change, at most.
-    fn width(&self) -> usize {
-        let changes = |side: &Vec<Vec<usize>>| side.iter().filter(|places| !places.is_empty()).count();
-        self.content.iter().map(changes).max().unwrap_or(0)
-    }
-
-    /// How wide fields are that can make good what is wrong.
+    /// How wide fields are that can make good what is wrong: as the bytes of a side that change, or wider.
     fn widths(&self) -> impl Iterator<Item = usize> {
-        let width = self.width();
+        let changes = |side: &Vec<Vec<usize>>| side.iter().filter(|places| !places.is_empty()).count();
+        let width = self.content.iter().map(changes).max().unwrap_or(0);
         [1, 2, 4, 8].into_iter().filter(move |&bytes| bytes >= width).take(WIDTHS_MAX)
     }
 
