@@ -1,5 +1,6 @@
 //! Lets two texts match: candidates for the places that a side depends on.
 
+use super::super::input::encodings::turning;
 use super::super::probing::probe::{Probe, Problem, Solution, Step};
 use super::super::seen::observed::{Matching, Operands};
 
@@ -11,9 +12,29 @@ pub(super) fn glance(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Op
     first(probe, problem, GLANCES_MAX)
 }
 
-/// Tries what is likely, in a dozen executions.
+/// Tries what is likely, in two dozen executions.
 pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution>> {
     first(probe, problem, usize::MAX)
+}
+
+/// Lets a byte that is compared by itself be escaped.
+pub(super) fn escape(
+    probe: &mut Probe<'_, '_>,
+    Problem { input, goal, dependence }: Problem<'_>,
+) -> Step<Option<Solution>> {
+    for side in 0..2 {
+        let ([place], Some(wanted)) = (&dependence.sides[side][..], turning(&goal.operands, side)) else { continue };
+        let Ok(wanted) = u8::try_from(wanted) else { continue };
+        let candidates = escaped(&[wanted]).into_iter().take(ESCAPES.len()).map(|text| {
+            let mut candidate = input.to_vec();
+            candidate.splice(*place..place + 1, text);
+            candidate
+        });
+        if let Some(solution) = probe.first(candidates, goal)? {
+            return Ok(Some(solution));
+        }
+    }
+    Ok(None)
 }
 
 /// Tries the first candidates for each side.
@@ -64,7 +85,19 @@ impl Text<'_> {
         }
         candidates.extend(self.shifted());
         candidates.extend(self.in_hex(start));
+        candidates.extend(self.escaped(start));
         candidates
+    }
+
+    /// In the place of what became the text, with its bytes escaped.
+    fn escaped(&self, start: usize) -> Vec<Vec<u8>> {
+        let end = self.all.last().map_or(start, |&last| last + 1).max(start);
+        let candidate = |text: Vec<u8>| {
+            let mut candidate = self.input.to_vec();
+            candidate.splice(start..end.min(self.input.len()), text);
+            candidate
+        };
+        escaped(self.wanted).into_iter().map(candidate).collect()
     }
 
     /// Where the text begins in the input, and how far its bytes are from each other.
@@ -114,6 +147,28 @@ impl Text<'_> {
     }
 }
 
+/// How a byte is escaped: in addresses, in mail, in JSON, in C, in XML.
+const ESCAPES: [fn(u8) -> String; 5] = [
+    |byte| format!("%{byte:02x}"),
+    |byte| format!("={byte:02X}"),
+    |byte| format!("\\u{byte:04x}"),
+    |byte| format!("\\x{byte:02x}"),
+    |byte| format!("&#x{byte:x};"),
+];
+
+/// A text of which not all are letters and digits, with what isn't escaped in each way; then with all bytes escaped.
+fn escaped(wanted: &[u8]) -> Vec<Vec<u8>> {
+    if wanted.iter().all(u8::is_ascii_alphanumeric) {
+        return Vec::new();
+    }
+    let escaped = |escape: fn(u8) -> String, keeps: fn(&u8) -> bool| {
+        let bytes = wanted.iter().flat_map(|&byte| if keeps(&byte) { vec![byte] } else { escape(byte).into_bytes() });
+        bytes.collect::<Vec<u8>>()
+    };
+    let keeps: [fn(&u8) -> bool; 2] = [u8::is_ascii_alphanumeric, |_| false];
+    keeps.into_iter().flat_map(|keeps| ESCAPES.map(|escape| escaped(escape, keeps))).collect()
+}
+
 /// A text decoded, if it is hexadecimal, and encoded.
 pub(super) fn in_hex(wanted: &[u8]) -> Vec<Vec<u8>> {
     let digits: Option<Vec<u8>> =
@@ -126,4 +181,17 @@ pub(super) fn in_hex(wanted: &[u8]) -> Vec<Vec<u8>> {
     texts.push(encoded.to_uppercase().into_bytes());
     texts.push(encoded.into_bytes());
     texts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_letter_is_escaped_in_each_way() {
+        assert_eq!(escaped(b"word7"), [b""; 0]);
+        let escaped = escaped(b"a\x01");
+        assert_eq!(escaped[..3], [&b"a%01"[..], b"a=01", b"a\\u0001"]);
+        assert_eq!(escaped[5..], [&b"%61%01"[..], b"=61=01", b"\\u0061\\u0001", b"\\x61\\x01", b"&#x61;&#x1;"]);
+    }
 }

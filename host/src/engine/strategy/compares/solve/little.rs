@@ -23,7 +23,15 @@ pub(in crate::engine::strategy::compares) fn solve(
 ) -> Step<Option<Solution>> {
     match &problem.goal.operands {
         Operands::Numbers { .. } => {
-            for solver in [numbers::solve as Solver, sums::solve, numerals::solve, elsewhere::behind, resize::solve] {
+            let solvers = [
+                numbers::solve as Solver,
+                sums::solve,
+                numerals::solve,
+                bytes::escape,
+                elsewhere::behind,
+                resize::solve,
+            ];
+            for solver in solvers {
                 if let Some(solution) = solver(probe, problem)? {
                     return Ok(Some(solution));
                 }

@@ -3,7 +3,7 @@
 //! A way is a file with a [`Solver`](super::probing::probe::Solver), mostly called `solve`, which attempts one
 //! candidate after the other until one reaches its goal. Those that take little are chosen by [`little`], by what is
 //! compared: [`bytes`], [`numbers`], [`sums`], [`numerals`], [`elsewhere`], [`resize`], [`quads`]. What enumerates is
-//! chosen by [`search`]: [`secant`], [`pairs`], and sums again. That may take much, so an `execs` says how much before
+//! chosen by [`search`]: [`secant`], [`meet`], [`pairs`], and sums again. That may take much, so an `execs` says how much before
 //! it begins. [`climb`] is for goals that no place leads to. [`hidden`] makes no candidates, but guesses at places for
 //! which others may.
 
@@ -12,6 +12,7 @@ pub(super) mod climb;
 pub(super) mod elsewhere;
 pub(super) mod hidden;
 pub(super) mod little;
+mod meet;
 mod numbers;
 mod numerals;
 mod pairs;

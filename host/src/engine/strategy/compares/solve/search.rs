@@ -3,6 +3,7 @@
 //! - What is linear over GF(2), as CRC, `xor` and shifts are, is solved: each bit of the input is flipped once, and the
 //!   bits to be flipped together follow by elimination.
 //! - Sums are walked to ([`sums::walk`]), where checks keep each byte between others.
+//! - Sums that wrap, as hashes of words do, are solved ([`meet`]).
 //! - Texts, and parts of them, of which each byte becomes something by itself (tables, hexadecimal digits, Caesar's
 //!   cipher): all places get each of the 256 values at once.
 //! - Else each place gets each value in turn, and keeps the one that brings the operands nearest: first by the lowest
@@ -19,7 +20,7 @@ use super::super::seen::float128;
 use super::super::seen::number::significant_bytes;
 use super::super::seen::observed::{Observed, Operands};
 use super::climb;
-use super::{pairs, secant, sums};
+use super::{meet, pairs, secant, sums};
 
 /// Places that are flipped bit by bit, the last ones.
 const LINEAR_PLACES_MAX: usize = 16;
@@ -53,7 +54,7 @@ pub(in crate::engine::strategy::compares) fn solve(
     if problem.goal.operands.is_text() {
         return Ok(None);
     }
-    for solver in [linear as Solver, sums::walk, secant::solve] {
+    for solver in [linear as Solver, sums::walk, secant::solve, meet::solve] {
         if let Some(solution) = solver(probe, problem)? {
             return Ok(Some(solution));
         }
@@ -85,6 +86,7 @@ pub(in crate::engine::strategy::compares) fn execs(problem: Problem<'_>, effort:
                 + 1
                 + sums::walk_execs(problem)
                 + secant::execs(problem)
+                + meet::execs(problem)
         }
     }
 }

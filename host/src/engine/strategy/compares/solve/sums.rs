@@ -32,20 +32,10 @@ pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Opt
         }
         // What is there for the sum's sake comes last, most likely.
         let places = &places[places.len().saturating_sub(PLACES_MAX)..];
-        let mut weights = Vec::new();
-        for &place in places {
-            let mut candidate = input.to_vec();
-            let up = !matches!(candidate[place], u8::MAX | b'9');
-            candidate[place] = if up { candidate[place] + 1 } else { candidate[place] - 1 };
-            match probe.attempt(&candidate, goal)? {
-                Ok(solution) => return Ok(Some(solution)),
-                Err(Some(Observed { operands: Operands::Numbers { sides: others, .. }, .. })) => {
-                    let weight = i128::from(ty.change(sides[side], others[side]));
-                    weights.push((place, if up { weight } else { -weight }));
-                }
-                Err(_) => {}
-            }
-        }
+        let weights = match weights(probe, goal, (input, places), (side, sides[side]))? {
+            Weights::Solution(solution) => return Ok(Some(*solution)),
+            Weights::Of(weights) => weights,
+        };
         let mut candidates = Vec::new();
         for wanted in near(ty, sides[1 - side]) {
             let by = i128::from(ty.change(sides[side], wanted));
@@ -75,6 +65,40 @@ pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Opt
         }
     }
     Ok(None)
+}
+
+/// A place, and what the operand changes by when it is one more.
+pub(super) type Weight = (usize, i128);
+
+/// What places are multiplied by.
+pub(super) enum Weights {
+    /// One of them reached the goal.
+    Solution(Box<Solution>),
+    Of(Vec<Weight>),
+}
+
+/// Makes each place one more, or one less, which shows what it is multiplied by; the operand is `own` now.
+pub(super) fn weights(
+    probe: &mut Probe<'_, '_>,
+    goal: &Observed,
+    (input, places): (&[u8], &[usize]),
+    (side, own): (usize, u64),
+) -> Step<Weights> {
+    let mut weights = Vec::new();
+    for &place in places {
+        let mut candidate = input.to_vec();
+        let up = !matches!(candidate[place], u8::MAX | b'9' | b'Z' | b'z');
+        candidate[place] = if up { candidate[place] + 1 } else { candidate[place] - 1 };
+        match probe.attempt(&candidate, goal)? {
+            Ok(solution) => return Ok(Weights::Solution(Box::new(solution))),
+            Err(Some(Observed { operands: Operands::Numbers { ty, sides, .. }, .. })) => {
+                let weight = i128::from(ty.change(own, sides[side]));
+                weights.push((place, if up { weight } else { -weight }));
+            }
+            Err(_) => {}
+        }
+    }
+    Ok(Weights::Of(weights))
 }
 
 /// Moves one place after the other towards the other operand, each as far as the goal is still reached: of what has
@@ -164,8 +188,32 @@ fn of_its_class(byte: u8) -> RangeInclusive<i128> {
     class.map_or(any(byte), |class| i128::from(*class.start())..=i128::from(*class.end()))
 }
 
+/// What a byte may become: letters and digits such, and what can be printed what can be.
+pub(super) fn allowed(byte: u8) -> RangeInclusive<u8> {
+    match byte {
+        b'0'..=b'9' => b'0'..=b'9',
+        b'a'..=b'z' => b'a'..=b'z',
+        b'A'..=b'Z' => b'A'..=b'Z',
+        b' '..=b'~' => b' '..=b'~',
+        _ => 0..=u8::MAX,
+    }
+}
+
+/// As [`add`], from what the places make at least: then each goes as far as it can, as the digits of a number do, also
+/// where they were larger than they may be.
+pub(super) fn add_from_least(input: &[u8], weights: &[Weight], by: i128) -> Option<Vec<u8>> {
+    let mut least = input.to_vec();
+    let mut by = by;
+    for &(place, weight) in weights {
+        let allowed = allowed(input[place]);
+        least[place] = if weight > 0 { *allowed.start() } else { *allowed.end() };
+        by -= weight * (i128::from(least[place]) - i128::from(input[place]));
+    }
+    add(&least, weights, by, of_its_class)
+}
+
 /// The input with a sum that is so much larger, where each place has a weight; `None` if that is not found.
-fn add(input: &[u8], weights: &[(usize, i128)], mut by: i128, allowed: Allowed) -> Option<Vec<u8>> {
+fn add(input: &[u8], weights: &[Weight], mut by: i128, allowed: Allowed) -> Option<Vec<u8>> {
     let mut candidate = input.to_vec();
     let mut weights: Vec<_> = weights.iter().copied().filter(|&(_, weight)| weight != 0).collect();
     weights.sort_by_key(|&(_, weight)| std::cmp::Reverse(weight.abs()));
