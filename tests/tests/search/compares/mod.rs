@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Guests, and in how many executions a campaign finds what they hide, for all of the seeds.
-const GOALS: [(&str, u64); 25] = [
+const GOALS: [(&str, u64); 28] = [
     ("signature", 100_000),
     ("nested", 100_000),
     ("hash", 100_000),
@@ -36,6 +36,9 @@ const GOALS: [(&str, u64); 25] = [
     ("either", 100_000),
     ("behind", 100_000),
     ("packet", 100_000),
+    ("word", 100_000),
+    ("netstring", 100_000),
+    ("escaped", 100_000),
     ("stamp", 2_000_000),
     ("version", 2_000_000),
     ("balance", 2_000_000),

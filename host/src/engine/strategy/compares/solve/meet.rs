@@ -12,7 +12,7 @@ use super::super::seen::number::Number;
 use super::super::seen::observed::{Observed, Operands};
 use super::sums::{Weight, Weights, add_from_least, allowed, weights};
 
-/// Places of a sum.
+/// Places of a sum; what has fewer may become a word with more letters.
 const PLACES_MIN: usize = 4;
 const PLACES_MAX: usize = 16;
 /// Sums of a half of them.
@@ -36,7 +36,7 @@ fn words(Problem { goal, dependence, .. }: Problem<'_>) -> impl Iterator<Item = 
     (0..2).filter(move |&side| {
         let Operands::Numbers { ty, .. } = goal.operands else { return false };
         let places = dependence.sides[side].len();
-        !ty.is_float() && dependence.sides[1 - side].is_empty() && (PLACES_MIN..=PLACES_MAX).contains(&places)
+        !ty.is_float() && dependence.sides[1 - side].is_empty() && (1..=PLACES_MAX).contains(&places)
     })
 }
 
@@ -45,7 +45,7 @@ pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Opt
     for side in words(problem) {
         let Some(wanted) = turning(&goal.operands, side) else { continue };
         let places = &dependence.sides[side];
-        for letters in 0..=LETTERS_MAX {
+        for letters in PLACES_MIN.saturating_sub(places.len())..=LETTERS_MAX {
             let (word, places) = with_more(input, places, letters);
             match reach(probe, goal, (&word, &places), (side, wanted))? {
                 Reached::Solution(solution) => return Ok(Some(*solution)),
@@ -94,10 +94,14 @@ fn reach(
             None => return Ok(Reached::NoSum),
         },
     };
-    let weights = match weights(probe, goal, (word, places), (side, own))? {
+    let mut weights = match weights(probe, goal, (word, places), (side, own))? {
         Weights::Solution(solution) => return Ok(Reached::Solution(solution)),
         Weights::Of(weights) => weights,
     };
+    weights.retain(|&(_, weight)| weight != 0);
+    if weights.len() < PLACES_MIN {
+        return Ok(Reached::NoSum);
+    }
     let places: Vec<Place> = weights.iter().map(|weight| Place::new(word, weight)).collect();
     let (other, foretold) = other(word, &places, own);
     match probe.attempt(&other, goal)? {
