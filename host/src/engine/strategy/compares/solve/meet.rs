@@ -149,7 +149,9 @@ fn other(word: &[u8], places: &[Place], own: u64) -> (Vec<u8>, u64) {
     let mut other = word.to_vec();
     let mut sum = own;
     for (number, place) in places.iter().enumerate() {
-        let value = place.values[(usize::from(place.old) + 3 + 5 * number) % place.values.len()];
+        let count = place.values.len();
+        let own = place.values.iter().position(|&value| value == place.old).unwrap_or_default();
+        let value = place.values[(own + 1 + 5 * number % (count - 1)) % count];
         other[place.at] = value;
         sum = sum.wrapping_add(place.by(value));
     }
