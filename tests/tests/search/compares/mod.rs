@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Guests, and in how many executions a campaign finds what they hide, for all of the seeds.
-const GOALS: [(&str, u64); 28] = [
+const GOALS: [(&str, u64); 30] = [
     ("signature", 100_000),
     ("nested", 100_000),
     ("hash", 100_000),
@@ -41,7 +41,9 @@ const GOALS: [(&str, u64); 28] = [
     ("escaped", 100_000),
     ("stamp", 2_000_000),
     ("version", 2_000_000),
-    ("balance", 2_000_000),
+    ("balance", 100_000),
+    ("totals", 200_000),
+    ("invoice", 2_000_000),
     ("field", 2_000_000),
 ];
 

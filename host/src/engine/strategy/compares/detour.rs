@@ -4,7 +4,7 @@
 //! was written ends or moves what the check reads. That check is a comparison on the way to the goal that turns out
 //! otherwise for the candidate: it is solved in its turn, and what was written for the goal stays.
 
-use super::hard::{Hard, LOST_TRIED_MAX};
+use super::hard::{DETOUR_EXECS, Hard, LOST_TRIED_MAX};
 use super::probing::dependence::dependence;
 use super::probing::probe::{Probe, Problem, Solution, Solver, Step};
 use super::probing::way::Way;
@@ -39,7 +39,13 @@ pub(super) fn detour(probe: &mut Probe<'_, '_>, hard: &Hard, solve: Solver) -> S
     }
     // Those first that come nearest to the goal.
     lost.sort_by_key(|(_, turned)| Reverse(turned.last().map_or(0, |check| way.progress(check))));
+    // No more than was thought, so that what comes behind has its turn.
+    let spent_max = (LOST_TRIED_MAX as u64 * DETOUR_EXECS).saturating_mul(hard.fuel);
+    let fuel = probe.fuel_left;
     for (candidate, turned) in lost.iter().take(LOST_TRIED_MAX) {
+        if fuel - probe.fuel_left > spent_max {
+            break;
+        }
         let checks = turned.iter().rev().filter(|check| check.operands.wanted().is_some());
         for check in checks.take(CHECKS_MAX) {
             if let Some(solution) = back(probe, hard, (candidate, check), solve)? {

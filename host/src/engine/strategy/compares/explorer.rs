@@ -145,8 +145,8 @@ impl Explorer<'_, '_, '_> {
         }
         end?;
         while let Some(next) = self.learned.left.pop() {
-            let is_affordable = next.execs().saturating_mul(first.fuel) <= self.probe.fuel_left;
-            let end = if is_affordable { self.insist(&next) } else { Err(End::Spent) };
+            let next = Hard { fuel: first.fuel, ..next };
+            let end = if next.cost() <= self.probe.fuel_left { self.insist(&next) } else { Err(End::Spent) };
             if matches!(end, Err(End::Spent)) {
                 self.learned.left.push(next);
             }

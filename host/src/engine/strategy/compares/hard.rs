@@ -27,7 +27,7 @@ const LITTLE_EXECS: u64 = 256;
 /// So many candidates that got lost are led back, those that come nearest to the goal.
 pub(super) const LOST_TRIED_MAX: usize = 16;
 /// Executions for each of them, about.
-const DETOUR_EXECS: u64 = 192;
+pub(super) const DETOUR_EXECS: u64 = 192;
 /// Executions beside those that enumerate: to go on from an input that reached the goal.
 const MORE_EXECS: u64 = 512;
 

@@ -173,6 +173,17 @@ impl Operands {
         }
     }
 
+    /// Whether numbers are held against each other for equality.
+    pub(in crate::engine::strategy::compares) fn is_for_equality(&self) -> bool {
+        matches!(self, Self::Numbers { comparison: Comparison::Eq | Comparison::Ne, .. })
+    }
+
+    /// What the first of two integers lacks to be the second.
+    pub(in crate::engine::strategy::compares) fn lacks(&self) -> Option<i64> {
+        let Self::Numbers { ty, sides: [left, right], .. } = *self else { return None };
+        (!ty.is_float()).then(|| ty.change(left, right))
+    }
+
     /// Two numbers that stand for what the sides are.
     pub(super) fn keys(&self) -> [u64; 2] {
         match self {

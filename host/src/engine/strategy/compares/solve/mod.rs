@@ -3,12 +3,13 @@
 //! A way is a file with a [`Solver`](super::probing::probe::Solver), mostly called `solve`, which attempts one
 //! candidate after the other until one reaches its goal. Those that take little are chosen by [`little`], by what is
 //! compared: [`bytes`], [`numbers`], [`sums`], [`numerals`], [`elsewhere`], [`resize`], [`quads`]. What enumerates is
-//! chosen by [`search`]: [`secant`], [`meet`], [`pairs`], and sums again. That may take much, so an `execs` says how
-//! much before it begins. [`climb`] is for goals that no place leads to. [`hidden`] makes no candidates, but guesses at
-//! places for which others may.
+//! chosen by [`search`]: [`secant`], [`meet`], [`eliminate`], [`pairs`], and sums again. That may take much, so an
+//! `execs` says how much before it begins. [`climb`] is for goals that no place leads to. [`hidden`] makes no
+//! candidates, but guesses at places for which others may.
 
 mod bytes;
 pub(super) mod climb;
+mod eliminate;
 pub(super) mod elsewhere;
 pub(super) mod hidden;
 pub(super) mod little;

@@ -6,6 +6,7 @@
 //! - Sums that wrap, as hashes of words do, are solved ([`meet`]).
 //! - Texts, and parts of them, of which each byte becomes something by itself (tables, hexadecimal digits, Caesar's
 //!   cipher): all places get each of the 256 values at once.
+//! - Where checks keep each number from being moved alone, combinations are that break none ([`eliminate`]).
 //! - Else each place gets each value in turn, and keeps the one that brings the operands nearest: first by the lowest
 //!   bit that differs, then as bits that differ, then as numbers. So what is put together from several places is solved
 //!   place by place (base64, digits, tables). Texts get digits first.
@@ -20,7 +21,7 @@ use super::super::seen::float128;
 use super::super::seen::number::significant_bytes;
 use super::super::seen::observed::{Observed, Operands};
 use super::climb;
-use super::{meet, pairs, secant, sums};
+use super::{eliminate, meet, pairs, secant, sums};
 
 /// Places that are flipped bit by bit, the last ones.
 const LINEAR_PLACES_MAX: usize = 16;
@@ -74,7 +75,7 @@ pub(in crate::engine::strategy::compares) fn execs(problem: Problem<'_>, effort:
     match effort {
         Effort::Much => {
             let placed = (6 * 256 * places).min(CHAIN_EXECS + DESCENT_EXECS_MAX);
-            placed + pairs::execs(problem) + climb::execs(problem)
+            placed + eliminate::execs(problem) + pairs::execs(problem) + climb::execs(problem)
         }
         _ => {
             let swept = (0..2).filter(|&side| is_swept(problem, side)).count() as u64 * 257;
@@ -93,6 +94,9 @@ pub(in crate::engine::strategy::compares) fn execs(problem: Problem<'_>, effort:
 
 /// Gives each place each value in turn.
 fn each(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution>> {
+    if let Some(solution) = eliminate::solve(probe, problem)? {
+        return Ok(Some(solution));
+    }
     // What is drawn is enciphered by nobody.
     if probe.form.is_plain()
         && let Some(solution) = chains(probe, problem)?

@@ -7,6 +7,7 @@
 
 use super::super::input::encodings::near;
 use super::super::input::once;
+use super::super::input::places::Dependence;
 use super::super::probing::probe::{Probe, Problem, Solution, Step};
 use super::super::seen::observed::{Observed, Operands};
 use std::ops::RangeInclusive;
@@ -109,8 +110,8 @@ pub(super) fn walk(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Opti
     if ty.is_float() {
         return Ok(None);
     }
-    for side in (0..2).filter(|&side| (2..=WALKED_MAX).contains(&dependence.sides[side].len())) {
-        let (mut places, mut current) = (dependence.sides[side].clone(), input.to_vec());
+    for side in 0..2 {
+        let (mut places, mut current) = (walked(dependence, side), input.to_vec());
         let mut sides = operands(goal);
         // What stands in a place's way may be behind it or before it.
         for _ in 0..WALKS {
@@ -131,11 +132,23 @@ pub(super) fn walk(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Opti
 
 /// How many executions [`walk`] may make.
 pub(super) fn walk_execs(problem: Problem<'_>) -> u64 {
-    let walked = problem.dependence.sides.iter().map(Vec::len).filter(|places| (2..=WALKED_MAX).contains(places));
-    walked.map(|places| (places * WALKS * STRIDE_EXECS) as u64).sum()
+    (0..2).map(|side| (walked(problem.dependence, side).len() * WALKS * STRIDE_EXECS) as u64).sum()
 }
 
-/// Moves a byte towards the other operand: as far as that needs, or half of it, and so on.
+/// The places of a side, and those between them and right beside them that lead elsewhere, as bytes do that are to be
+/// in order and have no room between their neighbours. None if they are too many, or if there is one alone.
+fn walked(dependence: &Dependence, side: usize) -> Vec<usize> {
+    let Dependence { sides, away, .. } = dependence;
+    let (Some(&first), Some(&last)) = (sides[side].first(), sides[side].last()) else { return Vec::new() };
+    let leads_away = |place: &usize| away.binary_search(place).is_ok();
+    let start = (0..first).rev().take_while(leads_away).last().unwrap_or(first);
+    let end = (last + 1..).take_while(leads_away).last().unwrap_or(last);
+    let walked: Vec<_> =
+        (start..=end).filter(|place| leads_away(place) || sides[side].binary_search(place).is_ok()).collect();
+    if (2..=WALKED_MAX).contains(&walked.len()) { walked } else { Vec::new() }
+}
+
+/// Moves a byte towards the other operand: as far as that needs, or half of it where that leads elsewhere, and so on.
 fn stride(
     probe: &mut Probe<'_, '_>,
     (goal, side): (&Observed, usize),
@@ -147,7 +160,6 @@ fn stride(
     let (old, up) = (current[place], lacks(sides) > 0);
     let room = if up { u8::MAX - old } else { old };
     let mut by = u8::try_from(lacks(sides).unsigned_abs()).unwrap_or(u8::MAX).min(room);
-    // Half of what is too far, and of the rest what is not.
     let (mut kept, mut tries) = (0, 0);
     while by > 0 && tries < STRIDE_EXECS {
         tries += 1;
@@ -156,11 +168,22 @@ fn stride(
         candidate[place] = if up { old + moved } else { old - moved };
         match probe.attempt(&candidate, goal)? {
             Ok(solution) => return Ok(Some(solution)),
-            Err(Some(observed)) if lacks(&operands(&observed)).abs() < lacks(sides).abs() => {
-                (kept, *sides) = (moved, operands(&observed));
-                by = by.min(room - kept) / 2;
+            Err(Some(observed)) => {
+                let (before, now) = (lacks(sides), lacks(&operands(&observed)));
+                // What one more counts for: what is moved too far shows that as well.
+                let weight = (before.abs() - now.abs() * before.signum() * now.signum()) / i128::from(by);
+                let left = if before.signum() == now.signum() && now.abs() < before.abs() {
+                    (kept, *sides) = (moved, operands(&observed));
+                    now.abs()
+                } else {
+                    before.abs()
+                };
+                let wanted = left.checked_div(weight).unwrap_or_default();
+                let wanted = u8::try_from(wanted.max(0)).unwrap_or(u8::MAX).min(room - kept);
+                by = if kept == moved { wanted } else { wanted.min(by - 1) };
             }
-            Err(_) => by /= 2,
+            // Half of what is too far, and of the rest what is not.
+            Err(None) => by /= 2,
         }
     }
     current[place] = if up { old + kept } else { old - kept };
@@ -182,21 +205,20 @@ fn any(_: u8) -> RangeInclusive<i128> {
     0..=255
 }
 
+/// The digits or letters that a byte is one of.
+fn class(byte: u8) -> Option<RangeInclusive<u8>> {
+    [b'0'..=b'9', b'a'..=b'z', b'A'..=b'Z'].into_iter().find(|class| class.contains(&byte))
+}
+
 /// Digits become digits, letters become letters.
 fn of_its_class(byte: u8) -> RangeInclusive<i128> {
-    let class = [b'0'..=b'9', b'a'..=b'z', b'A'..=b'Z'].into_iter().find(|class| class.contains(&byte));
-    class.map_or(any(byte), |class| i128::from(*class.start())..=i128::from(*class.end()))
+    class(byte).map_or(any(byte), |class| i128::from(*class.start())..=i128::from(*class.end()))
 }
 
 /// What a byte may become: letters and digits such, and what can be printed what can be.
 pub(super) fn allowed(byte: u8) -> RangeInclusive<u8> {
-    match byte {
-        b'0'..=b'9' => b'0'..=b'9',
-        b'a'..=b'z' => b'a'..=b'z',
-        b'A'..=b'Z' => b'A'..=b'Z',
-        b' '..=b'~' => b' '..=b'~',
-        _ => 0..=u8::MAX,
-    }
+    let wide = if matches!(byte, b' '..=b'~') { b' '..=b'~' } else { 0..=u8::MAX };
+    class(byte).unwrap_or(wide)
 }
 
 /// As [`add`], from what the places make at least: then each goes as far as it can, as the digits of a number do, also
