@@ -16,8 +16,8 @@ use std::ops::Range;
 
 /// Bytes that are moved.
 const PLACES_MAX: usize = 48;
-/// Candidates, for one goal.
-const CANDIDATES_MAX: usize = 512;
+/// Candidates for each of them.
+const CANDIDATES: usize = 24;
 /// Bytes of a number.
 const NUMBER_BYTES_MAX: usize = 8;
 /// So many checks are kept by one combination.
@@ -35,7 +35,7 @@ const WRAPS: [i128; 4] = [1, -1, 2, -2];
 
 /// How many executions [`solve`] is thought to make.
 pub(super) fn execs(problem: Problem<'_>) -> u64 {
-    places(problem, &[]).map_or(0, |places| 4 * places.len() as u64)
+    places(problem, &[]).map_or(0, |places| (CANDIDATES * places.len()) as u64)
 }
 
 /// Moves what can be moved without breaking a check: with what is kept true by repairs as it is, and if that is of no
@@ -55,8 +55,9 @@ pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Opt
 fn eliminate(probe: &mut Probe<'_, '_>, problem: Problem<'_>, held: &[Guard]) -> Step<Option<Solution>> {
     let (Some(places), Some(lacks)) = (places(problem, held), problem.goal.operands.lacks()) else { return Ok(None) };
     let way = Way::of(probe, problem.input, problem.goal)?;
+    let left = CANDIDATES * places.len();
     let numbers = places.into_iter().map(|at| Number { bytes: at..at + 1, base: Base::Bytes }).collect();
-    let mut elimination = Elimination { probe, problem, way, numbers, left: CANDIDATES_MAX };
+    let mut elimination = Elimination { probe, problem, way, numbers, left };
     match elimination.free()? {
         Free::Solved(solution) => Ok(Some(*solution)),
         Free::Moves(moves) => elimination.walk(&moves, lacks.into()),

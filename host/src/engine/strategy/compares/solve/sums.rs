@@ -105,13 +105,13 @@ pub(super) fn weights(
 /// Moves one place after the other towards the other operand, each as far as the goal is still reached: of what has
 /// checks of its own, as bytes that must be in order, or below a limit.
 pub(super) fn walk(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution>> {
-    let Problem { input, goal, dependence } = problem;
+    let Problem { input, goal, .. } = problem;
     let Operands::Numbers { ty, .. } = goal.operands else { return Ok(None) };
     if ty.is_float() {
         return Ok(None);
     }
     for side in 0..2 {
-        let (mut places, mut current) = (walked(dependence, side), input.to_vec());
+        let (mut places, mut current) = (walked(problem, side), input.to_vec());
         let mut sides = operands(goal);
         // What stands in a place's way may be behind it or before it.
         for _ in 0..WALKS {
@@ -132,15 +132,19 @@ pub(super) fn walk(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Opti
 
 /// How many executions [`walk`] may make.
 pub(super) fn walk_execs(problem: Problem<'_>) -> u64 {
-    (0..2).map(|side| (walked(problem.dependence, side).len() * WALKS * STRIDE_EXECS) as u64).sum()
+    (0..2).map(|side| (walked(problem, side).len() * WALKS * STRIDE_EXECS) as u64).sum()
 }
 
-/// The places of a side, and those between them and right beside them that lead elsewhere, as bytes do that are to be
-/// in order and have no room between their neighbours. None if they are too many, or if there is one alone.
-fn walked(dependence: &Dependence, side: usize) -> Vec<usize> {
+/// The places of a side; if these alone have no room for what it lacks, also those between them and right beside them
+/// that lead elsewhere, as bytes do that are to be in order and have no room between their neighbours. None if they are
+/// too many, or if there is one alone.
+fn walked(Problem { input, goal, dependence }: Problem<'_>, side: usize) -> Vec<usize> {
     let Dependence { sides, away, .. } = dependence;
     let (Some(&first), Some(&last)) = (sides[side].first(), sides[side].last()) else { return Vec::new() };
-    let leads_away = |place: &usize| away.binary_search(place).is_ok();
+    let lacks = goal.operands.lacks().unwrap_or_default();
+    let up = (lacks > 0) == (side == 0);
+    let room = sides[side].iter().map(|&place| u64::from(if up { u8::MAX - input[place] } else { input[place] })).sum();
+    let leads_away = |place: &usize| lacks.unsigned_abs() > room && away.binary_search(place).is_ok();
     let start = (0..first).rev().take_while(leads_away).last().unwrap_or(first);
     let end = (last + 1..).take_while(leads_away).last().unwrap_or(last);
     let walked: Vec<_> =
