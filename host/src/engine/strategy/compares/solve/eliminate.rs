@@ -145,9 +145,7 @@ impl Number {
         let wraps = carry == Carry::Wraps && base != Base::Decimal && matches!(end - start, 4 | 8);
         left == 0 || wraps
     }
-}
 
-impl Number {
     /// Adds so much to a number of digits, which may get more of them; `false` if it is none, or becomes less than 0.
     fn add_digits(&self, input: &mut Vec<u8>, by: i128) -> bool {
         let text = std::str::from_utf8(&input[self.bytes.clone()]).unwrap_or_default();
@@ -155,6 +153,11 @@ impl Number {
         let Some(number) = number else { return false };
         input.splice(self.bytes.clone(), format!("{number:0width$}", width = self.bytes.len()).into_bytes());
         true
+    }
+
+    /// Whether it goes on so.
+    fn fits(&self, base: Option<Base>) -> bool {
+        self.bytes.len() == 1 || base == Some(self.base)
     }
 }
 
@@ -270,9 +273,12 @@ impl Elimination<'_, '_, '_, '_> {
         for _ in 0..WALKS {
             let before = lacks;
             for (one, by) in free {
-                // What is to be less has to go one further.
-                let mut times = [lacks / by, lacks / by + (lacks * by).signum()];
-                while times[1] != 0 && lacks != 0 {
+                // What is to be less has to go one further, which is all if it is equal.
+                let mut times = [lacks / by, lacks / by + lacks.signum() * by.signum()];
+                if lacks == 0 {
+                    times = [1, -1];
+                }
+                while times[1] != 0 {
                     for times in times {
                         if let Some(solution) = self.step(&mut current, &mut lacks, (one, times))? {
                             return Ok(Some(solution));
@@ -416,13 +422,6 @@ fn base(input: &[u8], at: usize, (before, effect): (Effect, Effect)) -> Option<B
         (before, by) if before == 256 * by => Some(Base::BigEndian),
         (before, by) if before == 10 * by && are_digits => Some(Base::Decimal),
         _ => None,
-    }
-}
-
-impl Number {
-    /// Whether a number goes on so.
-    fn fits(&self, base: Option<Base>) -> bool {
-        self.bytes.len() == 1 || base == Some(self.base)
     }
 }
 
