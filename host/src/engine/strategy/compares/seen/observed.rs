@@ -178,10 +178,10 @@ impl Operands {
         matches!(self, Self::Numbers { comparison: Comparison::Eq | Comparison::Ne, .. })
     }
 
-    /// What the first of two integers lacks to be the second.
-    pub(in crate::engine::strategy::compares) fn lacks(&self) -> Option<i64> {
-        let Self::Numbers { ty, sides: [left, right], .. } = *self else { return None };
-        (!ty.is_float()).then(|| ty.change(left, right))
+    /// What one of two integers lacks to be the other.
+    pub(in crate::engine::strategy::compares) fn lacks(&self, side: usize) -> Option<i64> {
+        let Self::Numbers { ty, sides, .. } = self else { return None };
+        (!ty.is_float()).then(|| ty.change(sides[side], sides[1 - side]))
     }
 
     /// Two numbers that stand for what the sides are.

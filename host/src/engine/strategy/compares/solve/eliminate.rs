@@ -41,20 +41,29 @@ pub(super) fn execs(problem: Problem<'_>) -> u64 {
 /// Moves what can be moved without breaking a check: with what is kept true by repairs as it is, and if that is of no
 /// use without repairs, since a number that is always written anew moves nowhere.
 pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution>> {
-    let solution = eliminate(probe, problem, &[])?;
+    let mut way = None;
+    let solution = eliminate(probe, problem, &[], &mut way)?;
     if solution.is_some() || probe.guards.is_empty() {
         return Ok(solution);
     }
     let guards = std::mem::take(&mut probe.guards);
-    let solution = eliminate(probe, problem, &guards);
+    let solution = eliminate(probe, problem, &guards, &mut way);
     probe.guards = guards;
     solution
 }
 
 /// Moves what can be moved, also what guards held.
-fn eliminate(probe: &mut Probe<'_, '_>, problem: Problem<'_>, held: &[Guard]) -> Step<Option<Solution>> {
-    let (Some(places), Some(lacks)) = (places(problem, held), problem.goal.operands.lacks()) else { return Ok(None) };
-    let way = Way::of(probe, problem.input, problem.goal)?;
+fn eliminate(
+    probe: &mut Probe<'_, '_>,
+    problem: Problem<'_>,
+    held: &[Guard],
+    way: &mut Option<Way>,
+) -> Step<Option<Solution>> {
+    let (Some(places), Some(lacks)) = (places(problem, held), problem.goal.operands.lacks(0)) else { return Ok(None) };
+    let way = match way {
+        Some(way) => way,
+        None => way.insert(Way::of(probe, problem.input, problem.goal)?),
+    };
     let left = CANDIDATES * places.len();
     let numbers = places.into_iter().map(|at| Number { bytes: at..at + 1, base: Base::Bytes }).collect();
     let mut elimination = Elimination { probe, problem, way, numbers, left };
@@ -156,8 +165,8 @@ impl Number {
     }
 
     /// Whether it goes on so.
-    fn fits(&self, base: Option<Base>) -> bool {
-        self.bytes.len() == 1 || base == Some(self.base)
+    fn fits(&self, base: Base) -> bool {
+        self.bytes.len() == 1 || base == self.base
     }
 }
 
@@ -188,7 +197,7 @@ enum Shown {
 struct Elimination<'e, 'r, 'a, 'p> {
     probe: &'e mut Probe<'r, 'a>,
     problem: Problem<'p>,
-    way: Way,
+    way: &'e Way,
     numbers: Vec<Number>,
     /// Candidates that may still be executed.
     left: usize,
@@ -249,7 +258,7 @@ impl Elimination<'_, '_, '_, '_> {
             match self.probe.attempt(&candidate, goal)? {
                 Ok(solution) => return Ok(Shown::Solved(Box::new(solution))),
                 Err(Some(observed)) => {
-                    let lacks = goal.operands.lacks().zip(observed.operands.lacks());
+                    let lacks = goal.operands.lacks(0).zip(observed.operands.lacks(0));
                     let by = lacks.map(|(before, now)| sign * (i128::from(before) - i128::from(now)));
                     let effect = by.map(|by| Effect { place: goal.place, by });
                     return Ok(effect.map_or(Shown::Nothing, Shown::Effect));
@@ -257,7 +266,7 @@ impl Elimination<'_, '_, '_, '_> {
                 Err(None) => {}
             }
             let Some(check) = self.way.turned(self.probe, &candidate)?.into_iter().next() else { continue };
-            let lacks = self.way.operands(check.place).and_then(|before| before.lacks().zip(check.operands.lacks()));
+            let lacks = self.way.operands(check.place).and_then(|before| before.lacks(0).zip(check.operands.lacks(0)));
             let Some((before, now)) = lacks else { continue };
             broken = Some(Effect { place: check.place, by: sign * (i128::from(before) - i128::from(now)) });
             if check.operands.is_for_equality() {
@@ -314,7 +323,7 @@ impl Elimination<'_, '_, '_, '_> {
                 Ok(solution) => return Ok(Some(solution)),
                 Err(observed) => observed,
             };
-            let now = observed.and_then(|observed| observed.operands.lacks()).map(i128::from);
+            let now = observed.and_then(|observed| observed.operands.lacks(0)).map(i128::from);
             // Where something grew the numbers are elsewhere.
             if let Some(now) = now.filter(|now| now.abs() < lacks.abs() && candidate.len() == current.len()) {
                 (*current, *lacks) = (candidate, now);
@@ -393,17 +402,15 @@ fn divisor(one: i128, other: i128) -> i128 {
 /// The numbers that bytes are, by what each does when it is one more.
 fn joined(input: &[u8], bytes: &[Number], effects: &[Option<Effect>]) -> (Vec<Number>, Vec<Option<Effect>>) {
     let mut joined: Vec<(Number, Option<Effect>)> = Vec::new();
-    for (byte, effect) in bytes.iter().zip(effects) {
-        // What the byte before does.
-        let last = byte.bytes.start.checked_sub(1);
-        let before = bytes.iter().zip(effects).find(|(byte, _)| Some(byte.bytes.start) == last);
-        let base = before.and_then(|(_, before)| base(input, byte.bytes.start, (*before.as_ref()?, (*effect)?)));
-        match joined.last_mut() {
-            Some((number, own)) if number.bytes.end == byte.bytes.start && base.is_some() && number.fits(base) => {
+    for (index, (byte, effect)) in bytes.iter().zip(effects).enumerate() {
+        let before = index.checked_sub(1).filter(|&before| bytes[before].bytes.end == byte.bytes.start);
+        let base = before.and_then(|before| base(input, byte.bytes.start, (effects[before]?, (*effect)?)));
+        match (joined.last_mut(), base) {
+            (Some((number, own)), Some(base)) if number.fits(base) => {
                 number.bytes.end += 1;
-                number.base = base.unwrap_or(number.base);
+                number.base = base;
                 // The byte that counts least says what one more does.
-                if number.base != Base::Bytes {
+                if base != Base::Bytes {
                     *own = *effect;
                 }
             }

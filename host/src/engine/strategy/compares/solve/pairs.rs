@@ -5,7 +5,7 @@
 
 use super::super::input::places::Dependence;
 use super::super::probing::probe::{Probe, Problem, Solution, Step};
-use super::super::seen::observed::{Observed, Operands};
+use super::super::seen::observed::Observed;
 use std::ops::Range;
 
 /// Bytes that the operand depends on, and bytes of the input, of each of which a pair is made.
@@ -29,9 +29,10 @@ pub(super) fn execs(problem: Problem<'_>) -> u64 {
 /// Moves pairs as long as the operands come nearer to each other.
 pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution>> {
     let Problem { input, goal, .. } = problem;
+    let mut left = EXECS_MAX;
     for side in sides(problem) {
         let (best, nearest) = (input.to_vec(), lacks(goal, side).unwrap_or_default());
-        let mut search = Search { probe, problem, side, best, nearest, left: EXECS_MAX };
+        let mut search = Search { probe, problem, side, best, nearest, left: &mut left };
         for _ in 0..WALKS {
             let before = search.nearest;
             // Longer runs only where shorter ones have no room.
@@ -43,7 +44,7 @@ pub(super) fn solve(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Opt
                     break;
                 }
             }
-            if search.nearest == before || search.left == 0 {
+            if search.nearest == before || *search.left == 0 {
                 break;
             }
         }
@@ -60,8 +61,8 @@ struct Search<'s, 'r, 'a, 'p> {
     best: Vec<u8>,
     /// How much the side lacks there.
     nearest: i64,
-    /// Executions.
-    left: u64,
+    /// Executions that are left for the goal.
+    left: &'s mut u64,
 }
 
 impl Search<'_, '_, '_, '_> {
@@ -73,11 +74,11 @@ impl Search<'_, '_, '_, '_> {
             for &is_contrary in ways {
                 let mut by = first_step(self.nearest);
                 // In steps that halve: after the first that brings something no larger one does.
-                while by > 0 && self.left > 0 {
+                while by > 0 && *self.left > 0 {
                     let candidate = moved(&self.best, &pair, (by, self.nearest > 0, is_contrary));
                     by /= 2;
                     let Some(candidate) = candidate else { continue };
-                    self.left -= 1;
+                    *self.left -= 1;
                     match self.probe.attempt(&candidate, problem.goal)? {
                         Ok(solution) => return Ok(Some(solution)),
                         Err(observed) => {
@@ -128,9 +129,7 @@ fn first_step(lacks: i64) -> u8 {
 
 /// How much less one side is than the other, if that is not too much.
 fn lacks(observed: &Observed, side: usize) -> Option<i64> {
-    let Operands::Numbers { ty, sides, .. } = observed.operands else { return None };
-    let lacks = ty.change(sides[side], sides[1 - side]);
-    (!ty.is_float() && lacks.unsigned_abs() <= LACKS_MAX).then_some(lacks)
+    observed.operands.lacks(side).filter(|lacks| lacks.unsigned_abs() <= LACKS_MAX)
 }
 
 /// The input with each byte of a pair's first run made so much larger, or smaller, and those of the other as these or

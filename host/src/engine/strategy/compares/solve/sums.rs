@@ -141,9 +141,9 @@ pub(super) fn walk_execs(problem: Problem<'_>) -> u64 {
 fn walked(Problem { input, goal, dependence }: Problem<'_>, side: usize) -> Vec<usize> {
     let Dependence { sides, away, .. } = dependence;
     let (Some(&first), Some(&last)) = (sides[side].first(), sides[side].last()) else { return Vec::new() };
-    let lacks = goal.operands.lacks().unwrap_or_default();
-    let up = (lacks > 0) == (side == 0);
-    let room = sides[side].iter().map(|&place| u64::from(if up { u8::MAX - input[place] } else { input[place] })).sum();
+    let lacks = goal.operands.lacks(side).unwrap_or_default();
+    let room = |&place: &usize| u64::from(if lacks > 0 { u8::MAX - input[place] } else { input[place] });
+    let room = sides[side].iter().map(room).sum();
     let leads_away = |place: &usize| lacks.unsigned_abs() > room && away.binary_search(place).is_ok();
     let start = (0..first).rev().take_while(leads_away).last().unwrap_or(first);
     let end = (last + 1..).take_while(leads_away).last().unwrap_or(last);
