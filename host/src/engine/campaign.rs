@@ -418,6 +418,7 @@ impl Campaign {
                 }
                 if let Some(used) = used {
                     self.mutator.brought(&used, !new.new_edges.is_empty());
+                    self.corpus.set_lengths(new.index, used.lengths);
                 }
                 admitted.push(new);
             }

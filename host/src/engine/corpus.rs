@@ -1,6 +1,7 @@
 //! The inputs that are worth keeping.
 
 use super::checks::Check;
+use super::lengths::{self, Length};
 use super::rarity::Weights;
 use super::results::ExecutionResult;
 use super::rng::Rng;
@@ -107,7 +108,16 @@ impl Corpus {
         let new_edges = self.sees(&news);
         let index = self.testcases.len();
         self.scored(index, &scores);
-        self.push(Testcase { id, bytes: input.into(), profile, fuel, sample, derivation: None, scores });
+        self.push(Testcase {
+            id,
+            bytes: input.into(),
+            profile,
+            fuel,
+            sample,
+            derivation: None,
+            lengths: Vec::new(),
+            scores,
+        });
         Some(Admission { index, new_edges, news })
     }
 
@@ -122,7 +132,9 @@ impl Corpus {
         self.ids.remove(&self.testcases[index].id);
         let new_edges = self.sees(&unseen);
         self.scored(index, &scores);
-        let shorter = Testcase { id, bytes: input.into(), profile, fuel, sample, derivation: None, scores };
+        let bytes: Arc<[u8]> = input.into();
+        let lengths = lengths::kept(&self.testcases[index].lengths, &self.testcases[index].bytes, &bytes);
+        let shorter = Testcase { id, bytes, profile, fuel, sample, derivation: None, lengths, scores };
         self.picks[index] = 0;
         let replaced = std::mem::replace(&mut self.testcases[index], shorter);
         if replaced.fuel == self.slowest {
@@ -178,10 +190,24 @@ impl Corpus {
         }
     }
 
+    /// Says which of a testcase's numbers count others of its bytes.
+    pub(super) fn set_lengths(&mut self, index: usize, lengths: Vec<Length>) {
+        self.testcases[index].lengths = lengths;
+    }
+
     /// Takes bytes that mutants have parts of, whatever they show.
     pub(super) fn lend(&mut self, bytes: Arc<[u8]>) {
         let (id, profile, scores) = (InputId::of(&bytes), Profile::default(), Scores::default());
-        self.push(Testcase { id, bytes, profile, fuel: 0, sample: None, derivation: None, scores });
+        self.push(Testcase {
+            id,
+            bytes,
+            profile,
+            fuel: 0,
+            sample: None,
+            derivation: None,
+            lengths: Vec::new(),
+            scores,
+        });
     }
 
     /// Keeps what testcases were compared with, and at which sites.
@@ -269,7 +295,16 @@ impl Corpus {
         let id = InputId::of(&[]);
         self.ids.insert(id);
         let (profile, scores) = (Profile::default(), Scores::default());
-        self.push(Testcase { id, bytes: Arc::from([]), profile, fuel: 0, sample: None, derivation: None, scores });
+        self.push(Testcase {
+            id,
+            bytes: Arc::from([]),
+            profile,
+            fuel: 0,
+            sample: None,
+            derivation: None,
+            lengths: Vec::new(),
+            scores,
+        });
     }
 
     fn push(&mut self, testcase: Testcase) {

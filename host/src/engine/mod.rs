@@ -14,8 +14,8 @@
 //! weigh by it), `mutate/` (bytes; `choices/` by spans), `corpus`, `scores` (who has the best), `testcase`, `aim`
 //! (where to get, and how near testcases are), `features` (which of what guests can do is on), `suspects` (what may
 //! hang), `span_pool`, `dictionary/` (and in it the constants that code compares with), `results/` (what need not be
-//! executed again), `learned` (what the next campaign begins with), `rng`; `shrink/` (a file per pass,
-//! `passes/blob/` for bytes; its module doc says how to write one).
+//! executed again), `learned` (what the next campaign begins with), `checks` and `lengths` (numbers that say what else
+//! is in an input), `rng`; `shrink/` (a file per pass, `passes/blob/` for bytes; its module doc says how to write one).
 
 mod aim;
 mod campaign;
@@ -24,6 +24,7 @@ mod corpus;
 mod dictionary;
 mod features;
 mod learned;
+mod lengths;
 mod mutate;
 mod rarity;
 mod results;

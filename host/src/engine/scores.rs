@@ -193,6 +193,7 @@ mod tests {
             fuel: 1,
             sample: None,
             derivation: None,
+            lengths: Vec::new(),
             scores: scores(told),
         }
     }

@@ -1,5 +1,6 @@
 //! Testcases, and what their executions showed.
 
+use super::lengths::Length;
 use crate::coverage::Profile;
 use crate::id::InputId;
 use crate::sandbox::Observation;
@@ -26,6 +27,8 @@ pub struct Testcase {
     pub sample: Option<Node>,
     /// How a grammar derives it, if there is one that does.
     pub derivation: Option<Node>,
+    /// What of it counts others of its bytes, as far as that is known.
+    pub(super) lengths: Vec<Length>,
     /// The scores that it told.
     pub scores: Scores,
 }

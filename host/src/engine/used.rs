@@ -1,5 +1,7 @@
 //! What a mutant was made with, by number.
 
+use super::lengths::Length;
+
 /// The changes that a mutant had, and the tokens that were put into it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Used {
@@ -7,6 +9,8 @@ pub(super) struct Used {
     pub(super) changes: Vec<usize>,
     /// By their places in a list.
     pub(super) tokens: Vec<(List, usize)>,
+    /// What of it still counts others of its bytes.
+    pub(super) lengths: Vec<Length>,
 }
 
 /// Where tokens are from.

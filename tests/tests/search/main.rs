@@ -11,6 +11,7 @@ mod frames;
 mod generator_edits;
 mod grammar;
 mod hangs;
+mod lengths;
 mod same_search;
 mod strategies;
 mod warm;

@@ -75,7 +75,7 @@ mod tests {
     fn what_brought_something_is_chosen_more_often_until_it_is_forgotten() {
         let (mut favours, rng) = (Favours::default(), &mut Rng::of_task(1, 0, 0));
         let mut chosen = |favours: &Favours, change| (0..1_000).filter(|_| favours.change(rng) == Some(change)).count();
-        let used = |change, tokens| Used { changes: vec![change], tokens };
+        let used = |change, tokens| Used { changes: vec![change], tokens, ..Used::default() };
         (0..LEAST).for_each(|_| favours.add(&used(3, vec![(List::Fields, 7)]), 1));
         assert!((400..600).contains(&chosen(&favours, 3)));
         let rng = &mut Rng::of_task(2, 0, 0);
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn few_successes_say_nothing() {
         let (mut favours, rng) = (Favours::default(), &mut Rng::of_task(1, 0, 0));
-        favours.add(&Used { changes: vec![1], tokens: vec![(List::Tokens, 1)] }, LEAST - 1);
+        favours.add(&Used { changes: vec![1], tokens: vec![(List::Tokens, 1)], ..Used::default() }, LEAST - 1);
         assert!((0..100).all(|_| favours.change(rng).is_none() && favours.token(List::Tokens, rng).is_none()));
     }
 }

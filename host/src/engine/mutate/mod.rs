@@ -3,6 +3,7 @@
 mod blocks;
 mod bytes;
 pub(super) mod choices;
+mod counted;
 pub(super) mod custom;
 mod favour;
 mod lexemes;
@@ -11,6 +12,7 @@ mod scan;
 
 use super::corpus::Corpus;
 use super::dictionary::Dictionary;
+use super::lengths::{self, Length};
 use super::rng::Rng;
 use super::used::Used;
 use crate::grammar::Grammar;
@@ -44,6 +46,10 @@ pub(super) enum Steps {
 
 /// Random choices behind those of a derivation, at most.
 const RANDOM_CHOICES: u32 = 64;
+/// One mutant in so many is changed as if nothing of it were a length.
+const UNTRUE: usize = 8;
+/// Of the others one change in so many is one of what a length counts.
+const COUNTED: usize = 4;
 /// More changes no mutant has whose steps are not the usual ones.
 const STEPS_MAX: usize = 64;
 
@@ -173,13 +179,14 @@ impl Mutator {
     /// Changes `input` in place, to at most `len_max` bytes. The result is a function of `input`, `corpus` and `rng`;
     /// it may be equal to `input`.
     pub fn mutate(&self, input: &mut Vec<u8>, len_max: usize, corpus: &Corpus, rng: &mut Rng) {
-        self.mutate_in(Steps::Usual, input, len_max, corpus, rng, None);
+        self.mutate_in((Steps::Usual, &[]), input, len_max, corpus, rng, None);
     }
 
-    /// As [`Mutator::mutate`], in so many steps; says what they used if it is asked.
+    /// As [`Mutator::mutate`], in so many steps, of an input with these lengths, which mostly stay true; says what they
+    /// used if it is asked.
     pub(super) fn mutate_in(
         &self,
-        steps: Steps,
+        (steps, lengths): (Steps, &[Length]),
         input: &mut Vec<u8>,
         len_max: usize,
         corpus: &Corpus,
@@ -194,21 +201,41 @@ impl Mutator {
         };
         let compared = usize::from(!corpus.tokens().is_empty());
         let favours = &self.favours;
+        let mut lengths = if lengths.is_empty() || rng.one_in(UNTRUE) { Vec::new() } else { lengths.to_vec() };
+        let mut before = Vec::new();
         let mut context = Context { input, rng, corpus, dictionary: &self.dictionary, len_max, favours, used };
         for _ in 0..changes {
-            // What is too long for some change can be made shorter; a few tries find one that applies.
-            for _ in 0..8 {
-                let usual = &self.changes[context.input.len().min(BYTES_MAX)][compared];
-                let number = self.favours.change(context.rng).unwrap_or_else(|| *context.rng.pick(usual));
-                if CHANGES[number].3(&mut context) {
-                    if let Some(used) = &mut context.used {
-                        used.changes.push(number);
-                    }
-                    break;
+            if lengths.is_empty() {
+                self.change(&mut context, compared);
+            } else {
+                before.clone_from(context.input);
+                if !(context.rng.one_in(COUNTED) && counted::change(&mut context, &lengths)) {
+                    self.change(&mut context, compared);
                 }
+                lengths::follow(&mut lengths, &before, context.input, context.rng);
             }
         }
+        let Context { input, used, .. } = context;
         input.truncate(len_max);
+        if let Some(used) = used {
+            lengths.retain(|length| length.is_true(input));
+            used.lengths = lengths;
+        }
+    }
+
+    /// Makes a change that is usual where something was compared, or not.
+    fn change(&self, context: &mut Context<'_>, compared: usize) {
+        // What is too long for some change can be made shorter; a few tries find one that applies.
+        for _ in 0..8 {
+            let usual = &self.changes[context.input.len().min(BYTES_MAX)][compared];
+            let number = self.favours.change(context.rng).unwrap_or_else(|| *context.rng.pick(usual));
+            if CHANGES[number].3(context) {
+                if let Some(used) = &mut context.used {
+                    used.changes.push(number);
+                }
+                break;
+            }
+        }
     }
 
     /// A text of the grammar, if there is one: of all that are so small each derivation is as likely.

@@ -56,7 +56,7 @@ impl Strategy for Bytes {
             worker.input.clear();
             worker.input.extend_from_slice(&view.corpus.testcases()[parent].bytes);
             let steps = view.steps.unwrap_or_default();
-            view.mutator.mutate_in(steps, &mut worker.input, view.len_max, view.corpus, &mut rng, None);
+            view.mutator.mutate_in((steps, &[]), &mut worker.input, view.len_max, view.corpus, &mut rng, None);
             worker.input.resize(worker.input.len().max(view.len_min), 0);
             worker.rule = rule(&mut rng);
             shown::execute(view, worker, report)?;

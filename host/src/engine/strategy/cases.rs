@@ -4,7 +4,7 @@
 //! Crowbar's design notes (Dolan) look for inputs by the *rarest* feature that each shows: of all executions so far as
 //! few as possible showed it. How interesting a feature is are the executions for one that showed it.
 
-use super::havoc::give_mutant;
+use super::havoc::{Parent, give_mutant};
 use super::quickcheck;
 use super::shown::{self, Status};
 use super::{Cost, View};
@@ -157,7 +157,7 @@ pub(super) fn child(
 ) -> Result<Born> {
     match parent {
         Some(Case { input, sample, .. }) => {
-            give_mutant(view, view.steps.unwrap_or(steps), (input, sample.as_ref()), rng, worker);
+            give_mutant(view, view.steps.unwrap_or(steps), Parent::new(input, sample.as_ref()), rng, worker);
         }
         None => quickcheck::give(view, rng, worker),
     }

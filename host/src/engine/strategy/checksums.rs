@@ -12,7 +12,7 @@
 
 use super::allowance::{Allowance, Terms};
 use super::compares::repair;
-use super::havoc::{give_mutant, tree};
+use super::havoc::{Parent, give_mutant};
 use super::traced::{self, SLOWNESS};
 use super::{Cost, Gains, Spent, Strategy, View};
 use crate::engine::corpus::Corpus;
@@ -127,7 +127,7 @@ impl Strategy for Checksums {
             }
             for _ in 0..PICK_EXECS {
                 let steps = view.steps.unwrap_or_default();
-                give_mutant(view, steps, (&testcase.bytes, tree(testcase)), &mut rng, worker);
+                give_mutant(view, steps, Parent::of(testcase), &mut rng, worker);
                 for _ in 0..left.min(MUTANT_EXECS) {
                     left -= 1;
                     if repair_given(view, worker, report, &mut learned.spent)? != Some(true) {

@@ -2,6 +2,7 @@
 
 use super::nearby::Nearby;
 use super::{Cost, Strategy, View, shown};
+use crate::engine::lengths::Length;
 use crate::engine::mutate::{Steps, custom};
 use crate::engine::rng::Rng;
 use crate::engine::scheduler::{EXECUTION_FUEL, PICK_EXECS, Scheduler};
@@ -149,7 +150,7 @@ fn used(view: &View<'_>, parent: usize, rng: &Rng) -> Used {
     let mut used = Used::default();
     if view.steps.is_none() && view.variants.custom.is_none() {
         let parent = &view.corpus.testcases()[parent];
-        mutate(view, Steps::Usual, (&parent.bytes, tree(parent)), &mut Vec::new(), &mut rng.clone(), Some(&mut used));
+        mutate(view, Steps::Usual, Parent::of(parent), &mut Vec::new(), &mut rng.clone(), Some(&mut used));
     }
     used
 }
@@ -180,23 +181,34 @@ fn give(view: &View<'_>, parent: usize, rng: &mut Rng, worker: &mut Worker) -> R
         return Ok(());
     }
     let parent = &view.corpus.testcases()[parent];
-    give_mutant(view, view.steps.unwrap_or_default(), (&parent.bytes, tree(parent)), rng, worker);
+    give_mutant(view, view.steps.unwrap_or_default(), Parent::of(parent), rng, worker);
     Ok(())
 }
 
-/// What a testcase drew, or how a grammar derives it.
-pub(super) fn tree(testcase: &Testcase) -> Option<&Node> {
-    testcase.sample.as_ref().or(testcase.derivation.as_ref())
+/// What a mutant is made of.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Parent<'a> {
+    bytes: &'a [u8],
+    /// What it drew, or how a grammar derives it.
+    tree: Option<&'a Node>,
+    lengths: &'a [Length],
 }
 
-/// Gives a worker a mutant, in so many steps, of an input with what it drew.
-pub(super) fn give_mutant(
-    view: &View<'_>,
-    steps: Steps,
-    parent: (&[u8], Option<&Node>),
-    rng: &mut Rng,
-    worker: &mut Worker,
-) {
+impl<'a> Parent<'a> {
+    /// A testcase, with all that is known of it.
+    pub(super) fn of(testcase: &'a Testcase) -> Self {
+        let tree = testcase.sample.as_ref().or(testcase.derivation.as_ref());
+        Self { bytes: &testcase.bytes, tree, lengths: &testcase.lengths }
+    }
+
+    /// An input with what it drew.
+    pub(super) fn new(bytes: &'a [u8], tree: Option<&'a Node>) -> Self {
+        Self { bytes, tree, lengths: &[] }
+    }
+}
+
+/// Gives a worker a mutant, in so many steps.
+pub(super) fn give_mutant(view: &View<'_>, steps: Steps, parent: Parent<'_>, rng: &mut Rng, worker: &mut Worker) {
     mutate(view, steps, parent, &mut worker.input, rng, None);
     if view.variants.metered.takes_choices() {
         worker.rule = rule(rng);
@@ -210,7 +222,7 @@ pub(in crate::engine) fn again(view: &View<'_>, origin: &Origin) -> Vec<u8> {
         Origin::Mutant(parent, rng) => {
             let mut input = Vec::new();
             let parent = &view.corpus.testcases()[*parent];
-            mutate(view, Steps::Usual, (&parent.bytes, tree(parent)), &mut input, &mut rng.clone(), None);
+            mutate(view, Steps::Usual, Parent::of(parent), &mut input, &mut rng.clone(), None);
             input
         }
     }
@@ -220,7 +232,7 @@ pub(in crate::engine) fn again(view: &View<'_>, origin: &Origin) -> Vec<u8> {
 fn mutate(
     view: &View<'_>,
     steps: Steps,
-    (bytes, sample): (&[u8], Option<&Node>),
+    Parent { bytes, tree, lengths }: Parent<'_>,
     input: &mut Vec<u8>,
     rng: &mut Rng,
     used: Option<&mut Used>,
@@ -228,20 +240,20 @@ fn mutate(
     input.clear();
     // With a grammar some texts are made afresh; all that there are while nothing is known that it derives.
     if view.mutator.grammar().is_some()
-        && (rng.one_in(FRESH) || sample.is_none() && rng.one_in(2))
+        && (rng.one_in(FRESH) || tree.is_none() && rng.one_in(2))
         && let Some(text) = view.mutator.fresh(view.len_max, rng)
     {
         *input = text;
         return;
     }
-    match sample {
+    match tree {
         // Now and then as plain bytes: what the tree doesn't show can be changed too.
         Some(sample) if !rng.one_in(16) => {
             view.mutator.mutate_sample(steps, sample, input, view.len_max.max(bytes.len()), view.corpus, rng);
         }
         _ => {
             input.extend_from_slice(bytes);
-            view.mutator.mutate_in(steps, input, view.len_max, view.corpus, rng, used);
+            view.mutator.mutate_in((steps, lengths), input, view.len_max, view.corpus, rng, used);
             input.resize(input.len().max(view.len_min), 0);
         }
     }

@@ -30,6 +30,7 @@
 //! | [`visits`] | what other strategies do that begin with nothing | beside rounds |
 //! | [`compares`] | inputs that let a comparison turn out otherwise | beside rounds |
 //! | [`swaps`](compares::Swaps) | testcases with operands swapped for what they were compared with | in the round |
+//! | [`lengths`] | testcases with larger numbers, to see which of these count bytes | in the round |
 //! | [`pieces`] | streams that begin as those that came furthest on traces | in the round |
 //! | [`checksums`] | mutants whose checksums are written anew | in the round |
 //! | [`named`] | mutants of testcases, or what `--strategy` says, as many as a round has | in the round |
@@ -59,6 +60,7 @@ mod enumerate;
 pub(super) mod exemplar;
 mod generations;
 pub(super) mod havoc;
+mod lengths;
 mod literal;
 mod mcmc;
 pub(super) mod member;
@@ -119,6 +121,7 @@ strategies! {
     compares: compares::Compares, Aside;
     pieces: pieces::Pieces, Beside;
     swaps: compares::Swaps, Beside;
+    lengths: lengths::Lengths, Beside;
     checksums: checksums::Checksums, Beside;
     mutants: named::Method, Mutants;
     climb: climb::Climbing, AfterRound;

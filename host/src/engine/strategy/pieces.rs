@@ -10,7 +10,7 @@
 //!
 //! No more than half of all executions are such, and none once every trace was reached.
 
-use super::havoc::{give_mutant, random_tail_after, tree};
+use super::havoc::{Parent, give_mutant, random_tail_after};
 use super::{Cost, Spent, Strategy, View};
 use crate::engine::corpus::Corpus;
 use crate::engine::mutate::Steps;
@@ -123,8 +123,8 @@ fn begin(view: &View<'_>, trace: usize, rng: &mut Rng) -> Option<usize> {
 fn give(view: &View<'_>, testcase: Option<&Testcase>, kept: usize, rng: &mut Rng, worker: &mut Worker) {
     let sample = testcase.and_then(|testcase| testcase.sample.as_ref());
     if !view.variants.metered.takes_choices() {
-        let bytes = testcase.map_or(&[][..], |testcase| &testcase.bytes);
-        return give_mutant(view, view.steps.unwrap_or_default(), (bytes, testcase.and_then(tree)), rng, worker);
+        let parent = testcase.map_or_else(Parent::default, Parent::of);
+        return give_mutant(view, view.steps.unwrap_or_default(), parent, rng, worker);
     }
     let choices = sample.map_or_else(Vec::new, Node::choices);
     let (begin, rest) = choices.split_at(kept.min(choices.len()));
@@ -134,7 +134,7 @@ fn give(view: &View<'_>, testcase: Option<&Testcase>, kept: usize, rng: &mut Rng
         // The stream's own way on, changed: any bytes are choices.
         let mut rest = encode(rest);
         view.mutator.mutate_in(
-            Steps::Usual,
+            (Steps::Usual, &[]),
             &mut rest,
             len_max.saturating_sub(worker.input.len()),
             view.corpus,

@@ -14,7 +14,7 @@ mod variables;
 
 use self::climb::{Climber, End, Point};
 use self::score::Score;
-use super::havoc::give_mutant;
+use super::havoc::{Parent, give_mutant};
 use super::quickcheck;
 use super::{Cost, Spent, Strategy, View};
 use crate::engine::aim::Pursuit;
@@ -154,7 +154,7 @@ impl Climber<'_, '_> {
                 match start {
                     Start::Mutant(input) => {
                         let steps = self.view.steps.unwrap_or_default();
-                        give_mutant(self.view, steps, (input, None), &mut self.rng, self.worker);
+                        give_mutant(self.view, steps, Parent::new(input, None), &mut self.rng, self.worker);
                     }
                     _ => quickcheck::give(self.view, &mut self.rng, self.worker),
                 }
