@@ -253,8 +253,8 @@ impl<'a, 'w> Search<'a, 'w> {
         if turn != Turn::Sure {
             let either = |other: &&Candidate| around(other) || offset(other);
             let singles = self.candidates.iter().filter(either).map(|other| &other.length);
-            let singles =
-                singles.filter(|single| !is_taken(&self.found, single) && !is_taken(&[length.clone()], single));
+            let singles = singles
+                .filter(|single| !is_taken(&self.found, single) && !is_taken(std::slice::from_ref(length), single));
             singles.take(SINGLES_MAX).for_each(|single| add(vec![single.clone()]));
             add(self.chosen(length, around));
             add(self.chosen(length, |other| offset(other) || around(other) && (alike(other) || fits(other))));
