@@ -292,19 +292,8 @@ impl Corpus {
 
     /// Adds the empty input although it shows nothing that may be kept.
     pub(super) fn keep_empty(&mut self) {
-        let id = InputId::of(&[]);
-        self.ids.insert(id);
-        let (profile, scores) = (Profile::default(), Scores::default());
-        self.push(Testcase {
-            id,
-            bytes: Arc::from([]),
-            profile,
-            fuel: 0,
-            sample: None,
-            derivation: None,
-            lengths: Vec::new(),
-            scores,
-        });
+        self.ids.insert(InputId::of(&[]));
+        self.lend(Arc::from([]));
     }
 
     fn push(&mut self, testcase: Testcase) {
