@@ -1,12 +1,7 @@
 //! Campaigns find which numbers count other bytes, and keep them true: quality goals, each a guest, an input that it takes,
 //! and a number of executions. `tests/guests/lengths` has the guests' sources.
 
-use fuzzbox::engine::{Campaign, Dictionary, Mutator, Workers};
-use fuzzbox::outcome::Outcome;
-use fuzzbox::sandbox::Target;
-use fuzzbox::settings::Settings;
-use std::path::Path;
-use std::sync::Arc;
+use crate::goals::search;
 
 /// Guests, what a campaign begins with, and in how many executions it finds what they hide, for all of the seeds.
 const GOALS: [(&str, &[u8], u64); 4] = [
@@ -16,27 +11,12 @@ const GOALS: [(&str, &[u8], u64); 4] = [
     ("words", b"\x80\xca\0\x02\x04text\0\0\0\x80\xcb\0\0", 1_000_000),
 ];
 
-fn search(name: &str, input: &[u8], (seed, jobs): (u64, usize), execs: u64, until_failure: bool) -> Campaign {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("guests/lengths").join(name).with_extension("wasm");
-    let settings = Settings { fuel_max: 100_000_000, input_bytes_max: 4096, ..Settings::default() };
-    let target = Arc::new(Target::load(&std::fs::read(path).unwrap(), settings).unwrap());
-    let workers = Workers::new(jobs, Arc::default()).unwrap();
-    let mut campaign = Campaign::new(target, seed, Mutator::new(Dictionary::default()));
-    let signature = |outcome: &Outcome| format!("{outcome:?}");
-    campaign.start(&workers, &[input.to_vec()], execs, &signature).unwrap();
-    while campaign.totals().execs < execs && !(until_failure && campaign.failures().len() > 0) {
-        let left = execs - campaign.totals().execs;
-        campaign.step(&workers, left, &signature).unwrap();
-    }
-    campaign
-}
-
 #[test]
 fn what_lengths_are_around_is_reached() {
     let mut missed = Vec::new();
     for (name, input, execs) in GOALS {
         for seed in 1..=3 {
-            let found = search(name, input, (seed, 1), execs, true);
+            let found = search(&format!("lengths/{name}"), input, (seed, 1), execs, true);
             println!("{name}, seed {seed}: {} in {}", found.failures().len(), found.totals().execs);
             if found.failures().len() == 0 {
                 missed.push((name, seed));
@@ -49,7 +29,8 @@ fn what_lengths_are_around_is_reached() {
 #[test]
 fn lengths_are_the_same_ones_with_any_number_of_workers() {
     for (name, input, _) in [GOALS[0], GOALS[2]] {
-        let [one, two, five] = [1, 2, 5].map(|jobs| search(name, input, (7, jobs), 100_000, false));
+        let [one, two, five] =
+            [1, 2, 5].map(|jobs| search(&format!("lengths/{name}"), input, (7, jobs), 100_000, false));
         for other in [two, five] {
             assert_eq!(one.corpus().hash(), other.corpus().hash(), "{name}");
             assert_eq!(one.totals(), other.totals(), "{name}");

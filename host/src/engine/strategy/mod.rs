@@ -13,15 +13,15 @@
 //! - **Say what a task costs, as an upper bound.** The executions are taken from what is left for strategies behind it
 //!   in the table; those that take the most fuel begin first, so that workers end together.
 //! - **Have random numbers of your own**: `Rng::of_task` with the view's seed and round, and numbers that no other
-//!   strategy has (`16 << 33` and on are free).
+//!   strategy has (`17 << 33` and on are free).
 //! - **Let the worker judge.** Put an input into `worker.input` (and `worker.rule` if guests draw), and call
 //!   `Worker::execute`: it decides in the right variant, and what is new, fails or may hang goes into the report.
 //!   Follow it by `Report::suspect_is`, which says how the input is made again. Only what looks at executions itself
 //!   (operands, scores) takes an executor, as `climb` does.
 //! - **A report is no success yet.** Other tasks may have found the same. What counts is known when reports are merged:
 //!   [`Strategy::learn`] says it by task, [`Strategy::gained`] by round.
-//! - **Spend by what it brings.** The strategy alone knows what it is good for: `compares`, `swaps`, `visits`
-//!   and `checksums` have an [`allowance`], `climb` half of all executions, `closing` one in fifty.
+//! - **Spend by what it brings.** The strategy alone knows what it is good for: `compares`, `swaps`,
+//!   `nearing`, `visits` and `checksums` have an [`allowance`], `climb` half of all executions, `closing` one in fifty.
 //! - **End.** A task that goes on until something succeeds holds up the round; count executions.
 //!
 //! | strategy | executes | when |
@@ -30,6 +30,7 @@
 //! | [`visits`] | what other strategies do that begin with nothing | beside rounds |
 //! | [`compares`] | inputs that let a comparison turn out otherwise | beside rounds |
 //! | [`swaps`](compares::Swaps) | testcases with operands swapped for what they were compared with | in the round |
+//! | [`nearing`](compares::Nearing) | mutants of what comes near to what nobody has seen | in the round |
 //! | [`lengths`] | testcases with larger numbers, to see which of these count bytes | in the round |
 //! | [`pieces`] | streams that begin as those that came furthest on traces | in the round |
 //! | [`checksums`] | mutants whose checksums are written anew | in the round |
@@ -121,6 +122,7 @@ strategies! {
     compares: compares::Compares, Aside;
     pieces: pieces::Pieces, Beside;
     swaps: compares::Swaps, Beside;
+    nearing: compares::Nearing, Beside;
     lengths: lengths::Lengths, Beside;
     checksums: checksums::Checksums, Beside;
     mutants: named::Method, Mutants;

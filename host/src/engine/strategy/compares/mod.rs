@@ -20,6 +20,8 @@
 //! When all was tried, it begins again with other inputs, and in every other pass as if nobody had met anything, since
 //! what was met on one way may not have been on another.
 //!
+//! What no place leads to is come nearer to by mutants of what is near ([`nearing`]).
+//!
 //! What lies in testcases as it was compared is also swapped without all that, and executed as mutants are ([`swaps`]).
 //!
 //! Of a guest that draws, what is changed are the values that were drawn ([`form`](input::form)), so all that is said
@@ -47,6 +49,7 @@
 //! detour            back to a goal, through the check that keeps a candidate from it
 //! hard  reached     goals and inputs that are left for later
 //! inside            what the guest's own mutator opens
+//! nearing           mutants of what comes near            nearest  what does
 //! solve/            candidates: a file for each way to let a comparison turn out otherwise
 //! probing/          executes candidates, repairs them, and finds what operands depend on
 //! input/            an input as solvers see it: its bytes, and where in them operands lie
@@ -59,6 +62,8 @@ mod explorer;
 mod hard;
 mod input;
 mod inside;
+mod nearest;
+mod nearing;
 mod probing;
 mod reached;
 mod seen;
@@ -77,6 +82,7 @@ use budget::{
 use hard::{Hard, Waiting};
 pub(super) use input::form::Form;
 use inside::Outer;
+pub(in crate::engine) use nearing::Nearing;
 use probing::probe::TracedExecution;
 pub(super) use probing::repair::repair;
 use reached::{Inputs, Reached};

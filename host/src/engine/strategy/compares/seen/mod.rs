@@ -11,6 +11,7 @@ mod context;
 pub(super) mod effort;
 pub(super) mod facts;
 pub(super) mod float128;
+pub(super) mod nearness;
 pub(super) mod number;
 pub(super) mod observed;
 pub(super) mod table;
