@@ -1,23 +1,21 @@
-//! Campaigns come nearer to what no place of an input leads to: how deep and how often something is in it, what a program
-//! in it computes. Quality goals, each a guest and a number of executions from a newline. `tests/guests/nearness` has
+//! Campaigns come nearer to what no place of an input leads to: how deep and how often something is in it. Quality goals, each a guest and a number of executions from a newline. `tests/guests/nearness` has
 //! the guests' sources.
 
 use crate::goals::search;
 
-/// Guests, in how many executions a campaign finds what they hide, and with how many of three seeds at least.
-const GOALS: [(&str, u64, usize); 3] = [("nested", 2_500_000, 3), ("tally", 2_000_000, 3), ("machine", 2_500_000, 2)];
+/// Guests, and in how many executions a campaign finds what they hide, for all of the seeds.
+const GOALS: [(&str, u64); 2] = [("nested", 2_500_000), ("tally", 2_000_000)];
 
 #[test]
 fn what_no_place_leads_to_is_reached() {
     let mut missed = Vec::new();
-    for (name, execs, at_least) in GOALS {
-        let found = (1..=3).filter(|&seed| {
+    for (name, execs) in GOALS {
+        for seed in 1..=3 {
             let campaign = search(&format!("nearness/{name}"), b"\n", (seed, 1), execs, true);
             println!("{name}, seed {seed}: {} in {}", campaign.failures().len(), campaign.totals().execs);
-            campaign.failures().len() > 0
-        });
-        if found.count() < at_least {
-            missed.push(name);
+            if campaign.failures().len() == 0 {
+                missed.push((name, seed));
+            }
         }
     }
     assert!(missed.is_empty(), "{missed:?}");
