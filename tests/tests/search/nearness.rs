@@ -1,5 +1,5 @@
-//! Campaigns come nearer to what no place of an input leads to: how deep and how often something is in it. Quality goals, each a guest and a number of executions from a newline. `tests/guests/nearness` has
-//! the guests' sources.
+//! Campaigns come nearer to what no place of an input leads to: how deep and how often something is in it. Quality
+//! goals, each a guest and a number of executions from a newline. `tests/guests/nearness` has the guests' sources.
 
 use crate::goals::search;
 
