@@ -7,20 +7,30 @@ use fuzzbox::settings::Settings;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A campaign on a guest of `tests/guests`, by its folder and name, from one input: of so many executions, or until
-/// something fails.
-pub(crate) fn search(
-    name: &str,
+pub(crate) fn target(bytes: &[u8]) -> Arc<Target> {
+    let settings = Settings { fuel_max: 100_000_000, input_bytes_max: 4096, ..Settings::default() };
+    Arc::new(Target::load(bytes, settings).unwrap())
+}
+
+/// A guest of `tests/guests`, by its folder and name.
+pub(crate) fn guest(name: &str) -> Arc<Target> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("guests").join(name).with_extension("wasm");
+    target(&std::fs::read(path).unwrap())
+}
+
+pub(crate) fn campaign(target: &Arc<Target>, seed: u64) -> Campaign {
+    Campaign::new(target.clone(), seed, Mutator::new(Dictionary::default()))
+}
+
+/// Fuzzes from an input until something fails, or that many executions were made.
+pub(crate) fn search_from(
     input: &[u8],
-    (seed, jobs): (u64, usize),
+    mut campaign: Campaign,
+    jobs: usize,
     execs: u64,
     until_failure: bool,
 ) -> Campaign {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("guests").join(name).with_extension("wasm");
-    let settings = Settings { fuel_max: 100_000_000, input_bytes_max: 4096, ..Settings::default() };
-    let target = Arc::new(Target::load(&std::fs::read(path).unwrap(), settings).unwrap());
     let workers = Workers::new(jobs, Arc::default()).unwrap();
-    let mut campaign = Campaign::new(target, seed, Mutator::new(Dictionary::default()));
     let signature = |outcome: &Outcome| format!("{outcome:?}");
     campaign.start(&workers, &[input.to_vec()], execs, &signature).unwrap();
     while campaign.totals().execs < execs && !(until_failure && campaign.failures().len() > 0) {
@@ -28,4 +38,31 @@ pub(crate) fn search(
         campaign.step(&workers, left, &signature).unwrap();
     }
     campaign
+}
+
+/// Guests of a folder, each with an input to begin with: what they hide is found in so many executions with each of
+/// three seeds.
+pub(crate) fn assert_reached(folder: &str, goals: &[(&str, &[u8], u64)]) {
+    let mut missed = Vec::new();
+    for &(name, input, execs) in goals {
+        let target = guest(&format!("{folder}/{name}"));
+        for seed in 1..=3 {
+            let found = search_from(input, campaign(&target, seed), 1, execs, true);
+            println!("{name}, seed {seed}: {} in {}", found.failures().len(), found.totals().execs);
+            if found.failures().len() == 0 {
+                missed.push((name, seed));
+            }
+        }
+    }
+    assert!(missed.is_empty(), "{missed:?}");
+}
+
+/// What a campaign on a guest finds is the same with 1, 2 and 5 workers.
+pub(crate) fn assert_same_by_jobs(name: &str, input: &[u8], execs: u64) {
+    let target = guest(name);
+    let [one, two, five] = [1, 2, 5].map(|jobs| search_from(input, campaign(&target, 7), jobs, execs, false));
+    for other in [two, five] {
+        assert_eq!(one.corpus().hash(), other.corpus().hash(), "{name}");
+        assert_eq!(one.totals(), other.totals(), "{name}");
+    }
 }

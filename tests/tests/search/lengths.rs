@@ -1,7 +1,7 @@
 //! Campaigns find which numbers count other bytes, and keep them true: quality goals, each a guest, an input that it takes,
 //! and a number of executions. `tests/guests/lengths` has the guests' sources.
 
-use crate::goals::search;
+use crate::goals::{assert_reached, assert_same_by_jobs};
 
 /// Guests, what a campaign begins with, and in how many executions it finds what they hide, for all of the seeds.
 const GOALS: [(&str, &[u8], u64); 4] = [
@@ -13,27 +13,12 @@ const GOALS: [(&str, &[u8], u64); 4] = [
 
 #[test]
 fn what_lengths_are_around_is_reached() {
-    let mut missed = Vec::new();
-    for (name, input, execs) in GOALS {
-        for seed in 1..=3 {
-            let found = search(&format!("lengths/{name}"), input, (seed, 1), execs, true);
-            println!("{name}, seed {seed}: {} in {}", found.failures().len(), found.totals().execs);
-            if found.failures().len() == 0 {
-                missed.push((name, seed));
-            }
-        }
-    }
-    assert!(missed.is_empty(), "{missed:?}");
+    assert_reached("lengths", &GOALS);
 }
 
 #[test]
 fn lengths_are_the_same_ones_with_any_number_of_workers() {
     for (name, input, _) in [GOALS[0], GOALS[2]] {
-        let [one, two, five] =
-            [1, 2, 5].map(|jobs| search(&format!("lengths/{name}"), input, (7, jobs), 100_000, false));
-        for other in [two, five] {
-            assert_eq!(one.corpus().hash(), other.corpus().hash(), "{name}");
-            assert_eq!(one.totals(), other.totals(), "{name}");
-        }
+        assert_same_by_jobs(&format!("lengths/{name}"), input, 100_000);
     }
 }

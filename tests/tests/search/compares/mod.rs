@@ -5,12 +5,10 @@
 mod drawn;
 mod problems;
 
-use fuzzbox::engine::{Campaign, Dictionary, Mutator, Totals, Workers};
-use fuzzbox::outcome::Outcome;
+use crate::goals::{self, campaign, search_from, target};
+use fuzzbox::engine::{Campaign, Dictionary, Mutator, Totals};
 use fuzzbox::sandbox::Target;
-use fuzzbox::settings::Settings;
 use fuzzbox_tests::found::Found;
-use std::path::Path;
 use std::sync::Arc;
 
 /// Guests, and in how many executions a campaign finds what they hide, for all of the seeds.
@@ -47,36 +45,13 @@ const GOALS: [(&str, u64); 30] = [
     ("field", 2_000_000),
 ];
 
-fn target(bytes: &[u8]) -> Arc<Target> {
-    let settings = Settings { fuel_max: 100_000_000, input_bytes_max: 4096, ..Settings::default() };
-    Arc::new(Target::load(bytes, settings).unwrap())
-}
-
 fn guest(name: &str) -> Arc<Target> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("guests/compares").join(name).with_extension("wasm");
-    target(&std::fs::read(path).unwrap())
+    goals::guest(&format!("compares/{name}"))
 }
 
 /// Fuzzes until something fails, or that many executions were made.
 fn search(campaign: Campaign, jobs: usize, execs: u64, until_failure: bool) -> Campaign {
     search_from(b"\n", campaign, jobs, execs, until_failure)
-}
-
-/// As [`search`], beginning with another input.
-fn search_from(input: &[u8], campaign: Campaign, jobs: usize, execs: u64, until_failure: bool) -> Campaign {
-    let workers = Workers::new(jobs, Arc::default()).unwrap();
-    let mut campaign = campaign;
-    let signature = |outcome: &Outcome| format!("{outcome:?}");
-    campaign.start(&workers, &[input.to_vec()], execs, &signature).unwrap();
-    while campaign.totals().execs < execs && !(until_failure && campaign.failures().len() > 0) {
-        let left = execs - campaign.totals().execs;
-        campaign.step(&workers, left, &signature).unwrap();
-    }
-    campaign
-}
-
-fn campaign(target: &Arc<Target>, seed: u64) -> Campaign {
-    Campaign::new(target.clone(), seed, Mutator::new(Dictionary::default()))
 }
 
 #[test]

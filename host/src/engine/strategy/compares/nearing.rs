@@ -64,11 +64,10 @@ pub(in crate::engine) struct ComingNear {
     others: Arc<Corpus>,
 }
 
-/// What a task found, and what it took.
+/// What a task found, and the fuel that it took in the traced variant.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct CameNear {
     found: Found,
-    execs: u64,
     spent: u64,
 }
 
@@ -129,7 +128,7 @@ impl Strategy for Nearing {
         let mut rng = Rng::of_task(view.seed, view.round, TASKS + task.number);
         let (mut came, mut first) = (CameNear::default(), task.first.iter());
         let among_these = View { corpus: &task.others, ..*view };
-        while came.execs < task.execs {
+        for _ in 0..task.execs {
             let made_for = if let Some(&index) = first.next() {
                 worker.input.clear();
                 worker.input.extend_from_slice(&view.corpus.testcases()[index].bytes);
@@ -143,7 +142,6 @@ impl Strategy for Nearing {
             let (input, rule) = (std::mem::take(&mut worker.input), worker.rule);
             let (outcome, observation) = worker.execute_traced(view.variants, view.known, (&input, &rule), report)?;
             let trace = observation.trace();
-            came.execs += 1;
             came.spent += traced::EXECUTION_FUEL + traced::fuel(observation.fuel(), &trace);
             if outcome.trap().is_none() {
                 self.nearest.note((made_for, &input), &trace, &mut came.found);
@@ -153,9 +151,11 @@ impl Strategy for Nearing {
         Ok(came)
     }
 
-    fn learn(&mut self, task: ComingNear, CameNear { found, execs, spent }: CameNear, _: Spent, _: &mut Corpus) {
-        self.queue.retain(|index| !task.first.contains(index));
-        self.execs += execs;
+    fn learn(&mut self, task: ComingNear, CameNear { found, spent }: CameNear, task_spent: Spent, _: &mut Corpus) {
+        for index in &task.first {
+            self.queue.remove(index);
+        }
+        self.execs += task_spent.execs;
         self.spent = self.spent.saturating_add(spent);
         self.nearest.take(found);
     }

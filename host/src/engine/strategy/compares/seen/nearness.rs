@@ -1,7 +1,7 @@
 //! How near an execution comes to letting a comparison turn out otherwise, in levels: as libFuzzer's value profile has
 //! them, by the distance of two numbers and by the bits that differ, and small distances one by one.
 
-use super::observed::{Matching, Operands};
+use super::observed::Operands;
 
 /// How near. Of two that say how far something is away the smaller one is nearer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,21 +51,15 @@ fn both(operands: &Operands) -> [Option<Level>; 2] {
             let differing = ((left ^ right) & ty.mask()).count_ones() as u16;
             [Some(distance(apart)), operands.is_for_equality().then_some(Level(BITS + differing))]
         }
-        Operands::Bytes { matching: Matching::Within, .. } | Operands::Quads { .. } => [None; 2],
-        Operands::Bytes { matching, sides: [left, right] } => {
-            let are_equal = |(left, right): &(&u8, &u8)| match matching {
-                Matching::IgnoringCase => left.eq_ignore_ascii_case(right),
-                _ => left == right,
-            };
-            let right_bytes = left.iter().zip(right).take_while(are_equal).count();
-            [Some(distance((left.len().max(right.len()) - right_bytes) as u64)), None]
-        }
+        Operands::Quads { .. } => [None; 2],
+        Operands::Bytes { .. } => [operands.wrong_bytes().map(distance), None],
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::number::Number;
+    use super::super::observed::Matching;
     use super::*;
     use fuzzbox_instrument::trace::Comparison;
 

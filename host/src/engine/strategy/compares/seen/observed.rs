@@ -184,6 +184,17 @@ impl Operands {
         (!ty.is_float()).then(|| ty.change(sides[side], sides[1 - side]))
     }
 
+    /// How many bytes of texts are behind what is right from their beginning on; `None` of what isn't right so.
+    pub(in crate::engine::strategy::compares) fn wrong_bytes(&self) -> Option<u64> {
+        let Self::Bytes { matching, sides: [left, right] } = self else { return None };
+        let are_equal = |(left, right): &(&u8, &u8)| match matching {
+            Matching::IgnoringCase => left.eq_ignore_ascii_case(right),
+            _ => left == right,
+        };
+        let right_bytes = left.iter().zip(right).take_while(are_equal).count();
+        (*matching != Matching::Within).then(|| (left.len().max(right.len()) - right_bytes) as u64)
+    }
+
     /// Two numbers that stand for what the sides are.
     pub(super) fn keys(&self) -> [u64; 2] {
         match self {

@@ -4,7 +4,7 @@
 //! would lead there (libFuzzer's value profile), but only for what nobody has seen otherwise, and as long as it is.
 
 use super::super::probing::probe::{End, Probe, Problem, Solution, Step};
-use super::super::seen::observed::{Matching, Observed, Operands};
+use super::super::seen::observed::{Observed, Operands};
 use super::super::seen::table;
 use crate::engine::rng::Rng;
 use fuzzbox_instrument::trace::{Event, Trace};
@@ -134,15 +134,8 @@ pub(in crate::engine::strategy::compares) fn is_near(goal: &Observed) -> bool {
 fn distance(operands: &Operands) -> Option<u64> {
     let (ty, [left, right]) = match operands {
         Operands::Numbers { ty, sides, .. } => (ty, sides),
-        Operands::Quads { .. } | Operands::Bytes { matching: Matching::Within, .. } => return None,
-        Operands::Bytes { matching, sides: [left, right] } => {
-            let are_equal = |(left, right): &(&u8, &u8)| match matching {
-                Matching::IgnoringCase => left.eq_ignore_ascii_case(right),
-                _ => left == right,
-            };
-            let right_bytes = left.iter().zip(right).take_while(are_equal).count();
-            return Some((left.len().max(right.len()) - right_bytes) as u64 + 1);
-        }
+        Operands::Quads { .. } => return None,
+        Operands::Bytes { .. } => return operands.wrong_bytes().map(|wrong| wrong + 1),
     };
     let distance = ty.signed(*left).abs_diff(ty.signed(*right)) + 1;
     (!ty.is_float() && distance <= DISTANCE_MAX).then_some(distance)
