@@ -15,8 +15,9 @@ pub enum Outcome {
     Ok,
     /// The harness returned -1, "do not keep this input", or rejected what it drew.
     Rejected,
-    /// The guest failed.
-    Failed(FailureKind, Trap),
+    /// The guest failed, as [`Outcome::failure`] tells. It is on the heap because most executions end well: what they
+    /// return has two words, which stay in registers.
+    Failed(Box<(FailureKind, Trap)>),
     /// The guest drew more choices than a stream may have, or more than there were where nothing was to follow; it is
     /// not known how it would have ended. So for a recursion that draws and that no stream would end, whichever limit
     /// it meets first.
@@ -26,6 +27,9 @@ pub enum Outcome {
     /// observation shows of it is what had happened by then.
     Interrupted,
 }
+
+/// What executing returns is passed on by several callers, each time.
+const _: () = assert!(size_of::<anyhow::Result<Outcome>>() == 2 * size_of::<usize>());
 
 /// What an outcome says of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,13 +76,18 @@ pub struct Frame {
 }
 
 impl Outcome {
+    /// The guest failed so.
+    pub fn failed(kind: FailureKind, trap: Trap) -> Self {
+        Self::Failed(Box::new((kind, trap)))
+    }
+
     /// The outcome's stable name, as in JSON: `ok`, `rejected`, `overrun`, `interrupted`, or that of the kind of
     /// failure ([`FailureKind::name`]).
     pub fn name(&self) -> &'static str {
         match self {
             Self::Ok => "ok",
             Self::Rejected => "rejected",
-            Self::Failed(kind, _) => kind.name(),
+            Self::Failed(failure) => failure.0.name(),
             Self::Overrun => "overrun",
             Self::Interrupted => "interrupted",
         }
@@ -94,24 +103,24 @@ impl Outcome {
         match self {
             Self::Ok => Verdict::Passed,
             Self::Rejected | Self::Overrun => Verdict::NoCase,
-            Self::Failed(kind, trap) => Verdict::Failed(*kind, trap),
+            Self::Failed(failure) => Verdict::Failed(failure.0, &failure.1),
             Self::Interrupted => Verdict::Unknown,
         }
     }
 
     /// The failure, if it is one.
     pub fn failure(&self) -> Option<(FailureKind, &Trap)> {
-        if let Self::Failed(kind, trap) = self { Some((*kind, trap)) } else { None }
+        if let Self::Failed(failure) = self { Some((failure.0, &failure.1)) } else { None }
     }
 
     /// Another build does something else with the input, of this class. The place is where the guest fails, if it
     /// does.
     pub(crate) fn differing(self, class: Arc<str>) -> Self {
         let frames = match self {
-            Self::Failed(_, trap) => trap.frames,
+            Self::Failed(failure) => failure.1.frames,
             _ => Vec::new(),
         };
-        Self::Failed(FailureKind::Difference, Trap { kind: TrapKind::Difference, class: Some(class), frames })
+        Self::failed(FailureKind::Difference, Trap { kind: TrapKind::Difference, class: Some(class), frames })
     }
 
     /// Where the guest failed, if it did.
@@ -121,6 +130,6 @@ impl Outcome {
 
     /// Whether the fuel limit was reached.
     pub fn is_hang(&self) -> bool {
-        matches!(self, Self::Failed(FailureKind::Hang, _))
+        matches!(self.failure(), Some((FailureKind::Hang, _)))
     }
 }

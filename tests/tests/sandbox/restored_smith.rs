@@ -6,7 +6,7 @@
 
 use crate::execution::Random;
 use crate::execution::smith::generate_as;
-use fuzzbox::outcome::{FailureKind, Outcome, TrapKind};
+use fuzzbox::outcome::{FailureKind, TrapKind};
 use fuzzbox::sandbox::{Candidate, Code, CodeCache, Executor, History, THREAD_STACK_BYTES, Target, Variant};
 use fuzzbox::settings::{EntryArgs, Settings, Stub};
 use fuzzbox_instrument::EdgeSet;
@@ -132,7 +132,7 @@ fn compare(seed: u64, total: &mut Total) {
     for (quick, metered) in in_variant(&quick, &inputs, seed).iter().zip(&expected) {
         assert_eq!(quick.shown, metered.shown, "seed {seed}: quick code does not do the same");
     }
-    let mut hangs = expected.iter().map(|seen| matches!(seen.shown.outcome, Outcome::Failed(FailureKind::Hang, _)));
+    let mut hangs = expected.iter().map(|seen| matches!(seen.shown.outcome.failure(), Some((FailureKind::Hang, _))));
     inputs.retain(|_| !hangs.next().unwrap());
     let past = History::of(&metered, inputs.iter().step_by(2).map(Vec::as_slice)).unwrap();
     for (variant, past) in [(Variant::Full, &past), (Variant::Fast(some), &History::default())] {
@@ -144,7 +144,7 @@ fn compare(seed: u64, total: &mut Total) {
         in_variant(&Arc::new(target), &inputs, seed)
     });
     let decided: Vec<_> =
-        expected.iter().filter(|seen| !matches!(seen.shown.outcome, Outcome::Failed(FailureKind::Hang, _))).collect();
+        expected.iter().filter(|seen| !matches!(seen.shown.outcome.failure(), Some((FailureKind::Hang, _)))).collect();
     for (traced, decided) in comparing[1].iter().zip(&decided) {
         let same = traced.shown.outcome.trap().is_some() || traced.shown == decided.shown;
         assert!(same, "seed {seed}: traced that compares is not as metered");

@@ -1,7 +1,7 @@
 //! Guests that do their worst: each ends as the outcome that it should be, in every variant and in campaigns; the host is
 //! unharmed, executes what is harmless as ever, and has its memory back.
 
-use fuzzbox::outcome::{FailureKind, Outcome, TrapKind};
+use fuzzbox::outcome::{FailureKind, Outcome, TrapKind, Verdict};
 use fuzzbox::sandbox::{Executor, THREAD_STACK_BYTES, Target, Variant, Watchdog};
 use fuzzbox::settings::Settings;
 use fuzzbox_instrument::EdgeSet;
@@ -46,13 +46,13 @@ enum End {
 
 impl End {
     fn of(outcome: &Outcome) -> Self {
-        match outcome {
-            Outcome::Ok | Outcome::Rejected | Outcome::Overrun => Self::Ok,
-            Outcome::Failed(FailureKind::Crash, trap) => Self::Crash(trap.kind),
-            Outcome::Failed(FailureKind::Hang, _) => Self::Hang,
-            Outcome::Failed(FailureKind::OutOfMemory, _) => Self::OutOfMemory,
-            Outcome::Interrupted => Self::Interrupted,
-            Outcome::Failed(FailureKind::Difference, _) => panic!("nothing is compared"),
+        match outcome.verdict() {
+            Verdict::Passed | Verdict::NoCase => Self::Ok,
+            Verdict::Failed(FailureKind::Crash, trap) => Self::Crash(trap.kind),
+            Verdict::Failed(FailureKind::Hang, _) => Self::Hang,
+            Verdict::Failed(FailureKind::OutOfMemory, _) => Self::OutOfMemory,
+            Verdict::Unknown => Self::Interrupted,
+            Verdict::Failed(FailureKind::Difference, _) => panic!("nothing is compared"),
         }
     }
 

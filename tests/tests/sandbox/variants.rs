@@ -34,10 +34,10 @@ fn check(wasm: &Path, seeds: &[Vec<u8>], mutants: usize) -> BTreeMap<String, usi
             mutator.mutate(&mut input, 600, &corpus, &mut rng);
         }
         let expected = Shown { fuel: 0, ..show(&mut metered, &input) };
-        let kind = match &expected.outcome {
+        let kind = match expected.outcome.failure() {
             // The other variants have no fuel.
-            Outcome::Failed(FailureKind::Hang, _) => continue,
-            Outcome::Failed(_, trap) if trap.kind == TrapKind::StackOverflow => {
+            Some((FailureKind::Hang, _)) => continue,
+            Some((_, trap)) if trap.kind == TrapKind::StackOverflow => {
                 // How deep it comes depends on the size of frames, which no two variants have in common.
                 for executor in [&mut full, &mut fast] {
                     let outcome = executor.run(&input).unwrap();
@@ -45,7 +45,7 @@ fn check(wasm: &Path, seeds: &[Vec<u8>], mutants: usize) -> BTreeMap<String, usi
                 }
                 continue;
             }
-            outcome => outcome.trap().map_or(outcome.name(), |trap| trap.kind.name()),
+            failure => failure.map_or(expected.outcome.name(), |(_, trap)| trap.kind.name()),
         };
         *kinds.entry(kind.to_owned()).or_default() += 1;
         // Only the metered variant says where a failure was, and the others' counts are right up to it.
@@ -71,11 +71,8 @@ fn check(wasm: &Path, seeds: &[Vec<u8>], mutants: usize) -> BTreeMap<String, usi
 }
 
 fn without_frames(outcome: Outcome) -> Outcome {
-    let bare = |trap: Trap| Trap { frames: Vec::new(), ..trap };
-    match outcome {
-        Outcome::Failed(kind, trap) => Outcome::Failed(kind, bare(trap)),
-        outcome => outcome,
-    }
+    let bare = |trap: &Trap| Trap { frames: Vec::new(), ..trap.clone() };
+    outcome.failure().map(|(kind, trap)| Outcome::failed(kind, bare(trap))).unwrap_or(outcome)
 }
 
 fn misbehave(name: &str) -> std::path::PathBuf {

@@ -79,7 +79,7 @@ fn outcome(packed: &mut Packed<'_>, code_start: u32) -> Option<Outcome> {
         Some(Frame { function, offset: packed.number::<u32>()?.checked_add(code_start)? })
     };
     let frames: Option<Vec<_>> = (0..count).map(frame).collect();
-    Some(Outcome::Failed(kind, Trap { kind: trap, class, frames: frames? }))
+    Some(Outcome::failed(kind, Trap { kind: trap, class, frames: frames? }))
 }
 
 fn text<'a>(packed: &mut Packed<'a>) -> Option<&'a str> {
@@ -95,7 +95,7 @@ mod tests {
 
     fn failed(class: Option<&str>) -> Outcome {
         let frames = vec![Frame { function: 7, offset: 1000 }, Frame { function: u32::MAX, offset: u32::MAX }];
-        Outcome::Failed(FailureKind::Hang, Trap { kind: TrapKind::OutOfFuel, class: class.map(Into::into), frames })
+        Outcome::failed(FailureKind::Hang, Trap { kind: TrapKind::OutOfFuel, class: class.map(Into::into), frames })
     }
 
     fn results() -> Vec<ExecutionResult> {

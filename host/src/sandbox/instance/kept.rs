@@ -206,7 +206,7 @@ impl KeptInstance {
     fn failed(&mut self, target: &Target, result: wasmtime::Result<i32>, interrupted: bool) -> Result<Outcome> {
         let outcome = self.outcome(target, result)?;
         let overrun = self.snapshot.forbidden_was_opened() && outcome.trap().is_none();
-        let outcome = if overrun { Outcome::Failed(FailureKind::Crash, Trap::input_overrun()) } else { outcome };
+        let outcome = if overrun { Outcome::failed(FailureKind::Crash, Trap::input_overrun()) } else { outcome };
         // Which of the limits such a recursion meets first depends on the size of its frames.
         let away = overflows(&outcome) && target.takes_choices() && self.injected.runs_away();
         let outcome = if away { Outcome::Overrun } else { outcome };

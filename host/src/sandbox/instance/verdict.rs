@@ -74,7 +74,7 @@ impl Context<'_> {
     }
 
     fn failed(&self, failure: FailureKind, error: &wasmtime::Error, kind: TrapKind) -> Outcome {
-        Outcome::Failed(failure, self.trap(error, kind))
+        Outcome::failed(failure, self.trap(error, kind))
     }
 
     fn trap(&self, error: &wasmtime::Error, kind: TrapKind) -> Trap {

@@ -56,14 +56,14 @@ impl Target {
 /// Whether an execution ended because it ran into a limit. Builds need different amounts of what is limited.
 pub(in crate::sandbox) fn is_at_limit(outcome: &Outcome) -> bool {
     use crate::outcome::TrapKind as K;
-    match outcome {
-        Outcome::Failed(FailureKind::Hang | FailureKind::OutOfMemory, _) => true,
-        Outcome::Failed(_, trap) => match trap.kind {
+    match outcome.failure() {
+        Some((FailureKind::Hang | FailureKind::OutOfMemory, _)) => true,
+        Some((_, trap)) => match trap.kind {
             K::StackOverflow | K::GcHeapFull | K::AllocationTooLarge => true,
             // C's stack is in memory, and ends where nothing lies.
             K::MemoryOutOfBounds | K::NullWrite => trap.frames.len() >= crate::outcome::Trap::FRAMES_MAX,
             _ => false,
         },
-        _ => false,
+        None => false,
     }
 }

@@ -68,7 +68,7 @@ fn a_string_is_the_input_as_text() {
         executor.target().candidate.entry.to_string(),
         "parse(string), a component's function over the input as text"
     );
-    let mut crashes = |input: &[u8]| matches!(executor.run(input).unwrap(), Outcome::Failed(FailureKind::Crash, _));
+    let mut crashes = |input: &[u8]| matches!(executor.run(input).unwrap().failure(), Some((FailureKind::Crash, _)));
     assert!(crashes("Ä".as_bytes()));
     assert!(crashes(b"\xc4"), "what is no UTF-8 is Latin-1");
     assert!(!crashes(b"\xc3") && !crashes(b"A") && !crashes(b""));
@@ -89,7 +89,8 @@ fn post_return_gets_the_result_and_its_failures_count() {
     );
     let mut executor = executor(component, settings());
     assert_eq!(executor.run(b"12").unwrap(), Outcome::Ok);
-    let Outcome::Failed(FailureKind::Crash, trap) = executor.run(b"123").unwrap() else { panic!("it fails") };
+    let outcome = executor.run(b"123").unwrap();
+    let Some((FailureKind::Crash, trap)) = outcome.failure() else { panic!("it fails") };
     assert_eq!(trap.kind, TrapKind::IntegerDivisionByZero);
     assert_eq!(executor.target().edges.function_name(trap.frames[0].function), Some("after"));
 }
@@ -105,7 +106,8 @@ fn an_allocator_that_lies_is_a_crash() {
             (canon lift (core func $i "f") (memory (core memory $i "memory")) (realloc (core func $i "realloc")))))"#;
     let mut executor = executor(component, settings());
     assert_eq!(executor.run(b"ab").unwrap(), Outcome::Ok);
-    let Outcome::Failed(FailureKind::Crash, trap) = executor.run(b"abc").unwrap() else { panic!("it fails") };
+    let outcome = executor.run(b"abc").unwrap();
+    let Some((FailureKind::Crash, trap)) = outcome.failure() else { panic!("it fails") };
     assert_eq!((trap.kind, trap.frames.len()), (TrapKind::MemoryOutOfBounds, 0));
     assert_eq!(executor.run(b"ab").unwrap(), Outcome::Ok);
 }
@@ -142,7 +144,7 @@ fn functions_are_chosen_by_name_with_or_without_their_interfaces_version() {
     }
     for name in ["test:pkg/iface@1.2.3#b", "test:pkg/iface#b"] {
         let mut executor = executor(several(), named(name));
-        assert!(matches!(executor.run(b"").unwrap(), Outcome::Failed(FailureKind::Crash, _)), "{name}");
+        assert!(matches!(executor.run(b"").unwrap().failure(), Some((FailureKind::Crash, _))), "{name}");
     }
     assert_eq!(executor(several(), named("a")).run(b"x").unwrap(), Outcome::Ok);
     assert_eq!(executor(several(), named("v")).run(b"x").unwrap(), Outcome::Ok);

@@ -69,7 +69,8 @@ fn a_library_with_an_adapter_is_initialised_and_fuzzed() {
     for _ in 0..3 {
         assert_eq!(executor.run(b"hello").unwrap(), Outcome::Ok);
         assert_eq!(executor.observation().stdout(), b"hello");
-        let Outcome::Failed(FailureKind::Crash, trap) = executor.run(b"bugs").unwrap() else { panic!("it fails") };
+        let outcome = executor.run(b"bugs").unwrap();
+        let Some((FailureKind::Crash, trap)) = outcome.failure() else { panic!("it fails") };
         let names: Vec<_> = trap.frames.iter().map(|frame| target.edges.function_name(frame.function)).collect();
         assert_eq!(names, [Some("look"), Some("parse")]);
     }

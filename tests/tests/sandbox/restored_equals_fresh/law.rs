@@ -1,7 +1,7 @@
 //! The check: the same inputs on one instance that is kept, and on instances of their own.
 
 use fuzzbox::engine::{Corpus, Dictionary, Mutator, Rng};
-use fuzzbox::outcome::{FailureKind, Outcome};
+use fuzzbox::outcome::FailureKind;
 use fuzzbox::sandbox::{Executor, History, THREAD_STACK_BYTES, Target, Variant};
 use fuzzbox::settings::Settings;
 use fuzzbox_instrument::EdgeSet;
@@ -67,7 +67,7 @@ impl Guest {
         let mut executor = Executor::new(&metered).unwrap();
         let mut ends = |inputs: &[Vec<u8>]| -> Vec<Vec<u8>> {
             let ends =
-                |input: &&Vec<u8>| !matches!(executor.run(input).unwrap(), Outcome::Failed(FailureKind::Hang, _));
+                |input: &&Vec<u8>| !matches!(executor.run(input).unwrap().failure(), Some((FailureKind::Hang, _)));
             inputs.iter().filter(ends).cloned().collect()
         };
         let ending = [ends(&before), ends(&compared)];

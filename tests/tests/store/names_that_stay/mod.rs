@@ -8,7 +8,7 @@ mod plants;
 mod wat;
 
 use anyhow::Result;
-use fuzzbox::outcome::{FailureKind, Outcome, TrapKind};
+use fuzzbox::outcome::{FailureKind, TrapKind};
 use fuzzbox::sandbox::{Executor, Target};
 use fuzzbox::settings::Settings;
 use fuzzbox_tests::command::Fuzzbox;
@@ -129,7 +129,7 @@ impl Trial {
             assert!(signatures.contains(&signature), "{}: {signature} is not among {signatures:?}", self.about);
             let outcome = executor.run(&fs::read(self.fuzzbox.dir().join(path))?)?;
             let trap = outcome.trap().expect("all of them fail").clone();
-            if matches!(outcome, Outcome::Failed(FailureKind::Crash, _)) && trap.kind != TrapKind::StackOverflow {
+            if matches!(outcome.failure(), Some((FailureKind::Crash, _))) && trap.kind != TrapKind::StackOverflow {
                 let place = (trap.kind, trap.frames);
                 let other = places.entry(signature.clone()).or_insert((path.to_owned(), place.clone())).clone();
                 assert_eq!(other.1, place, "{}: {signature} is of {path} and of {}", self.about, other.0);
