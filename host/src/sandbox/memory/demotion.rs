@@ -11,18 +11,19 @@ use std::time::{Duration, Instant};
 /// 1.6 % in all. A prime, because inputs may repeat in cycles.
 const CHECK_EVERY: u32 = 61;
 
-/// A page that was clean in so many checks in a row is demoted, at first: about 980 executions. A page costs 40 ns per
-/// execution as long as it is hot, and 6 us once when it becomes hot again, for which other threads wait, too. Alone, a
-/// quarter of it costs as much; all threads together make fewer system calls so.
-const CLEAN_CHECKS: u32 = 16;
+/// A page that was clean in so many checks in a row is demoted, at first: about 2,900 executions. A page costs 40 ns
+/// per execution as long as it is hot, and 6 us once when it becomes hot again, for which other threads wait, too.
+/// Alone, a twentieth of it costs as much, but so no more either; all threads together make fewer system calls so.
+const CLEAN_CHECKS: u32 = 48;
 
 /// A demotion was a mistake if the page became hot again within so many checks (31,000 executions): next time it takes
 /// twice as many clean checks. Comparing the costs alone, a small part of it would do; but so a page that is written
 /// again and again stays hot after a few demotions, and there are no system calls any more.
 const MISTAKE_CHECKS: u32 = 512;
 
-/// The most doublings: 2 million executions.
-const PATIENCE_MAX: u8 = 11;
+/// The most doublings: 3 million executions.
+const PATIENCE_MAX: u8 = 10;
+const _: () = assert!(CLEAN_CHECKS << PATIENCE_MAX <= u16::MAX as u32, "clean checks are counted in 16 bits");
 
 /// Hot pages that are clean may take one part in so many of the time, of a guest whose executions take long: to make
 /// them read-only, and writable again, are system calls, for which all threads wait.

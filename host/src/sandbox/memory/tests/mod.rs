@@ -256,7 +256,7 @@ fn what_is_not_written_for_long_is_demoted_and_what_is_stays() {
         restore(&region);
     }
     assert_eq!(hot(&region), hot_at_first);
-    for _ in 0..1_000 {
+    for _ in 0..3_000 {
         store(&region, 6 * page(), 9);
         store(&region, 20 * page() + 1, 9);
         restore(&region);
@@ -278,7 +278,7 @@ fn what_was_demoted_together_comes_back_a_block_at_a_time() {
     for number in 3..30 {
         store(&region, number * page(), 9);
     }
-    for _ in 0..1_000 {
+    for _ in 0..3_000 {
         restore(&region);
     }
     assert_eq!(hot(&region), []);
