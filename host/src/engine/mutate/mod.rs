@@ -26,10 +26,10 @@ use std::sync::Arc;
 pub struct Mutator {
     dictionary: Dictionary,
     grammar: Option<Arc<Grammar>>,
-    /// By the bytes that there are, [`BYTES_MAX`] standing for more, then by whether testcases were compared with
-    /// something: the changes that can be made, each as often as it weighs. To choose among all, and again if that
-    /// can't be made, has the same odds and takes longer.
-    changes: [[Box<[usize]>; 2]; BYTES_MAX + 1],
+    /// By the bytes that there are, [`BYTES_MAX`] standing for more, then by what [`Had`] says: the changes that can be
+    /// made, each as often as it weighs. To choose among all, and again if that can't be made, has the same odds and
+    /// takes longer.
+    changes: [[Box<[usize]>; Had::COUNT]; BYTES_MAX + 1],
     /// What brought testcases.
     favours: Favours,
 }
@@ -82,11 +82,36 @@ struct Context<'a> {
 /// Where changes take bytes from that need not be there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
-    /// The input, random numbers, or another testcase, of which there is always one.
+    /// The input, or random numbers.
     Anything,
+    Testcases,
     Tokens,
     Fields,
     Compared,
+}
+
+/// What a corpus has for changes to take, as a number: whether some testcase has bytes, and whether testcases were
+/// compared with something.
+#[derive(Clone, Copy, Debug)]
+struct Had(usize);
+
+impl Had {
+    /// So many there are.
+    const COUNT: usize = 4;
+
+    fn by(corpus: &Corpus) -> Self {
+        // Of all inputs one alone has none.
+        let bytes = corpus.testcases().iter().any(|testcase| !testcase.bytes.is_empty());
+        Self(usize::from(bytes) << 1 | usize::from(!corpus.tokens().is_empty()))
+    }
+
+    fn bytes(self) -> bool {
+        self.0 & 2 != 0
+    }
+
+    fn compared(self) -> bool {
+        self.0 & 1 != 0
+    }
 }
 
 /// What made a testcase with new edges is remembered so many times.
@@ -114,17 +139,17 @@ const CHANGES: &[(u32, usize, Source, Change)] = &[
     (1, 0, Source::Fields, blocks::insert_field),
     (3, 1, Source::Compared, blocks::overwrite_with_compared),
     (2, 0, Source::Compared, blocks::insert_compared),
-    (3, 0, Source::Anything, blocks::insert_from_other),
-    (2, 1, Source::Anything, blocks::overwrite_from_other),
+    (3, 0, Source::Testcases, blocks::insert_from_other),
+    (2, 1, Source::Testcases, blocks::overwrite_from_other),
     (1, 1, Source::Anything, blocks::cross_over),
-    (2, 1, Source::Anything, blocks::join),
+    (2, 1, Source::Testcases, blocks::join),
     (1, 2, Source::Anything, blocks::truncate),
-    (3, 1, Source::Anything, lexemes::replace_lexeme),
+    (3, 1, Source::Testcases, lexemes::replace_lexeme),
     (2, 1, Source::Anything, lexemes::replace_with_token),
     (2, 1, Source::Anything, lexemes::delete_lexemes),
-    (3, 1, Source::Anything, lexemes::insert_lexemes),
+    (3, 1, Source::Testcases, lexemes::insert_lexemes),
     (1, 1, Source::Anything, lexemes::repeat_lexemes),
-    (2, 1, Source::Anything, lexemes::replace_group),
+    (2, 1, Source::Testcases, lexemes::replace_group),
     (1, 1, Source::Anything, lexemes::nest_group),
     (1, 1, Source::Anything, lexemes::flatten_group),
     (2, 1, Source::Anything, lexemes::change_line),
@@ -137,12 +162,13 @@ impl Mutator {
     /// Mutates with tokens from `dictionary`.
     pub fn new(dictionary: Dictionary) -> Self {
         let changes = std::array::from_fn(|bytes| {
-            std::array::from_fn(|compared| {
+            std::array::from_fn(|had| {
                 let is_there = |source| match source {
                     Source::Anything => true,
+                    Source::Testcases => Had(had).bytes(),
                     Source::Tokens => !dictionary.tokens().is_empty(),
                     Source::Fields => !dictionary.fields().is_empty(),
-                    Source::Compared => compared == 1,
+                    Source::Compared => Had(had).compared(),
                 };
                 let possible = CHANGES
                     .iter()
@@ -199,18 +225,18 @@ impl Mutator {
             Steps::Usual => 1_usize << rng.word().trailing_zeros().min(4),
             Steps::Mean(_) => (1..STEPS_MAX).find(|_| steps.end(rng)).unwrap_or(STEPS_MAX),
         };
-        let compared = usize::from(!corpus.tokens().is_empty());
+        let had = Had::by(corpus);
         let favours = &self.favours;
         let mut lengths = if lengths.is_empty() || rng.one_in(UNTRUE) { Vec::new() } else { lengths.to_vec() };
         let mut before = Vec::new();
         let mut context = Context { input, rng, corpus, dictionary: &self.dictionary, len_max, favours, used };
         for _ in 0..changes {
             if lengths.is_empty() {
-                self.change(&mut context, compared);
+                self.change(&mut context, had);
             } else {
                 before.clone_from(context.input);
                 if !(context.rng.one_in(COUNTED) && counted::change(&mut context, &lengths)) {
-                    self.change(&mut context, compared);
+                    self.change(&mut context, had);
                 }
                 lengths::follow(&mut lengths, &before, context.input, context.rng);
             }
@@ -223,11 +249,11 @@ impl Mutator {
         }
     }
 
-    /// Makes a change that is usual where something was compared, or not.
-    fn change(&self, context: &mut Context<'_>, compared: usize) {
+    /// Makes a change that is usual where a corpus has this.
+    fn change(&self, context: &mut Context<'_>, had: Had) {
         // What is too long for some change can be made shorter; a few tries find one that applies.
         for _ in 0..8 {
-            let usual = &self.changes[context.input.len().min(BYTES_MAX)][compared];
+            let usual = &self.changes[context.input.len().min(BYTES_MAX)][had.0];
             let number = self.favours.change(context.rng).unwrap_or_else(|| *context.rng.pick(usual));
             if CHANGES[number].3(context) {
                 if let Some(used) = &mut context.used {

@@ -4,6 +4,7 @@
 const CHUNK: usize = 16;
 
 /// Where the first byte is that fits.
+#[inline]
 pub(super) fn find(bytes: &[u8], fits: impl Fn(u8) -> bool) -> Option<usize> {
     let (chunks, rest) = bytes.as_chunks::<CHUNK>();
     let passed = chunks.iter().take_while(|chunk| !any(chunk, &fits)).count();
@@ -12,6 +13,7 @@ pub(super) fn find(bytes: &[u8], fits: impl Fn(u8) -> bool) -> Option<usize> {
 }
 
 /// Where the last byte is that fits.
+#[inline]
 pub(super) fn find_last(bytes: &[u8], fits: impl Fn(u8) -> bool) -> Option<usize> {
     let (rest, chunks) = bytes.as_rchunks::<CHUNK>();
     let left = chunks.iter().rposition(|chunk| any(chunk, &fits));
@@ -20,6 +22,7 @@ pub(super) fn find_last(bytes: &[u8], fits: impl Fn(u8) -> bool) -> Option<usize
 }
 
 /// Whether a byte fits, without branches.
+#[inline]
 fn any(chunk: &[u8; CHUNK], fits: impl Fn(u8) -> bool) -> bool {
     chunk.iter().fold(false, |any, &byte| any | fits(byte))
 }
