@@ -64,9 +64,9 @@ pub struct Options {
     /// Functions that record what they are given where they are entered, by their names: [`called`](crate::called())
     /// reads that.
     pub arguments: Option<fn(&str) -> bool>,
-    /// A function that the host wants to call, by its name: the first that fits.
-    /// See [`Injected::callable`](crate::Injected::callable).
-    pub callable: Option<fn(&str) -> bool>,
+    /// Functions of the module's own that the host wants to call, by what it calls them; and whether that is what a
+    /// function is that has this name in the module. See [`Injected::callable`](crate::Injected::callable).
+    pub callable: Vec<(&'static str, fn(&str, &str) -> bool)>,
     /// How often each edge was taken in the past, by its number: places where counting is cheap are chosen by it.
     pub profile: Option<Arc<[u64]>>,
 }
@@ -178,7 +178,7 @@ impl Options {
             annex: None,
             bounds: false,
             arguments: None,
-            callable: None,
+            callable: Vec::new(),
             profile: None,
         }
     }

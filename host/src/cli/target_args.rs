@@ -57,7 +57,7 @@ pub(super) struct LimitArgs {
     /// Call the entry with the empty input once, and begin every execution with what that left
     #[arg(long, help_heading = "Target")]
     warm_up: bool,
-    /// Heap that a target's `malloc` takes before the first execution, so that executions grow it less often; 0 for
+    /// Heap that a target's allocator takes before the first execution, so that executions grow it less often; 0 for
     /// none
     #[arg(long, value_name = "SIZE", default_value = "1MiB", value_parser = bytes, help_heading = "Target")]
     grow_heap: u64,

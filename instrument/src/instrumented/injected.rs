@@ -1,5 +1,6 @@
 //! The added memory and the added exports: what a host has to know of them.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use anyhow::{Result, ensure};
@@ -36,9 +37,9 @@ pub struct Injected {
     /// range of bytes. [`layout::stream`](crate::layout::stream) says what is in it; there are records if it has room
     /// for them.
     pub stream: Option<Range<u32>>,
-    /// The function that [`Options::callable`] means, if there is one: its index, and the name under which it is
-    /// exported.
-    pub callable: Option<(u32, String)>,
+    /// The functions that [`Options::callable`] means, by what the host calls them: of each the index of the first
+    /// whose name fits, and the name under which it is exported.
+    pub callable: BTreeMap<&'static str, (u32, String)>,
     /// The functions of the protocol that the module imports, each with the name under which what replaces it is
     /// exported: for who calls the import otherwise than by a call in the module's code, which is not replaced.
     pub protocol_exports: Vec<(&'static str, String)>,
@@ -81,13 +82,15 @@ impl Injected {
         });
         let stream = stream.transpose()?;
         let exports = added.protocol.iter().flat_map(|protocol| protocol.exports(&survey.protocol));
-        let callable = options.callable.and_then(|is_callable| {
-            let is = |name: &Option<String>| name.as_deref().is_some_and(is_callable);
-            (0..).zip(&survey.names).find(|(_, name)| is(name)).map(|(index, _)| index)
+        let callable = options.callable.iter().filter_map(|&(called, fits)| {
+            let own = (0..).zip(&survey.names).skip(survey.imported as usize);
+            let fits = |name: &Option<String>| name.as_deref().is_some_and(|name| fits(called, name));
+            let (index, _) = own.into_iter().find(|(_, name)| fits(name))?;
+            Some((called, (index, name(&format!("call:{called}")))))
         });
         Ok(Injected {
             memory_export: name("injected"),
-            callable: callable.map(|index| (index, name("callable"))),
+            callable: callable.collect(),
             pages: stream.as_ref().map_or(pages, end),
             stream,
             protocol_exports: exports.map(|(import, _)| (import, name(&format!("v1:{import}")))).collect(),

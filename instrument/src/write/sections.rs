@@ -75,7 +75,7 @@ pub(super) fn added_exports(
     if let (Some(traps), Some(name)) = (added.traps, &injected.trap_table_export) {
         section.export(name, ExportKind::Table, traps.table);
     }
-    if let Some((index, name)) = &injected.callable {
+    for (index, name) in injected.callable.values() {
         section.export(name, ExportKind::Func, *index);
     }
     if let (Some(annex), Some(place)) = (added.annex, &injected.annex) {

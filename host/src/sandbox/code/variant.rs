@@ -4,6 +4,7 @@ use crate::outcome::Trap;
 use crate::sandbox::code::history::History;
 use crate::sandbox::limits::{INIT_FUEL_MAX, METERED_STACK_BYTES, STACK_BYTES};
 use crate::sandbox::messages;
+use crate::sandbox::source::allocator;
 use crate::settings::Checks;
 use fuzzbox_instrument::{EdgeSet, Options};
 use std::num::NonZeroUsize;
@@ -35,12 +36,13 @@ impl Variant {
                 options.checks = checks.0;
                 options.fuel = Some(INIT_FUEL_MAX.cast_signed());
                 options.arguments = Some(messages::takes_message);
-                options.callable = Some(messages::formats);
+                options.callable.push((messages::FORMATS, |_, name| messages::formats(name)));
                 options
             }
             Self::Full => Options::full(),
             Self::Fast(interesting) => Options::fast(interesting.clone()),
         };
+        options.callable.extend(allocator::functions().map(|function| (function, allocator::is_named as _)));
         options.bounds = past.compares();
         options.profile = past.profile(self.interesting());
         options.lines = true;

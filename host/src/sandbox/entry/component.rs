@@ -19,7 +19,7 @@ use crate::sandbox::source::words::Shortened;
 use crate::sandbox::wasi::Exit;
 use crate::settings::{EntryArgs, Settings};
 use anyhow::{Context, Result, bail, ensure};
-use fuzzbox_instrument::{ComponentFunction, ComponentLift, Takes, ValueType};
+use fuzzbox_instrument::{ComponentFunction, ComponentLift, Injected, Takes, ValueType};
 use std::borrow::Cow;
 use std::sync::Arc;
 use wasmparser::{FuncType, ValType};
@@ -229,7 +229,7 @@ impl Way for Lifted {
     }
 
     /// A block is allocated, and but for a byte given back.
-    fn grow_heap(&self, store: &mut Store<Host>, instance: &Instance, bytes: u32) -> Option<bool> {
+    fn grow_heap(&self, store: &mut Store<Host>, instance: &Instance, _: &Injected, bytes: u32) -> Option<bool> {
         let Some(realloc) = &self.lift.realloc else { return Some(false) };
         let realloc: TypedFunc<(u32, u32, u32, u32), u32> = instance.get_typed_func(&mut *store, realloc).ok()?;
         let block = realloc.call(&mut *store, (0, 0, 1, bytes)).ok()?;

@@ -1,13 +1,22 @@
-//! The allocator of a program in C, and of most others, asked for memory from outside.
+//! The program's allocator, asked for memory from outside.
 
 use crate::sandbox::imports::host::Host;
+use crate::sandbox::source::allocator::{ALLOCATORS, Kind};
 use crate::sandbox::source::interface::Interface;
+use fuzzbox_instrument::Injected;
 use wasmtime::{Instance, Store, TypedFunc};
 
-/// Whether a module exports an allocator.
-pub(super) fn is_exported(interface: &Interface) -> bool {
+/// Whether a module exports an allocator, or has one by its name, which can be called once it is rewritten.
+pub(super) fn is_there(interface: &Interface) -> bool {
     let exports = |name: &str| interface.function(name).is_some();
-    exports("malloc") && exports("free") || exports("realloc")
+    let has = |functions: &[&str]| functions.iter().all(|function| interface.allocators.contains(function));
+    exports("malloc") && exports("free") || exports("realloc") || ALLOCATORS.iter().any(|(_, names)| has(names))
+}
+
+/// The exports by which both functions of an allocator can be called that doesn't export them.
+fn named<'i>(injected: &'i Injected, functions: [&str; 2]) -> Option<[&'i str; 2]> {
+    let [allocate, free] = functions.map(|name| injected.callable.get(name));
+    Some([&allocate?.1, &free?.1])
 }
 
 /// The smallest block that is allocated, in bytes: below, sizes make no difference to most allocators.
@@ -24,8 +33,8 @@ const PAGE_BLOCK_BYTES: u32 = 60 << 10;
 /// Zig's does, has some for every size then: a half is blocks that fill a page, from which it cuts small ones, and of
 /// the other half two are a quarter of it, two an eighth and so on. Tells whether it had any; `None` if the guest
 /// failed in between.
-pub(super) fn grow(store: &mut Store<Host>, instance: &Instance, bytes: u32) -> Option<bool> {
-    let Some(allocator) = Allocator::of(store, instance) else { return Some(false) };
+pub(super) fn grow(store: &mut Store<Host>, instance: &Instance, injected: &Injected, bytes: u32) -> Option<bool> {
+    let Some(allocator) = Allocator::of(store, instance, injected) else { return Some(false) };
     let first = (bytes / 8).max(1);
     let halves = std::iter::successors(Some(first), |&size| Some(size / 2));
     let sizes = halves.take_while(|&size| size >= first.min(BLOCK_BYTES_MIN)).flat_map(|size| [size; 2]);
@@ -34,7 +43,7 @@ pub(super) fn grow(store: &mut Store<Host>, instance: &Instance, bytes: u32) -> 
     for size in sizes.chain(pages) {
         match allocator.allocate(store, size).ok()? {
             0 => break,
-            block => blocks.push(block),
+            block => blocks.push((block, size)),
         }
     }
     let had_any = !blocks.is_empty();
@@ -42,7 +51,7 @@ pub(super) fn grow(store: &mut Store<Host>, instance: &Instance, bytes: u32) -> 
     Some(had_any)
 }
 
-/// An allocator's functions, as C knows them.
+/// An allocator's functions.
 enum Allocator {
     /// `malloc` and `free`.
     Narrow(TypedFunc<u32, u32>, TypedFunc<u32, ()>),
@@ -50,21 +59,33 @@ enum Allocator {
     Wide(TypedFunc<u64, u64>, TypedFunc<u64, ()>),
     /// `realloc`, which does both.
     Realloc(TypedFunc<(u32, u32), u32>),
+    Rust(TypedFunc<(u32, u32), u32>, TypedFunc<(u32, u32, u32), ()>),
+    Zig(TypedFunc<(u32, u32, u32, u32), u32>, TypedFunc<(u32, u32, u32, u32, u32), ()>),
 }
 
+/// A logarithm of it.
+const ALIGNMENT_LOG: u32 = 3;
+const ALIGNMENT: u32 = 1 << ALIGNMENT_LOG;
+
 impl Allocator {
-    fn of(store: &mut Store<Host>, instance: &Instance) -> Option<Self> {
-        let narrow = instance.get_typed_func(&mut *store, "malloc").ok();
-        let narrow = narrow.zip(instance.get_typed_func(&mut *store, "free").ok());
-        if let Some((malloc, free)) = narrow {
-            return Some(Self::Narrow(malloc, free));
+    fn of(store: &mut Store<Host>, instance: &Instance, injected: &Injected) -> Option<Self> {
+        let exported = Self::pair(store, instance, Kind::C, ["malloc", "free"]);
+        let exported = exported.or_else(|| instance.get_typed_func(&mut *store, "realloc").ok().map(Self::Realloc));
+        let mut named = ALLOCATORS.iter().filter_map(|(kind, functions)| Some((kind, named(injected, *functions)?)));
+        exported.or_else(|| named.find_map(|(kind, exports)| Self::pair(store, instance, *kind, exports)))
+    }
+
+    /// What these exports are, if they are functions of such an allocator.
+    fn pair(store: &mut Store<Host>, instance: &Instance, kind: Kind, [allocate, free]: [&str; 2]) -> Option<Self> {
+        let mut function = |name: &str| instance.get_func(&mut *store, name);
+        let (allocate, free) = (function(allocate)?, function(free)?);
+        let narrow = || Some(Self::Narrow(allocate.typed(&*store).ok()?, free.typed(&*store).ok()?));
+        let wide = || Some(Self::Wide(allocate.typed(&*store).ok()?, free.typed(&*store).ok()?));
+        match kind {
+            Kind::C => narrow().or_else(wide),
+            Kind::Rust => Some(Self::Rust(allocate.typed(&*store).ok()?, free.typed(&*store).ok()?)),
+            Kind::Zig => Some(Self::Zig(allocate.typed(&*store).ok()?, free.typed(&*store).ok()?)),
         }
-        let wide = instance.get_typed_func(&mut *store, "malloc").ok();
-        let wide = wide.zip(instance.get_typed_func(&mut *store, "free").ok());
-        if let Some((malloc, free)) = wide {
-            return Some(Self::Wide(malloc, free));
-        }
-        instance.get_typed_func(store, "realloc").ok().map(Self::Realloc)
     }
 
     /// A block's address; 0 if there is none.
@@ -73,15 +94,19 @@ impl Allocator {
             Self::Narrow(malloc, _) => malloc.call(store, bytes).map(u64::from),
             Self::Wide(malloc, _) => malloc.call(store, bytes.into()),
             Self::Realloc(realloc) => realloc.call(store, (0, bytes)).map(u64::from),
+            Self::Rust(allocate, _) => allocate.call(store, (bytes, ALIGNMENT)).map(u64::from),
+            Self::Zig(allocate, _) => allocate.call(store, (0, bytes, ALIGNMENT_LOG, 0)).map(u64::from),
         }
     }
 
-    fn free(&self, store: &mut Store<Host>, block: u64) -> wasmtime::Result<()> {
+    fn free(&self, store: &mut Store<Host>, (block, bytes): (u64, u32)) -> wasmtime::Result<()> {
         let narrow = u32::try_from(block);
         match self {
             Self::Narrow(_, free) => free.call(store, narrow?),
             Self::Wide(_, free) => free.call(store, block),
             Self::Realloc(realloc) => realloc.call(store, (narrow?, 0)).map(drop),
+            Self::Rust(_, free) => free.call(store, (narrow?, bytes, ALIGNMENT)),
+            Self::Zig(_, free) => free.call(store, (0, narrow?, bytes, ALIGNMENT_LOG, 0)),
         }
     }
 }

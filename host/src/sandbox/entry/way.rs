@@ -7,6 +7,7 @@ use crate::sandbox::source::interface::Interface;
 use crate::sandbox::source::words::Shortened;
 use crate::settings::Settings;
 use anyhow::Result;
+use fuzzbox_instrument::Injected;
 use std::fmt;
 use wasmparser::FuncType;
 use wasmtime::{Instance, Store};
@@ -67,13 +68,13 @@ pub(crate) trait Way: fmt::Debug + Send + Sync {
 
     /// Whether the guest's heap can be grown from outside.
     fn has_heap(&self, interface: &Interface) -> bool {
-        heap::is_exported(interface)
+        heap::is_there(interface)
     }
 
-    /// Lets the guest's allocator take memory: one block is allocated and given back. Tells whether it was; `None` if
+    /// Lets the guest's allocator take memory: blocks are allocated and given back. Tells whether any was; `None` if
     /// the guest failed in between.
-    fn grow_heap(&self, store: &mut Store<Host>, instance: &Instance, bytes: u32) -> Option<bool> {
-        heap::grow(store, instance, bytes)
+    fn grow_heap(&self, store: &mut Store<Host>, instance: &Instance, injected: &Injected, bytes: u32) -> Option<bool> {
+        heap::grow(store, instance, injected, bytes)
     }
 
     /// Binds it to an instance.

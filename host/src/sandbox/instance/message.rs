@@ -7,7 +7,7 @@ use crate::sandbox::instance::injected::Injected;
 use crate::sandbox::instance::message_format;
 use crate::sandbox::memory::Region;
 use crate::sandbox::messages::memory::Memory;
-use crate::sandbox::messages::{ImportCall, panic_functions};
+use crate::sandbox::messages::{FORMATS, ImportCall, panic_functions};
 use crate::sandbox::targets::Target;
 use fuzzbox_instrument::{Called, called};
 use wasmtime::{Instance, Store};
@@ -60,7 +60,7 @@ impl FailedInstance<'_> {
     }
 
     fn formatted(&mut self, arguments: &[u32]) -> Option<String> {
-        let (_, export) = self.target.rewritten.injected.callable.as_ref()?;
+        let (_, export) = self.target.rewritten.injected.callable.get(FORMATS)?;
         let table = self.target.rewritten.state.tables.first()?;
         self.spent = true;
         self.injected.set_fuel(message_format::FUEL);

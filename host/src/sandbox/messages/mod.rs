@@ -44,6 +44,9 @@ pub(crate) fn takes_message(name: &str) -> bool {
     panic_functions::of_function(name).is_some()
 }
 
+/// What [`formats`] is called where it can be called.
+pub(crate) const FORMATS: &str = "formats";
+
 /// Whether a function of this name is `core::fmt::write`.
 pub(crate) fn formats(name: &str) -> bool {
     name.contains("fmt")

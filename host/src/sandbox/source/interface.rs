@@ -1,11 +1,14 @@
 //! What a module says of itself beside its code: what it imports and exports, and of which type. Enough to tell whether
 //! it can be a target, before anything is rewritten or compiled.
 
+use crate::sandbox::source::allocator;
 use crate::sandbox::source::words::{Shortened, signature};
 use anyhow::{Context, Result};
 use fuzzbox_instrument::recipe::{EXPORT, GIVEN, GROWTH, given_name};
+use std::collections::BTreeSet;
 use wasmparser::{
-    CompositeInnerType, ExternalKind, FuncType, GlobalType, MemoryType, Parser, Payload, TableType, TypeRef, ValType,
+    CompositeInnerType, CustomSectionReader, ExternalKind, FuncType, GlobalType, KnownCustom, MemoryType, Name, Parser,
+    Payload, TableType, TypeRef, ValType,
 };
 
 /// The sections of a module that say what it is for others. Indices are in bounds; whether the module is valid
@@ -28,6 +31,8 @@ pub(crate) struct Interface {
     pub(crate) has_tags: bool,
     /// The size of the code section in bytes.
     pub(crate) code_bytes: u32,
+    /// The functions of [allocators](allocator) that have their names, exported or not.
+    pub(crate) allocators: BTreeSet<&'static str>,
 }
 
 /// Something that a module imports.
@@ -138,9 +143,24 @@ impl Interface {
                 }
             }
             Payload::CodeSectionStart { size, .. } => self.code_bytes = size,
+            Payload::CustomSection(section) => self.read_names(&section),
             _ => {}
         }
         Ok(())
+    }
+
+    /// Looks for functions of allocators among the names of the module's own. Names that can't be read are none.
+    fn read_names(&mut self, section: &CustomSectionReader<'_>) {
+        let KnownCustom::Name(names) = section.as_known() else { return };
+        let imported = self.imports.iter().filter(|import| is_function(import.ty)).count();
+        let functions = names.into_iter().filter_map(|names| match names {
+            Ok(Name::Function(names)) => Some(names),
+            _ => None,
+        });
+        for name in functions.flatten().filter_map(Result::ok).filter(|name| name.index as usize >= imported) {
+            let found = allocator::functions().find(|function| allocator::is_named(function, name.name));
+            self.allocators.extend(found);
+        }
     }
 
     /// Takes something imported into its index space.
@@ -232,6 +252,11 @@ fn describe_memory(ty: &MemoryType) -> String {
     let wide = if ty.memory64 { ", 64-bit" } else { "" };
     let shared = if ty.shared { ", shared" } else { "" };
     format!("memory of {} KiB{limit}{wide}{shared}", kib(ty.initial))
+}
+
+/// Whether it is a function's type.
+fn is_function(ty: TypeRef) -> bool {
+    matches!(ty, TypeRef::Func(_) | TypeRef::FuncExact(_))
 }
 
 #[cfg(test)]

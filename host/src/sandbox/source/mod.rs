@@ -1,5 +1,6 @@
 //! What a target is made from: a module or a component, as it was given.
 
+pub(super) mod allocator;
 mod foreign;
 pub(super) mod interface;
 pub(super) mod words;

@@ -45,6 +45,51 @@ fn the_heap_is_grown_before_the_first_execution() {
     assert_eq!(summary.before, ["growth of the heap by 1024 KiB"]);
 }
 
+/// [`allocating`], with functions that are not exported but have names and parameters of an allocator, the size being
+/// the parameter `$len`; and what is in front of it, and behind it, in a call.
+fn allocating_by([allocate, free]: [&str; 2], params: [&str; 2], given: [&str; 2]) -> String {
+    let exported = allocating("", "");
+    let named = exported
+        .replace(r#"$malloc (export "malloc") (param $len i32)"#, &format!("${allocate} {}", params[0]))
+        .replace(r#"(func (export "free") (param i32))"#, &format!("(func ${free} {})", params[1]))
+        .replace("$malloc (i32.const 100000)", &format!("${allocate} {} (i32.const 100000) {}", given[0], given[1]));
+    assert_ne!(named, exported);
+    named
+}
+
+#[test]
+fn allocators_that_are_not_exported_are_known_by_their_names() {
+    let c = (["(param $len i32)", "(param i32)"], ["", ""]);
+    let rust = (["(param $len i32) (param i32)", "(param i32 i32 i32)"], ["", "(i32.const 8)"]);
+    let zig_given = ["(i32.const 0)", "(i32.const 3) (i32.const 0)"];
+    let zig = (["(param i32) (param $len i32) (param i32 i32)", "(param i32 i32 i32 i32 i32)"], zig_given);
+    let mangled = ["_RNvCsfLfy6EI15iL_7___rustc12___rust_alloc", "_RNvCsfLfy6EI15iL_7___rustc14___rust_dealloc"];
+    for (names, (params, given), is_known) in [
+        (["malloc", "free"], c, true),
+        (["c.malloc.malloc", "c.malloc.free"], c, true),
+        (["dlmalloc", "dlfree"], c, true),
+        (["__rust_alloc", "__rust_dealloc"], rust, true),
+        (mangled, rust, true),
+        (["heap.BrkAllocator.alloc", "heap.BrkAllocator.free"], zig, true),
+        (["heap.WasmAllocator.alloc", "heap.WasmAllocator.free"], zig, true),
+        // Of another name or another type, or one without the other.
+        (["my_malloc", "free"], c, false),
+        (["malloc", "release"], c, false),
+        (["malloc", "dlfree"], c, false),
+        (["malloc", "free"], rust, false),
+        (["__rust_alloc", "__rust_dealloc"], c, false),
+        (["heap.BrkAllocator.alloc", "heap.BrkAllocator.free"], rust, false),
+    ] {
+        let target = load(&allocating_by(names, params, given), settings());
+        for variant in [Variant::Metered, Variant::Full] {
+            let target = Arc::new(target.in_variant(variant).unwrap());
+            let outcome = Executor::new(&target).unwrap().run(b"x").unwrap();
+            assert_eq!(outcome == Outcome::Ok, is_known, "{names:?}: {outcome:?}");
+        }
+        assert_eq!(target.summary().before.is_empty(), !is_known, "{names:?}");
+    }
+}
+
 /// The allocator may refuse, fail, or never end: the target is one without growth then.
 #[test]
 fn growth_of_the_heap_never_fails_a_target() {
@@ -65,7 +110,7 @@ fn growth_of_the_heap_never_fails_a_target() {
         let other = Executor::new(&without).unwrap().run(b"x").unwrap();
         assert_eq!(outcome, other, "{what}");
         assert!(
-            !matches!(outcome, Outcome::Failed(FailureKind::OutOfMemory, _)),
+            !matches!(outcome.failure(), Some((FailureKind::OutOfMemory, _))),
             "a refusal before the first input is none of its own"
         );
         // What was in vain in one variant is not tried in another, where nothing would end it.
