@@ -19,8 +19,10 @@ macro_rules! stored_as_text {
     };
 }
 
+mod allocator;
 mod compare;
 
+pub use allocator::{Allocator, AllocatorKind};
 pub use compare::{Compare, Observable};
 
 use crate::id::ModuleId;
@@ -62,6 +64,9 @@ pub struct Settings {
     /// alone. That is also what stored settings without it mean.
     #[serde(default, skip_serializing_if = "is_default")]
     pub grow_heap_bytes: u32,
+    /// Which allocator that is.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub allocator: Allocator,
     /// What is looked for besides what traps by itself.
     #[serde(skip_serializing_if = "is_default")]
     pub checks: Checks,
@@ -198,6 +203,16 @@ impl Settings {
     ///
     /// # Errors
     ///
+    /// The same for another module, whose functions are others.
+    #[must_use]
+    pub fn of_another_module(&self) -> Self {
+        let allocator = match self.allocator {
+            Allocator::Functions { .. } => Allocator::Named,
+            allocator => allocator,
+        };
+        Self { allocator, ..self.clone() }
+    }
+
     /// Names the first that is larger than it can be.
     pub fn check_limits(&self) -> anyhow::Result<()> {
         for (name, value, max) in [
@@ -237,6 +252,7 @@ impl Default for Settings {
             stub_imports: None,
             crash_on_exit: false,
             grow_heap_bytes: 1 << 20,
+            allocator: Allocator::Named,
             checks: Checks::default(),
             warm_up: false,
             against: None,

@@ -84,6 +84,6 @@ pub use module::features::{component_features, features, output_features};
 pub use module::limits::MODULE_BYTES_MAX;
 pub use module::sections::{custom_sections, strip_custom_sections};
 pub use offsets::OffsetMap;
-pub use options::{Counters, Draws, Options};
+pub use options::{Callable, Counters, Draws, Options};
 pub use provide::{Provisions, provide};
 pub use rename::rename;

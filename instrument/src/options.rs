@@ -64,11 +64,20 @@ pub struct Options {
     /// Functions that record what they are given where they are entered, by their names: [`called`](crate::called())
     /// reads that.
     pub arguments: Option<fn(&str) -> bool>,
-    /// Functions of the module's own that the host wants to call, by what it calls them; and whether that is what a
-    /// function is that has this name in the module. See [`Injected::callable`](crate::Injected::callable).
-    pub callable: Vec<(&'static str, fn(&str, &str) -> bool)>,
+    /// Functions that the host wants to call, by what it calls them. See
+    /// [`Injected::callable`](crate::Injected::callable).
+    pub callable: Vec<(&'static str, Callable)>,
     /// How often each edge was taken in the past, by its number: places where counting is cheap are chosen by it.
     pub profile: Option<Arc<[u64]>>,
+}
+
+/// Which function is meant.
+#[derive(Clone, Copy, Debug)]
+pub enum Callable {
+    /// The first whose name fits, if there is one.
+    Named(fn(&str) -> bool),
+    /// The one with this index, which there has to be.
+    Index(u32),
 }
 
 /// Which edges are counted.

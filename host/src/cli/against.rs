@@ -29,7 +29,7 @@ impl AgainstArgs {
     /// Lets a target be compared with what was named.
     pub(super) fn compared(&self, target: Candidate) -> Result<Candidate, Fault> {
         let Some(path) = &self.against else { return Ok(target) };
-        let other = candidate(path, target.settings.clone())?;
+        let other = candidate(path, target.settings.of_another_module())?;
         let compared = target.with_against(other, self.compare);
         compared.with_context(|| format!("failed to compare with `{}`", shown(path))).blame_user()
     }

@@ -26,7 +26,7 @@ pub(super) fn another_build(
     path: &Path,
     linking: &LinkArgs,
 ) -> Result<Candidate, Fault> {
-    let candidate = linked_candidate(path, records::settings(record)?, linking)?;
+    let candidate = linked_candidate(path, records::settings(record)?.of_another_module(), linking)?;
     Ok(records::compared(store, record, candidate)?)
 }
 

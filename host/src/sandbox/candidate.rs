@@ -13,6 +13,7 @@ use crate::sandbox::conventions;
 use crate::sandbox::conventions::kind::{Kind, NAMES_ARE_SHORT};
 use crate::sandbox::entry::Entry;
 use crate::sandbox::entry::file_args::wasi_config;
+use crate::sandbox::entry::heap::written_out;
 use crate::sandbox::entry::misspelled::{has_function, not_exported};
 use crate::sandbox::imports::Missing;
 use crate::sandbox::imports::missing::{missing, personalities};
@@ -21,7 +22,7 @@ use crate::sandbox::source::Source;
 use crate::sandbox::source::interface::{Interface, initial_bytes};
 use crate::sandbox::source::words::list;
 use crate::sandbox::wasi::WasiConfig;
-use crate::settings::{Compare, Settings, Stub};
+use crate::settings::{Allocator, Compare, Settings, Stub};
 use crate::stream::Traces;
 use crate::text::size;
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -90,7 +91,7 @@ impl Candidate {
     ///
     /// If it has neither, or as for [`Candidate::new`].
     pub fn mutator(bytes: &[u8], settings: &Settings) -> Result<Self> {
-        let settings = Settings { entry: None, call: None, args: Vec::new(), ..settings.clone() };
+        let settings = Settings { entry: None, call: None, args: Vec::new(), ..settings.of_another_module() };
         let source = Source::new(bytes)?;
         ensure!(source.component.is_none(), "a component can't be a mutator: it has no memory to write an input to");
         refuse_kind(&source, &settings)?;
@@ -108,6 +109,8 @@ impl Candidate {
         let missing = missing(&interface, source.lowered(), settings.stub_imports)?;
         // Who is compared says with what.
         (settings.against, settings.compare) = (None, Compare::default());
+        let grows = settings.grow_heap_bytes > 0 && !entry.is_program() && source.component.is_none();
+        settings.allocator = if grows { written_out(&interface, settings.allocator)? } else { Allocator::Exported };
         Ok(Self {
             id: ModuleId::of(&fuzzbox_instrument::strip_custom_sections(&source.file)?),
             object: ObjectId::of(&source.file),

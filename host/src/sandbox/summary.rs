@@ -174,7 +174,7 @@ impl Summary {
 
     /// What is seen when it is rewritten.
     fn describe_code(&mut self, source: &Source, settings: &Settings) -> Result<()> {
-        let options = Variant::Metered.options(&History::default(), settings.checks);
+        let options = Variant::Metered.options(&History::default(), settings);
         match fuzzbox_instrument::instrument(&source.module, &options) {
             Ok(rewritten) => {
                 let functions: BTreeSet<u32> = rewritten.edges.edges.iter().map(|edge| edge.function).collect();

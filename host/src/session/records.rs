@@ -33,8 +33,8 @@ pub(crate) fn compared(store: &Store, record: &FindingRecord, candidate: Candida
     let settings = settings(record)?;
     let (expected, compare) = (settings.against, settings.compare);
     let bytes = store.get(object).context("failed to read the module that the finding's is compared with")?;
-    let other =
-        Candidate::new(&bytes, settings).context("failed to load the module that the finding's is compared with")?;
+    let other = Candidate::new(&bytes, settings.of_another_module())
+        .context("failed to load the module that the finding's is compared with")?;
     ensure!(
         expected == Some(other.id),
         "the module that finding {} was compared with is another one than its settings say",

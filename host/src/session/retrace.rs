@@ -100,7 +100,7 @@ impl Past {
     /// many were executed to check it.
     pub(super) fn inherit(&self, session: &Session<'_>, campaign: &mut Campaign, seeds: &[Vec<u8>]) -> Result<u64> {
         let Some((file, carry)) = &self.change.carry else { return Ok(0) };
-        let settings = session.target.candidate.settings.clone();
+        let settings = session.target.candidate.settings.of_another_module();
         // What was a target may be none under other settings.
         let Ok(old) = Candidate::new(file, settings) else { return Ok(0) };
         let old = results::known(&session.target, &old);

@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 
 use crate::added::Additions;
 use crate::module::survey::Survey;
-use crate::options::Options;
+use crate::options::{Callable, Options};
 use crate::{layout, trace};
 
 /// The added memory: 32-bit, not shared, its size fixed, the last of the memory index space. The module itself has no
@@ -37,8 +37,8 @@ pub struct Injected {
     /// range of bytes. [`layout::stream`](crate::layout::stream) says what is in it; there are records if it has room
     /// for them.
     pub stream: Option<Range<u32>>,
-    /// The functions that [`Options::callable`] means, by what the host calls them: of each the index of the first
-    /// whose name fits, and the name under which it is exported.
+    /// The functions that [`Options::callable`] means, by what the host calls them: the index of each, and the name
+    /// under which it is exported.
     pub callable: BTreeMap<&'static str, (u32, String)>,
     /// The functions of the protocol that the module imports, each with the name under which what replaces it is
     /// exported: for who calls the import otherwise than by a call in the module's code, which is not replaced.
@@ -82,15 +82,23 @@ impl Injected {
         });
         let stream = stream.transpose()?;
         let exports = added.protocol.iter().flat_map(|protocol| protocol.exports(&survey.protocol));
-        let callable = options.callable.iter().filter_map(|&(called, fits)| {
-            let own = (0..).zip(&survey.names).skip(survey.imported as usize);
-            let fits = |name: &Option<String>| name.as_deref().is_some_and(|name| fits(called, name));
-            let (index, _) = own.into_iter().find(|(_, name)| fits(name))?;
-            Some((called, (index, name(&format!("call:{called}")))))
-        });
+        let index = |callable| match callable {
+            Callable::Named(fits) => {
+                let fits = |name: &Option<String>| name.as_deref().is_some_and(fits);
+                Ok((0..).zip(&survey.names).find(|(_, name)| fits(name)).map(|(index, _)| index))
+            }
+            Callable::Index(index) => {
+                ensure!((index as usize) < survey.names.len(), "has no function {index}, which is to be called");
+                Ok(Some(index))
+            }
+        };
+        let mut callable = BTreeMap::new();
+        for &(called, function) in &options.callable {
+            callable.extend(index(function)?.map(|index| (called, (index, name(&format!("call:{called}"))))));
+        }
         Ok(Injected {
             memory_export: name("injected"),
-            callable: callable.collect(),
+            callable,
             pages: stream.as_ref().map_or(pages, end),
             stream,
             protocol_exports: exports.map(|(import, _)| (import, name(&format!("v1:{import}")))).collect(),

@@ -106,7 +106,7 @@ fn build<'a>(
     builds: &'a mut Vec<Build>,
     (path, record): (&Path, &FindingRecord),
 ) -> Result<&'a Build, Fault> {
-    let settings = records::settings(record)?;
+    let settings = records::settings(record)?.of_another_module();
     let place = match builds.iter().position(|build| build.settings == settings) {
         Some(place) => place,
         None => {

@@ -4,10 +4,13 @@ use crate::outcome::Trap;
 use crate::sandbox::code::history::History;
 use crate::sandbox::limits::{INIT_FUEL_MAX, METERED_STACK_BYTES, STACK_BYTES};
 use crate::sandbox::messages;
-use crate::sandbox::source::allocator;
-use crate::settings::Checks;
-use fuzzbox_instrument::{EdgeSet, Options};
+use crate::settings::{Allocator, Settings};
+use fuzzbox_instrument::{Callable, EdgeSet, Options};
 use std::num::NonZeroUsize;
+
+/// What functions of the guest's allocator are called where they can be called, though they are not exported.
+pub(crate) const ALLOCATE: &str = "allocate";
+pub(crate) const FREE: &str = "free";
 
 /// What is put into a target's code. The same input does the same in all variants, and edges have the same numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,21 +31,24 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// How modules are rewritten, after executions of the past, with these checks where what fails is decided.
-    pub(crate) fn options(&self, past: &History, checks: Checks) -> Options {
+    /// How modules are rewritten under these settings, after executions of the past.
+    pub(crate) fn options(&self, past: &History, settings: &Settings) -> Options {
         let mut options = match self {
             Self::Metered | Self::Traced => {
                 let mut options = if *self == Self::Traced { Options::traced() } else { Options::metered() };
-                options.checks = checks.0;
+                options.checks = settings.checks.0;
                 options.fuel = Some(INIT_FUEL_MAX.cast_signed());
                 options.arguments = Some(messages::takes_message);
-                options.callable.push((messages::FORMATS, |_, name| messages::formats(name)));
+                options.callable.push((messages::FORMATS, Callable::Named(messages::formats)));
                 options
             }
             Self::Full => Options::full(),
             Self::Fast(interesting) => Options::fast(interesting.clone()),
         };
-        options.callable.extend(allocator::functions().map(|function| (function, allocator::is_named as _)));
+        if let Allocator::Functions { allocate, free, .. } = settings.allocator {
+            let functions = [(ALLOCATE, allocate), (FREE, free)];
+            options.callable.extend(functions.map(|(called, index)| (called, Callable::Index(index))));
+        }
         options.bounds = past.compares();
         options.profile = past.profile(self.interesting());
         options.lines = true;

@@ -17,7 +17,7 @@ use crate::sandbox::source::Component;
 use crate::sandbox::source::interface::Interface;
 use crate::sandbox::source::words::Shortened;
 use crate::sandbox::wasi::Exit;
-use crate::settings::{EntryArgs, Settings};
+use crate::settings::{Allocator, EntryArgs, Settings};
 use anyhow::{Context, Result, bail, ensure};
 use fuzzbox_instrument::{ComponentFunction, ComponentLift, Injected, Takes, ValueType};
 use std::borrow::Cow;
@@ -224,12 +224,18 @@ impl Way for Lifted {
         is_command(&self.name)
     }
 
-    fn has_heap(&self, _: &Interface) -> bool {
+    fn has_heap(&self, _: &Interface, _: Allocator) -> bool {
         self.lift.realloc.is_some()
     }
 
     /// A block is allocated, and but for a byte given back.
-    fn grow_heap(&self, store: &mut Store<Host>, instance: &Instance, _: &Injected, bytes: u32) -> Option<bool> {
+    fn grow_heap(
+        &self,
+        store: &mut Store<Host>,
+        instance: &Instance,
+        _: (Allocator, &Injected),
+        bytes: u32,
+    ) -> Option<bool> {
         let Some(realloc) = &self.lift.realloc else { return Some(false) };
         let realloc: TypedFunc<(u32, u32, u32, u32), u32> = instance.get_typed_func(&mut *store, realloc).ok()?;
         let block = realloc.call(&mut *store, (0, 0, 1, bytes)).ok()?;

@@ -1,22 +1,46 @@
 //! The program's allocator, asked for memory from outside.
 
+use crate::sandbox::code::variant::{ALLOCATE, FREE};
 use crate::sandbox::imports::host::Host;
-use crate::sandbox::source::allocator::{ALLOCATORS, Kind};
 use crate::sandbox::source::interface::Interface;
+use crate::settings::{Allocator, AllocatorKind as Kind};
+use anyhow::{Result, ensure};
 use fuzzbox_instrument::Injected;
 use wasmtime::{Instance, Store, TypedFunc};
 
-/// Whether a module exports an allocator, or has one by its name, which can be called once it is rewritten.
-pub(super) fn is_there(interface: &Interface) -> bool {
-    let exports = |name: &str| interface.function(name).is_some();
-    let has = |functions: &[&str]| functions.iter().all(|function| interface.allocators.contains(function));
-    exports("malloc") && exports("free") || exports("realloc") || ALLOCATORS.iter().any(|(_, names)| has(names))
+/// Whether the heap of a module can be grown by the allocator that is meant.
+pub(super) fn is_there(interface: &Interface, allocator: Allocator) -> bool {
+    match allocator {
+        Allocator::Exported => is_exported(interface),
+        Allocator::Named => is_exported(interface) || interface.allocators.pair().is_some(),
+        Allocator::Functions { .. } => true,
+    }
 }
 
-/// The exports by which both functions of an allocator can be called that doesn't export them.
-fn named<'i>(injected: &'i Injected, functions: [&str; 2]) -> Option<[&'i str; 2]> {
-    let [allocate, free] = functions.map(|name| injected.callable.get(name));
-    Some([&allocate?.1, &free?.1])
+fn is_exported(interface: &Interface) -> bool {
+    let exports = |name: &str| interface.function(name).is_some();
+    exports("malloc") && exports("free") || exports("realloc")
+}
+
+/// The allocator of a module that is meant, written out.
+///
+/// # Errors
+///
+/// If it is functions which the module doesn't have.
+pub(in crate::sandbox) fn written_out(interface: &Interface, allocator: Allocator) -> Result<Allocator> {
+    match allocator {
+        Allocator::Named if !is_exported(interface) => Ok(match interface.allocators.pair() {
+            Some((kind, [allocate, free])) => Allocator::Functions { kind, allocate, free },
+            None => Allocator::Exported,
+        }),
+        Allocator::Named => Ok(Allocator::Exported),
+        Allocator::Functions { allocate, free, .. } => {
+            let last = allocate.max(free);
+            ensure!(last < interface.functions_total, "its allocator has function {last}, which the module has not");
+            Ok(allocator)
+        }
+        Allocator::Exported => Ok(allocator),
+    }
 }
 
 /// The smallest block that is allocated, in bytes: below, sizes make no difference to most allocators.
@@ -33,8 +57,13 @@ const PAGE_BLOCK_BYTES: u32 = 60 << 10;
 /// Zig's does, has some for every size then: a half is blocks that fill a page, from which it cuts small ones, and of
 /// the other half two are a quarter of it, two an eighth and so on. Tells whether it had any; `None` if the guest
 /// failed in between.
-pub(super) fn grow(store: &mut Store<Host>, instance: &Instance, injected: &Injected, bytes: u32) -> Option<bool> {
-    let Some(allocator) = Allocator::of(store, instance, injected) else { return Some(false) };
+pub(super) fn grow(
+    store: &mut Store<Host>,
+    instance: &Instance,
+    (allocator, injected): (Allocator, &Injected),
+    bytes: u32,
+) -> Option<bool> {
+    let Some(allocator) = Functions::of(store, instance, allocator, injected) else { return Some(false) };
     let first = (bytes / 8).max(1);
     let halves = std::iter::successors(Some(first), |&size| Some(size / 2));
     let sizes = halves.take_while(|&size| size >= first.min(BLOCK_BYTES_MIN)).flat_map(|size| [size; 2]);
@@ -52,7 +81,7 @@ pub(super) fn grow(store: &mut Store<Host>, instance: &Instance, injected: &Inje
 }
 
 /// An allocator's functions.
-enum Allocator {
+enum Functions {
     /// `malloc` and `free`.
     Narrow(TypedFunc<u32, u32>, TypedFunc<u32, ()>),
     /// The same with addresses of 64 bits.
@@ -67,12 +96,14 @@ enum Allocator {
 const ALIGNMENT_LOG: u32 = 3;
 const ALIGNMENT: u32 = 1 << ALIGNMENT_LOG;
 
-impl Allocator {
-    fn of(store: &mut Store<Host>, instance: &Instance, injected: &Injected) -> Option<Self> {
+impl Functions {
+    fn of(store: &mut Store<Host>, instance: &Instance, allocator: Allocator, injected: &Injected) -> Option<Self> {
+        if let Allocator::Functions { kind, .. } = allocator {
+            let [allocate, free] = [ALLOCATE, FREE].map(|called| injected.callable.get(called));
+            return Self::pair(store, instance, kind, [&allocate?.1, &free?.1]);
+        }
         let exported = Self::pair(store, instance, Kind::C, ["malloc", "free"]);
-        let exported = exported.or_else(|| instance.get_typed_func(&mut *store, "realloc").ok().map(Self::Realloc));
-        let mut named = ALLOCATORS.iter().filter_map(|(kind, functions)| Some((kind, named(injected, *functions)?)));
-        exported.or_else(|| named.find_map(|(kind, exports)| Self::pair(store, instance, *kind, exports)))
+        exported.or_else(|| instance.get_typed_func(&mut *store, "realloc").ok().map(Self::Realloc))
     }
 
     /// What these exports are, if they are functions of such an allocator.

@@ -13,7 +13,7 @@ pub(super) mod component_result;
 pub(super) mod custom_mutator;
 pub(super) mod file_args;
 pub(super) mod function;
-mod heap;
+pub(super) mod heap;
 pub(super) mod misspelled;
 pub(super) mod parameter;
 mod property;

@@ -5,7 +5,7 @@ use crate::sandbox::entry::heap;
 use crate::sandbox::imports::host::Host;
 use crate::sandbox::source::interface::Interface;
 use crate::sandbox::source::words::Shortened;
-use crate::settings::Settings;
+use crate::settings::{Allocator, Settings};
 use anyhow::Result;
 use fuzzbox_instrument::Injected;
 use std::fmt;
@@ -66,15 +66,21 @@ pub(crate) trait Way: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Whether the guest's heap can be grown from outside.
-    fn has_heap(&self, interface: &Interface) -> bool {
-        heap::is_there(interface)
+    /// Whether the guest's heap can be grown from outside, by this allocator.
+    fn has_heap(&self, interface: &Interface, allocator: Allocator) -> bool {
+        heap::is_there(interface, allocator)
     }
 
     /// Lets the guest's allocator take memory: blocks are allocated and given back. Tells whether any was; `None` if
     /// the guest failed in between.
-    fn grow_heap(&self, store: &mut Store<Host>, instance: &Instance, injected: &Injected, bytes: u32) -> Option<bool> {
-        heap::grow(store, instance, injected, bytes)
+    fn grow_heap(
+        &self,
+        store: &mut Store<Host>,
+        instance: &Instance,
+        allocator: (Allocator, &Injected),
+        bytes: u32,
+    ) -> Option<bool> {
+        heap::grow(store, instance, allocator, bytes)
     }
 
     /// Binds it to an instance.

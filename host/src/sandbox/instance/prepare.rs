@@ -225,7 +225,8 @@ fn grow_heap(
     }
     // A half is for what allocators write beside blocks, and leave between them.
     memory.map_or(Ok(()), |memory| memory.open_ahead(bytes as usize / 2 * 3))?;
-    let had_any = target.candidate.entry.way().grow_heap(store, instance, &target.rewritten.injected, bytes);
+    let allocator = (target.candidate.settings.allocator, &target.rewritten.injected);
+    let had_any = target.candidate.entry.way().grow_heap(store, instance, allocator, bytes);
     memory.map_or(Ok(()), Region::close_ahead)?;
     Ok(had_any)
 }

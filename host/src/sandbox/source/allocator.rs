@@ -1,35 +1,43 @@
 //! The functions by which a program has its memory, by their names: most programs export none of them.
 
-/// What the functions of an allocator take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// `malloc(size)` and `free(block)`.
-    C,
-    /// `__rust_alloc(size, alignment)` and `__rust_dealloc(block, size, alignment)`.
-    Rust,
-    /// Zig's, of which nothing but the type tells an instance from another: `alloc(self, size, alignment, caller)` and
-    /// `free(self, block, size, alignment, caller)`, where the alignment is a logarithm.
-    Zig,
-}
+use crate::settings::AllocatorKind;
 
-/// Allocators: what they take, what allocates a block, and what frees it. Which of these are called, if a module has
-/// several: C's before those that it may be made of.
-pub(crate) const ALLOCATORS: [(Kind, [&str; 2]); 6] = [
-    (Kind::C, ["malloc", "free"]),
-    (Kind::C, ["c.malloc.malloc", "c.malloc.free"]),
-    (Kind::C, ["dlmalloc", "dlfree"]),
-    (Kind::Rust, ["__rust_alloc", "__rust_dealloc"]),
-    (Kind::Zig, ["heap.BrkAllocator.alloc", "heap.BrkAllocator.free"]),
-    (Kind::Zig, ["heap.WasmAllocator.alloc", "heap.WasmAllocator.free"]),
+/// Allocators: what they take, what allocates a block, and what frees it. If a module has several the first is called:
+/// C's before those that it may be made of.
+const ALLOCATORS: [(AllocatorKind, [&str; 2]); 6] = [
+    (AllocatorKind::C, ["malloc", "free"]),
+    (AllocatorKind::C, ["c.malloc.malloc", "c.malloc.free"]),
+    (AllocatorKind::C, ["dlmalloc", "dlfree"]),
+    (AllocatorKind::Rust, ["__rust_alloc", "__rust_dealloc"]),
+    (AllocatorKind::Zig, ["heap.BrkAllocator.alloc", "heap.BrkAllocator.free"]),
+    (AllocatorKind::Zig, ["heap.WasmAllocator.alloc", "heap.WasmAllocator.free"]),
 ];
 
-/// All of their functions.
-pub(crate) fn functions() -> impl Iterator<Item = &'static str> {
-    ALLOCATORS.iter().flat_map(|(_, functions)| *functions)
+/// Functions of a module that have names of an allocator's.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Found([[Option<u32>; 2]; ALLOCATORS.len()]);
+
+impl Found {
+    /// Takes a function's name. Of several with the same one the first counts.
+    pub(super) fn add(&mut self, index: u32, name: &str) {
+        for (found, (_, names)) in self.0.iter_mut().zip(ALLOCATORS) {
+            for (found, function) in found.iter_mut().zip(names) {
+                if found.is_none() && is_named(function, name) {
+                    *found = Some(index);
+                }
+            }
+        }
+    }
+
+    /// What allocates a block and what frees it, and what these take, if the module has both.
+    pub(crate) fn pair(&self) -> Option<(AllocatorKind, [u32; 2])> {
+        let mut pairs = self.0.iter().zip(ALLOCATORS);
+        pairs.find_map(|(&[allocate, free], (kind, _))| Some((kind, [allocate?, free?])))
+    }
 }
 
 /// Whether a function's name in a module is this one, which may be a Rust path's end there.
-pub(crate) fn is_named(function: &str, name: &str) -> bool {
+fn is_named(function: &str, name: &str) -> bool {
     name == function
         || function.starts_with("__rust")
             && name.contains(function)

@@ -5,7 +5,6 @@ use crate::sandbox::source::allocator;
 use crate::sandbox::source::words::{Shortened, signature};
 use anyhow::{Context, Result};
 use fuzzbox_instrument::recipe::{EXPORT, GIVEN, GROWTH, given_name};
-use std::collections::BTreeSet;
 use wasmparser::{
     CompositeInnerType, CustomSectionReader, ExternalKind, FuncType, GlobalType, KnownCustom, MemoryType, Name, Parser,
     Payload, TableType, TypeRef, ValType,
@@ -31,8 +30,10 @@ pub(crate) struct Interface {
     pub(crate) has_tags: bool,
     /// The size of the code section in bytes.
     pub(crate) code_bytes: u32,
-    /// The functions of [allocators](allocator) that have their names, exported or not.
-    pub(crate) allocators: BTreeSet<&'static str>,
+    /// The module's own functions that have names of an allocator's, exported or not.
+    pub(crate) allocators: allocator::Found,
+    /// How many functions there are, imported ones included.
+    pub(crate) functions_total: u32,
 }
 
 /// Something that a module imports.
@@ -78,6 +79,7 @@ impl Interface {
             interface.read(payload?, &mut spaces)?;
         }
         interface.has_tags = !spaces.tags.is_empty();
+        interface.functions_total = spaces.functions.len() as u32;
         interface.memory = interface.memory.or((!interface.memories.is_empty()).then_some(0));
         Ok(interface)
     }
@@ -116,14 +118,10 @@ impl Interface {
                 }
             }
             Payload::MemorySection(section) => {
-                for memory in section {
-                    self.memories.push(memory?);
-                }
+                self.memories.extend(section.into_iter().collect::<Result<Vec<_>, _>>()?);
             }
             Payload::TagSection(section) => {
-                for tag in section {
-                    spaces.tags.push(tag?);
-                }
+                spaces.tags.extend(section.into_iter().collect::<Result<Vec<_>, _>>()?);
             }
             Payload::GlobalSection(section) => {
                 for global in section {
@@ -158,8 +156,7 @@ impl Interface {
             _ => None,
         });
         for name in functions.flatten().filter_map(Result::ok).filter(|name| name.index as usize >= imported) {
-            let found = allocator::functions().find(|function| allocator::is_named(function, name.name));
-            self.allocators.extend(found);
+            self.allocators.add(name.index, name.name);
         }
     }
 

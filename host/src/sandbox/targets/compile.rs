@@ -26,7 +26,7 @@ impl Target {
         functions: Option<BTreeSet<u32>>,
     ) -> Result<Self> {
         let Candidate { source, settings, entry, interface, missing, .. } = &candidate;
-        let mut options = variant.options(past, settings.checks);
+        let mut options = variant.options(past, settings);
         // Who takes no bytes needs an annex only for what is told with it, which addresses are compared with. What the
         // host does for components knows of none.
         let can_have_annex = source.component.is_none() && has_room_for_annex(settings.memory_bytes_max);

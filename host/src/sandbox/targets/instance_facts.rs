@@ -169,7 +169,9 @@ impl Preparation {
     /// What will be done, as far as it can be foreseen: an allocator may refuse, a guest may not ask.
     pub(crate) fn expected(entry: &Entry, interface: &Interface, settings: &Settings) -> Self {
         Self {
-            heap: settings.grow_heap_bytes > 0 && !entry.is_program() && entry.way().has_heap(interface),
+            heap: settings.grow_heap_bytes > 0
+                && !entry.is_program()
+                && entry.way().has_heap(interface, settings.allocator),
             closed_page: HANDLED && entry.takes_bytes(),
             warm_up: settings.warm_up || entry.can_be_gone_on_with() && can_ask_for_snapshot(interface),
         }

@@ -1,9 +1,10 @@
 //! What is done before the first input: growth of the heap, snapshots that guests ask for, and the warm-up run.
 
 use crate::entry::{executor, load, settings};
+use fuzzbox::id::InputId;
 use fuzzbox::outcome::{FailureKind, Outcome};
-use fuzzbox::sandbox::{Executor, Target, Variant};
-use fuzzbox::settings::Settings;
+use fuzzbox::sandbox::{Candidate, Executor, Target, Variant};
+use fuzzbox::settings::{Allocator, AllocatorKind, Settings};
 use fuzzbox_tests::show;
 use std::sync::Arc;
 
@@ -88,6 +89,35 @@ fn allocators_that_are_not_exported_are_known_by_their_names() {
         }
         assert_eq!(target.summary().before.is_empty(), !is_known, "{names:?}");
     }
+}
+
+/// Names are no part of what a module is known by, so which functions they meant is kept with results.
+#[test]
+fn which_functions_an_allocator_has_is_part_of_the_settings() {
+    let (names, params) = (["malloc", "free"], ["(param $len i32)", "(param i32)"]);
+    let text = format!("(module {})", allocating_by(names, params, ["", ""]));
+    let module = wat::parse_str(text).unwrap();
+    let without_names = fuzzbox_instrument::strip_custom_sections(&module).unwrap();
+    let [named, bare] = [&module[..], &without_names].map(|module| Candidate::new(module, settings()).unwrap());
+    let expected = Allocator::Functions { kind: AllocatorKind::C, allocate: 0, free: 1 };
+    assert_eq!((named.settings.allocator, bare.settings.allocator), (expected, Allocator::Exported));
+    let input = InputId::of(b"x");
+    assert_eq!(named.id, bare.id);
+    assert_ne!(named.result_id(input), bare.result_id(input));
+    // What was stored says how it was, whatever names there are now.
+    let stored = serde_json::to_string(&named.settings).unwrap();
+    assert!(stored.contains(r#""allocator":{"functions":{"kind":"c","allocate":0,"free":1}}"#), "{stored}");
+    let again = |module: &[u8], stored: &str| Candidate::new(module, serde_json::from_str(stored).unwrap());
+    assert_eq!(again(&without_names, &stored).unwrap().result_id(input), named.result_id(input));
+    let target = Arc::new(Target::load(&without_names, serde_json::from_str(&stored).unwrap()).unwrap());
+    assert_eq!(Executor::new(&target).unwrap().run(b"x").unwrap(), Outcome::Ok);
+    let stored_bare = serde_json::to_string(&bare.settings).unwrap();
+    assert!(!stored_bare.contains("allocator"), "{stored_bare}");
+    assert_eq!(again(&module, &stored_bare).unwrap().result_id(input), bare.result_id(input));
+    let error = again(&module, &stored.replace(r#""free":1"#, r#""free":3"#)).unwrap_err();
+    assert_eq!(error.to_string(), "its allocator has function 3, which the module has not");
+    let other = named.settings.of_another_module();
+    assert_eq!((other.allocator, bare.settings.of_another_module().allocator), (Allocator::Named, Allocator::Exported));
 }
 
 /// The allocator may refuse, fail, or never end: the target is one without growth then.
@@ -226,7 +256,7 @@ fn old_settings_mean_what_they_meant() {
     let old = r#"{"entry":null,"args":[],"input_bytes_max":1048576,"memory_bytes_max":268435456,"fuel_max":2000000000,
         "stub_imports":null,"crash_on_exit":false}"#;
     let settings: Settings = serde_json::from_str(old).unwrap();
-    assert_eq!(settings, Settings { grow_heap_bytes: 0, ..Settings::default() });
+    assert_eq!(settings, Settings { grow_heap_bytes: 0, allocator: Allocator::Exported, ..Settings::default() });
     // So are the addresses of results.
     let written = serde_json::to_string(&settings).unwrap();
     assert_eq!(written, old.split_whitespace().collect::<String>());
