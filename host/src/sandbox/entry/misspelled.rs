@@ -1,10 +1,10 @@
 //! What to say of a name for the entry that no export has: which one is meant, or how to export it.
 
-use crate::sandbox::source::interface::Interface;
+use crate::sandbox::source::interface::{Interface, function_names};
 use crate::sandbox::source::words::{Shortened, signature};
 use crate::text::nearest;
 use anyhow::anyhow;
-use wasmparser::{KnownCustom, Name, Parser, Payload};
+use wasmparser::{Parser, Payload};
 
 /// Refuses an entry that is no export, with the one that is meant; `is_there` says that a function of this name is in
 /// the module.
@@ -23,16 +23,8 @@ pub(crate) fn not_exported(name: &str, interface: &Interface, is_there: bool) ->
 
 /// Whether a module has a function of this name, exported or not, as far as it says.
 pub(crate) fn has_function(wasm: &[u8], name: &str) -> bool {
-    let sections = Parser::new(0).parse_all(wasm).map_while(Result::ok);
-    let names = sections.filter_map(|payload| match payload {
-        Payload::CustomSection(section) => match section.as_known() {
-            KnownCustom::Name(names) => Some(names),
-            _ => None,
-        },
-        _ => None,
-    });
-    names.flat_map(|names| names.map_while(Result::ok)).any(|names| match names {
-        Name::Function(functions) => functions.into_iter().map_while(Result::ok).any(|function| function.name == name),
+    Parser::new(0).parse_all(wasm).map_while(Result::ok).any(|payload| match payload {
+        Payload::CustomSection(section) => function_names(&section).any(|function| function.name == name),
         _ => false,
     })
 }

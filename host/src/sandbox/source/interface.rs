@@ -6,8 +6,8 @@ use crate::sandbox::source::words::{Shortened, signature};
 use anyhow::{Context, Result};
 use fuzzbox_instrument::recipe::{EXPORT, GIVEN, GROWTH, given_name};
 use wasmparser::{
-    CompositeInnerType, CustomSectionReader, ExternalKind, FuncType, GlobalType, KnownCustom, MemoryType, Name, Parser,
-    Payload, TableType, TypeRef, ValType,
+    CompositeInnerType, CustomSectionReader, ExternalKind, FuncType, GlobalType, KnownCustom, MemoryType, Name, Naming,
+    Parser, Payload, TableType, TypeRef, ValType,
 };
 
 /// The sections of a module that say what it is for others. Indices are in bounds; whether the module is valid
@@ -149,13 +149,8 @@ impl Interface {
 
     /// Looks for functions of allocators among the names of the module's own. Names that can't be read are none.
     fn read_names(&mut self, section: &CustomSectionReader<'_>) {
-        let KnownCustom::Name(names) = section.as_known() else { return };
         let imported = self.imports.iter().filter(|import| is_function(import.ty)).count();
-        let functions = names.into_iter().filter_map(|names| match names {
-            Ok(Name::Function(names)) => Some(names),
-            _ => None,
-        });
-        for name in functions.flatten().filter_map(Result::ok).filter(|name| name.index as usize >= imported) {
+        for name in function_names(section).filter(|name| name.index as usize >= imported) {
             self.allocators.add(name.index, name.name);
         }
     }
@@ -249,6 +244,19 @@ fn describe_memory(ty: &MemoryType) -> String {
     let wide = if ty.memory64 { ", 64-bit" } else { "" };
     let shared = if ty.shared { ", shared" } else { "" };
     format!("memory of {} KiB{limit}{wide}{shared}", kib(ty.initial))
+}
+
+/// The names of functions that a custom section has, up to what can't be read.
+pub(crate) fn function_names<'a>(section: &CustomSectionReader<'a>) -> impl Iterator<Item = Naming<'a>> + use<'a> {
+    let names = match section.as_known() {
+        KnownCustom::Name(names) => Some(names),
+        _ => None,
+    };
+    let functions = names.into_iter().flat_map(|names| names.map_while(Result::ok)).filter_map(|names| match names {
+        Name::Function(functions) => Some(functions),
+        _ => None,
+    });
+    functions.flat_map(|functions| functions.into_iter().map_while(Result::ok))
 }
 
 /// Whether it is a function's type.
