@@ -105,7 +105,7 @@ fn of_file(file: &Path) -> Result<Subject> {
 fn described(file: &Path) -> Result<Subject> {
     let text = fs::read_to_string(file).with_context(|| format!("failed to read `{}`", file.display()))?;
     let value: Value = serde_json::from_str(&text).context("it is not JSON")?;
-    let home = file.parent().unwrap_or(Path::new("."));
+    let home = file.parent().filter(|home| !home.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let home = home.canonicalize().with_context(|| format!("failed to find `{}`", home.display()))?;
     let strings = |key: &str| -> Result<Vec<String>> {
         let Some(list) = value.get(key) else { return Ok(Vec::new()) };
