@@ -77,7 +77,7 @@ fn what_is_drawn_is_found_alike_with_two_workers() {
     let module = Module::new();
     for name in ["a_list_of_three", "two_variants_in_a_list"] {
         let target = module.property(name);
-        let search = |jobs| search(campaign(&target, 7), jobs, EXECS / 4, false);
+        let search = |jobs| search(campaign(&target, 7), jobs, EXECS / 2, false);
         let (one, two) = (search(1), search(2));
         assert!(one.totals().compared > 0);
         assert_eq!(one.corpus().hash(), two.corpus().hash(), "{name}");

@@ -9,6 +9,7 @@ use super::probing::dependence::dependence;
 use super::probing::probe::{Probe, Problem, Solution, Solver, Step};
 use super::probing::way::Way;
 use super::seen::observed::Observed;
+use super::solve::elsewhere;
 use super::solve::hidden::guesses;
 use std::cmp::Reverse;
 
@@ -27,8 +28,19 @@ pub(super) fn kept(lost: Vec<Vec<u8>>, input: &[u8]) -> Vec<Vec<u8>> {
     kept
 }
 
+/// Tries to reach a goal by other ways than through the bytes that its operands depend on as they are.
+pub(super) fn around(probe: &mut Probe<'_, '_>, hard: &Hard, solve: Solver) -> Step<Option<Solution>> {
+    if let Some(solution) = elsewhere::solve(probe, hard.problem())? {
+        return Ok(Some(solution));
+    }
+    if let Some(solution) = detour(probe, hard, solve)? {
+        return Ok(Some(solution));
+    }
+    hidden(probe, hard, solve)
+}
+
 /// Leads candidates that got lost back to their goal.
-pub(super) fn detour(probe: &mut Probe<'_, '_>, hard: &Hard, solve: Solver) -> Step<Option<Solution>> {
+fn detour(probe: &mut Probe<'_, '_>, hard: &Hard, solve: Solver) -> Step<Option<Solution>> {
     if hard.lost.is_empty() {
         return Ok(None);
     }
@@ -58,7 +70,7 @@ pub(super) fn detour(probe: &mut Probe<'_, '_>, hard: &Hard, solve: Solver) -> S
 
 /// Writes what is wanted where an operand of a goal that nothing was seen to change seems to lie, and solves what is
 /// checked before.
-pub(super) fn hidden(probe: &mut Probe<'_, '_>, hard: &Hard, solve: Solver) -> Step<Option<Solution>> {
+fn hidden(probe: &mut Probe<'_, '_>, hard: &Hard, solve: Solver) -> Step<Option<Solution>> {
     for dependence in guesses(hard.problem()) {
         probe.lost.clear();
         let guess = Problem { dependence: &dependence, ..hard.problem() };

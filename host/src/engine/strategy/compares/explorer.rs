@@ -12,7 +12,7 @@ use super::seen::facts::{Facts, in_turn};
 use super::seen::observed::{Observed, Operands, Place};
 use super::solve::climb::{self, Climbed, Mutate, climb, counted};
 use super::solve::little::{glance, solve};
-use super::solve::{elsewhere, resize, search};
+use super::solve::{fit, resize, search};
 use super::{Learned, Subject, detour};
 use anyhow::Result;
 use std::borrow::Cow;
@@ -174,14 +174,16 @@ impl Explorer<'_, '_, '_> {
 
     /// Enumerates for a goal; returns what reached it, if one may go on from that.
     fn enumerate(&mut self, hard: &Hard) -> Step<Option<Solution>> {
-        let solution = match search::solve(&mut self.probe, hard.problem(), hard.effort)? {
-            None if hard.effort == Effort::Some => match elsewhere::solve(&mut self.probe, hard.problem())? {
-                None => match detour::detour(&mut self.probe, hard, solve)? {
-                    None => detour::hidden(&mut self.probe, hard, solve)?,
-                    solution => solution,
-                },
-                solution => solution,
-            },
+        let mut solution = search::solve(&mut self.probe, hard.problem(), hard.effort)?;
+        let mut last = Cow::Borrowed(hard);
+        if solution.is_none()
+            && let Some(fitted) = fit::fit(&mut self.probe, hard.problem(), hard.effort)?
+        {
+            last = Cow::Owned(hard.fitted(fitted));
+            solution = search::solve(&mut self.probe, last.problem(), last.effort)?;
+        }
+        let solution = match solution {
+            None if hard.effort == Effort::Some => detour::around(&mut self.probe, hard, solve)?,
             None if hard.effort == Effort::Much && self.is_climbed(hard) => {
                 let failed = self.known().iter().map(|facts| facts.failed(&hard.goal, Effort::Much)).sum();
                 match climb(&mut self.probe, hard.problem(), (self.mutate, failed))? {
@@ -196,7 +198,7 @@ impl Explorer<'_, '_, '_> {
             solution => solution,
         };
         if solution.is_none() {
-            self.learned.left.extend(hard.harder());
+            self.learned.left.extend(last.harder());
         }
         Ok(self.tried(&hard.goal, hard.effort, solution))
     }
@@ -363,7 +365,7 @@ impl Explorer<'_, '_, '_> {
             open.push(next);
             return Ok(true);
         };
-        let written = written(from, &solved, &self.probe.guards);
+        let written = repair::written(from, &solved, &self.probe.guards);
         if current.written.is_disjoint(&written) && current.is_kept(&self.probe, &shown) {
             current.written.extend(written);
             current.input = Some(solved);
@@ -491,10 +493,4 @@ impl Explorer<'_, '_, '_> {
             self.learned.tokens.extend(tokens.map(|token| (goal.place.offset(), token)));
         }
     }
-}
-
-/// Where two inputs of one length differ, but for what was repaired.
-fn written(from: &[u8], to: &[u8], guards: &[Guard]) -> BTreeSet<usize> {
-    let is_repaired = |at: usize| guards.iter().any(|guard| guard.field.contains(&at));
-    (0..to.len()).filter(|&at| from[at] != to[at] && !is_repaired(at)).collect()
 }

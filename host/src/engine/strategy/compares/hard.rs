@@ -15,6 +15,7 @@ use super::probing::repair::Guard;
 use super::seen::effort::Effort;
 use super::seen::facts::Facts;
 use super::seen::observed::Observed;
+use super::solve::fit::{self, Fitted};
 use super::solve::{climb, elsewhere, hidden, search};
 use crate::engine::strategy::traced;
 use std::sync::Arc;
@@ -68,9 +69,13 @@ impl Hard {
                 let moved = elsewhere::execs(self.problem());
                 let hidden = hidden::execs(self.problem());
                 let led_back = self.lost.len() as u64 + self.lost.len().min(LOST_TRIED_MAX) as u64 * DETOUR_EXECS;
-                search::execs(self.problem(), self.effort) + moved + led_back + hidden
+                search::execs(self.problem(), self.effort)
+                    + fit::execs(self.problem(), self.effort)
+                    + moved
+                    + led_back
+                    + hidden
             }
-            Effort::Much => search::execs(self.problem(), self.effort),
+            Effort::Much => search::execs(self.problem(), self.effort) + fit::execs(self.problem(), self.effort),
         };
         own + MORE_EXECS
     }
@@ -78,6 +83,13 @@ impl Hard {
     /// Fuel that it may take.
     pub(super) fn cost(&self) -> u64 {
         self.execs().saturating_mul(self.fuel)
+    }
+
+    /// The same goal, where a text is as long as it must be.
+    pub(super) fn fitted(&self, Fitted { input, goal, dependence }: Fitted) -> Self {
+        let form = Arc::new(Form::plain(&input));
+        let effort = Effort::Some;
+        Self { form, input: input.into(), goal, dependence, lost: [].into(), effort, ..self.clone() }
     }
 
     /// What comes after this.

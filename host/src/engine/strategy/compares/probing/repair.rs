@@ -11,7 +11,7 @@ use super::super::input::places::Dependence;
 use super::super::seen::observed::{Observed, Operands, Place, observe};
 use crate::engine::checks::{Check, Writing, number, write};
 use fuzzbox_instrument::trace::{Comparison, Trace};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -224,6 +224,12 @@ pub(in crate::engine::strategy) fn repair(
         *is_repaired.get_or_insert(false) |= is_new;
     }
     is_repaired
+}
+
+/// Where two inputs of one length differ, but for what was repaired.
+pub(in crate::engine::strategy::compares) fn written(from: &[u8], to: &[u8], guards: &[Guard]) -> BTreeSet<usize> {
+    let is_repaired = |at: usize| guards.iter().any(|guard| guard.field.contains(&at));
+    (0..to.len()).filter(|&at| from[at] != to[at] && !is_repaired(at)).collect()
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ const TARGETS_MAX: u32 = 32;
 /// Set in the site of a boundary.
 const BOUNDARY: u32 = 1 << 31;
 /// Bytes of each side that a trace has.
-const CONTENT_BYTES: usize = 32;
+pub(in crate::engine::strategy::compares) const CONTENT_BYTES: usize = 32;
 
 /// Which comparison of an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

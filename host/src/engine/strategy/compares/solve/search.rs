@@ -27,6 +27,8 @@ use super::{eliminate, meet, pairs, secant, sums};
 const LINEAR_PLACES_MAX: usize = 16;
 /// Places that get all values in turn.
 const DESCENT_PLACES_MAX: usize = 24;
+/// Places that do so as digits: those of a text in binary are many.
+const DIGITS_MAX: usize = 64;
 /// Executions in which all of them do, for one goal.
 const DESCENT_EXECS_MAX: u64 = 6000;
 /// Executions in which it shows whether places follow from each other, for one goal.
@@ -111,7 +113,8 @@ fn each(probe: &mut Probe<'_, '_>, problem: Problem<'_>) -> Step<Option<Solution
             if values == Values::Digits {
                 places = around(&places, input);
             }
-            if places.is_empty() || places.len() > DESCENT_PLACES_MAX {
+            let places_max = if values == Values::Digits { DIGITS_MAX } else { DESCENT_PLACES_MAX };
+            if places.is_empty() || places.len() > places_max {
                 continue;
             }
             for metric in [Metric::Low, Metric::Bits, Metric::Size] {
