@@ -176,11 +176,15 @@ impl Explorer<'_, '_, '_> {
     fn enumerate(&mut self, hard: &Hard) -> Step<Option<Solution>> {
         let mut solution = search::solve(&mut self.probe, hard.problem(), hard.effort)?;
         let mut last = Cow::Borrowed(hard);
-        if solution.is_none()
-            && let Some(fitted) = fit::fit(&mut self.probe, hard.problem(), hard.effort)?
-        {
-            last = Cow::Owned(hard.fitted(fitted));
-            solution = search::solve(&mut self.probe, last.problem(), last.effort)?;
+        if solution.is_none() {
+            match fit::fit(&mut self.probe, hard.problem(), hard.effort)? {
+                Some(fit::Fit::Fitted(fitted)) => {
+                    last = Cow::Owned(hard.fitted(fitted));
+                    solution = search::solve(&mut self.probe, last.problem(), last.effort)?;
+                }
+                Some(fit::Fit::Solved(solved)) => solution = Some(solved),
+                None => {}
+            }
         }
         let solution = match solution {
             None if hard.effort == Effort::Some => detour::around(&mut self.probe, hard, solve)?,

@@ -69,15 +69,17 @@ impl Hard {
                 let moved = elsewhere::execs(self.problem());
                 let hidden = hidden::execs(self.problem());
                 let led_back = self.lost.len() as u64 + self.lost.len().min(LOST_TRIED_MAX) as u64 * DETOUR_EXECS;
-                search::execs(self.problem(), self.effort)
-                    + fit::execs(self.problem(), self.effort)
-                    + moved
-                    + led_back
-                    + hidden
+                self.enumerated() + moved + led_back + hidden
             }
-            Effort::Much => search::execs(self.problem(), self.effort) + fit::execs(self.problem(), self.effort),
+            Effort::Much => self.enumerated(),
         };
         own + MORE_EXECS
+    }
+
+    /// Executions in which is enumerated, also where a text has got another length.
+    fn enumerated(&self) -> u64 {
+        let fitted = if self.form.is_plain() { fit::execs(self.problem(), self.effort) } else { 0 };
+        search::execs(self.problem(), self.effort) + fitted
     }
 
     /// Fuel that it may take.

@@ -3,10 +3,11 @@
 //! they write bytes, but make no place for them.
 
 use super::super::input::places::Dependence;
-use super::super::probing::dependence::dependence;
-use super::super::probing::probe::{Probe, Problem, Step};
+use super::super::probing::dependence::{self, dependence};
+use super::super::probing::probe::{Probe, Problem, Solution, Step};
 use super::super::seen::effort::Effort;
 use super::super::seen::observed::{CONTENT_BYTES, Matching, Observed, Operands};
+use super::search::SWEEP_EXECS;
 use std::collections::BTreeSet;
 
 /// Bytes of the input that tell one of the text, or a few: at most one for each bit.
@@ -15,18 +16,34 @@ const UNIT_MAX: usize = 8;
 const BEHIND_MAX: usize = 2;
 /// Executions in which a text becomes longer.
 const TRIES_MAX: usize = 96;
+/// Executions in which one becomes shorter: two for each end.
+const SHORTER_MAX: usize = 4 * (BEHIND_MAX + 1);
+
+/// What came of a text's length.
+#[derive(Debug)]
+pub(in crate::engine::strategy::compares) enum Fit {
+    /// The text is what the other one is.
+    Solved(Solution),
+    /// It is as long as the other one.
+    Fitted(Fitted),
+}
 
 /// A text that is as long as the other one.
+#[derive(Debug)]
 pub(in crate::engine::strategy::compares) struct Fitted {
     pub(in crate::engine::strategy::compares) input: Vec<u8>,
     pub(in crate::engine::strategy::compares) goal: Observed,
     pub(in crate::engine::strategy::compares) dependence: Dependence,
 }
 
-/// Executions that [`fit`] may make.
+/// Executions that [`fit`] may make, and what enumerates after it, where inputs are executed as they are.
 pub(in crate::engine::strategy::compares) fn execs(problem: Problem<'_>, effort: Effort) -> u64 {
-    let sides = (0..2).filter(|&side| lacks(problem, effort, side).is_some()).count();
-    (sides * (TRIES_MAX + 2 * (problem.input.len() + UNIT_MAX * CONTENT_BYTES))) as u64
+    let of_side = |side| {
+        let lacks = lacks(problem, effort, side)?;
+        let (tries, longer) = if lacks > 0 { (TRIES_MAX, UNIT_MAX * CONTENT_BYTES) } else { (SHORTER_MAX, 0) };
+        Some(tries as u64 + dependence::execs(problem.input.len() + longer) + 2 * SWEEP_EXECS)
+    };
+    (0..2).filter_map(of_side).sum()
 }
 
 /// Finds an input for which a side that comes from the input is as long as the other one.
@@ -34,15 +51,20 @@ pub(in crate::engine::strategy::compares) fn fit(
     probe: &mut Probe<'_, '_>,
     problem: Problem<'_>,
     effort: Effort,
-) -> Step<Option<Fitted>> {
+) -> Step<Option<Fit>> {
     if !probe.form.is_plain() {
         return Ok(None);
     }
     for side in 0..2 {
         let Some(lacks) = lacks(problem, effort, side) else { continue };
-        if let Some((input, goal)) = fitted(probe, problem, (side, lacks))? {
-            let dependence = dependence(probe, &input, std::slice::from_ref(&goal))?.remove(0);
-            return Ok(Some(Fitted { input, goal, dependence }));
+        let found = if lacks > 0 { longer(probe, problem, (side, lacks)) } else { shorter(probe, problem, side) };
+        match found? {
+            Some(Found::Solution(solution)) => return Ok(Some(Fit::Solved(solution))),
+            Some(Found::Fits(input, goal)) => {
+                let dependence = dependence(probe, &input, std::slice::from_ref(&goal))?.remove(0);
+                return Ok(Some(Fit::Fitted(Fitted { input, goal, dependence })));
+            }
+            None => {}
         }
     }
     Ok(None)
@@ -73,34 +95,57 @@ fn missing(goal: &Observed, side: usize) -> Option<isize> {
     Some(wanted - own)
 }
 
-/// What a text that is too short has more of, or one that is too long less.
-fn fitted(
+/// What a candidate for a length brought.
+enum Found {
+    Solution(Solution),
+    /// With as many bytes as it must have.
+    Fits(Vec<u8>, Observed),
+}
+
+/// Executes a candidate; what was found, or else how many bytes a side lacks, where that is known.
+fn attempt(
     probe: &mut Probe<'_, '_>,
-    problem: Problem<'_>,
-    (side, lacks): (usize, isize),
-) -> Step<Option<(Vec<u8>, Observed)>> {
+    goal: &Observed,
+    side: usize,
+    candidate: &[u8],
+) -> Step<Result<Found, Option<isize>>> {
+    Ok(match probe.attempt(candidate, goal)? {
+        Ok(solution) => Ok(Found::Solution(solution)),
+        Err(observed) => match observed.map(|observed| (missing(&observed, side), observed)) {
+            Some((Some(0), observed)) => Ok(Found::Fits(candidate.to_vec(), observed)),
+            other => Err(other.and_then(|(lacks, _)| lacks)),
+        },
+    })
+}
+
+/// Leaves out what is behind the bytes that a text may have. How much longer it is isn't known where so many bytes are
+/// compared as the other one has.
+fn shorter(probe: &mut Probe<'_, '_>, problem: Problem<'_>, side: usize) -> Step<Option<Found>> {
+    let Problem { input, goal, dependence } = problem;
+    let wanted = text(goal, 1 - side).map_or(0, <[u8]>::len);
+    for end in ends(problem, side, wanted) {
+        let behind = dependence.sides[side].last().map_or(input.len(), |&last| last + 1).max(end);
+        for from in [input.len(), behind] {
+            let candidate = [&input[..end], &input[from..]].concat();
+            if let Ok(found) = attempt(probe, goal, side, &candidate)? {
+                return Ok(Some(found));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Has more of what is at the end of a text that lacks bytes.
+fn longer(probe: &mut Probe<'_, '_>, problem: Problem<'_>, (side, lacks): (usize, isize)) -> Step<Option<Found>> {
     let Problem { input, goal, dependence } = problem;
     let mut left = TRIES_MAX;
-    let bytes = text(goal, if lacks > 0 { side } else { 1 - side }).map_or(0, <[u8]>::len);
-    for end in ends(problem, side, bytes) {
-        if lacks < 0 {
-            // How much longer it is isn't known where so many bytes are compared as the other has.
-            let behind = dependence.sides[side].last().map_or(input.len(), |&last| last + 1).max(end);
-            for from in [input.len(), behind] {
-                let candidate = [&input[..end], &input[from..]].concat();
-                if let Err(Some(observed)) = probe.attempt(&candidate, goal)?
-                    && missing(&observed, side) == Some(0)
-                {
-                    return Ok(Some((candidate, observed)));
-                }
-            }
-            continue;
-        }
+    let own = text(goal, side).map_or(0, <[u8]>::len);
+    for end in ends(problem, side, own) {
         for bytes in 1..=UNIT_MAX.min(end) {
             // What is empty can't be like what is before it.
             let unit = if dependence.is_none() { &input[..bytes] } else { &input[end - bytes..end] };
-            if let Some(fitted) = lengthened(probe, problem, (side, lacks), (end, unit), &mut left)? {
-                return Ok(Some(fitted));
+            if let Some(found) = repeated(probe, problem, (side, lacks), (end, unit), &mut left)? {
+                return Ok(Some(found));
             }
         }
     }
@@ -116,22 +161,21 @@ fn ends(Problem { input, dependence, .. }: Problem<'_>, side: usize, bytes: usiz
 }
 
 /// Has a unit once more at an end for as long as fewer bytes are missing.
-fn lengthened(
+fn repeated(
     probe: &mut Probe<'_, '_>,
     Problem { input, goal, .. }: Problem<'_>,
     (side, mut lacks): (usize, isize),
     (end, unit): (usize, &[u8]),
     left: &mut usize,
-) -> Step<Option<(Vec<u8>, Observed)>> {
+) -> Step<Option<Found>> {
     let mut longer = input.to_vec();
     while let Some(less) = left.checked_sub(1) {
         *left = less;
         longer.splice(end..end, unit.iter().copied());
-        let Err(Some(observed)) = probe.attempt(&longer, goal)? else { break };
-        match missing(&observed, side) {
-            Some(0) => return Ok(Some((longer, observed))),
-            Some(now) if (1..lacks).contains(&now) => lacks = now,
-            _ => break,
+        match attempt(probe, goal, side, &longer)? {
+            Ok(found) => return Ok(Some(found)),
+            Err(Some(now)) if (1..lacks).contains(&now) => lacks = now,
+            Err(_) => break,
         }
     }
     Ok(None)
@@ -163,8 +207,8 @@ mod tests {
         TracedExecution { trace, drawn: None, ended_well: true, is_news: false, fuel: 1, fuel_left: u64::MAX }
     }
 
-    /// The input with which the text is as long as the name.
-    fn fitted_from(input: &[u8], effort: Effort) -> Option<Fitted> {
+    /// What is found from an input for the text and the name.
+    fn fit_of(input: &[u8], effort: Effort) -> Option<Fit> {
         let mut run = |input: &[u8]| Ok(Some(shown(input)));
         let mut probe = Probe {
             run: &mut run,
@@ -182,6 +226,13 @@ mod tests {
         fit(&mut probe, Problem { input, goal: &goal, dependence: &found }, effort).unwrap()
     }
 
+    fn fitted_from(input: &[u8], effort: Effort) -> Option<Fitted> {
+        match fit_of(input, effort)? {
+            Fit::Fitted(fitted) => Some(fitted),
+            Fit::Solved(solution) => panic!("{solution:?}"),
+        }
+    }
+
     #[test]
     fn a_text_gets_bytes_that_it_lacks_and_loses_others_however_they_are_told() {
         let (letter, end) = ("01100001", "00111011");
@@ -192,6 +243,16 @@ mod tests {
         }
         assert!(fitted_from(letter.repeat(5).as_bytes(), Effort::Some).is_none(), "it is long enough");
         assert!(fitted_from(letter.as_bytes(), Effort::Little).is_none());
+    }
+
+    #[test]
+    fn what_is_right_by_its_length_alone_is_a_solution() {
+        let name: String = b"query".iter().map(|byte| format!("{byte:08b}")).collect();
+        let input = format!("{name}{name}");
+        let Some(Fit::Solved(solution)) = fit_of(input.as_bytes(), Effort::Some) else {
+            panic!("it is the name twice")
+        };
+        assert_eq!(solution.executed, name.as_bytes());
     }
 
     #[test]

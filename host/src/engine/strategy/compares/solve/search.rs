@@ -35,6 +35,8 @@ const DESCENT_EXECS_MAX: u64 = 6000;
 const CHAIN_EXECS: u64 = 1024;
 /// Places that get the value with which most of the low bits are right.
 const LOW_PLACES_MAX: usize = 4;
+/// Executions in which all places of a text get each value at once, and what each brings is put together.
+pub(super) const SWEEP_EXECS: u64 = 257;
 /// How often each place does, if that brings something.
 const DESCENTS: usize = 4;
 /// What bytes of texts become first: the digits of base64, which those of other bases are among.
@@ -80,7 +82,7 @@ pub(in crate::engine::strategy::compares) fn execs(problem: Problem<'_>, effort:
             placed + eliminate::execs(problem) + pairs::execs(problem) + climb::execs(problem)
         }
         _ => {
-            let swept = (0..2).filter(|&side| is_swept(problem, side)).count() as u64 * 257;
+            let swept = (0..2).filter(|&side| is_swept(problem, side)).count() as u64 * SWEEP_EXECS;
             if problem.goal.operands.is_text() {
                 return swept;
             }
