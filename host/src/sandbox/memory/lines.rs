@@ -101,7 +101,7 @@ mod avx512 {
         differed
     }
 
-    /// Loops are written out: in tests, whose code is optimised little, what takes closures took a tenth of all time.
+    /// Loops are written out: in tests, whose code is optimised little, what takes closures took an eighth of all time.
     ///
     /// # Safety
     ///

@@ -19,7 +19,7 @@ const TRIES_MAX: usize = 96;
 /// Executions in which one becomes shorter: two for each end.
 const SHORTER_MAX: usize = 4 * (BEHIND_MAX + 1);
 
-/// What came of a text's length.
+/// What came of another length.
 #[derive(Debug)]
 pub(in crate::engine::strategy::compares) enum Fit {
     /// The text is what the other one is.
@@ -57,14 +57,9 @@ pub(in crate::engine::strategy::compares) fn fit(
     }
     for side in 0..2 {
         let Some(lacks) = lacks(problem, effort, side) else { continue };
-        let found = if lacks > 0 { longer(probe, problem, (side, lacks)) } else { shorter(probe, problem, side) };
-        match found? {
-            Some(Found::Solution(solution)) => return Ok(Some(Fit::Solved(solution))),
-            Some(Found::Fits(input, goal)) => {
-                let dependence = dependence(probe, &input, std::slice::from_ref(&goal))?.remove(0);
-                return Ok(Some(Fit::Fitted(Fitted { input, goal, dependence })));
-            }
-            None => {}
+        let fit = if lacks > 0 { longer(probe, problem, (side, lacks)) } else { shorter(probe, problem, side) };
+        if let Some(fit) = fit? {
+            return Ok(Some(fit));
         }
     }
     Ok(None)
@@ -95,40 +90,38 @@ fn missing(goal: &Observed, side: usize) -> Option<isize> {
     Some(wanted - own)
 }
 
-/// What a candidate for a length brought.
-enum Found {
-    Solution(Solution),
-    /// With as many bytes as it must have.
-    Fits(Vec<u8>, Observed),
-}
-
-/// Executes a candidate; what was found, or else how many bytes a side lacks, where that is known.
+/// Executes a candidate; what came of it if it is as long as it must be, or else how many bytes a side lacks, where
+/// that is known.
 fn attempt(
     probe: &mut Probe<'_, '_>,
     goal: &Observed,
     side: usize,
     candidate: &[u8],
-) -> Step<Result<Found, Option<isize>>> {
-    Ok(match probe.attempt(candidate, goal)? {
-        Ok(solution) => Ok(Found::Solution(solution)),
-        Err(observed) => match observed.map(|observed| (missing(&observed, side), observed)) {
-            Some((Some(0), observed)) => Ok(Found::Fits(candidate.to_vec(), observed)),
-            other => Err(other.and_then(|(lacks, _)| lacks)),
-        },
-    })
+) -> Step<Result<Fit, Option<isize>>> {
+    let goal = match probe.attempt(candidate, goal)? {
+        Ok(solution) => return Ok(Ok(Fit::Solved(solution))),
+        Err(None) => return Ok(Err(None)),
+        Err(Some(observed)) => observed,
+    };
+    let lacks = missing(&goal, side);
+    if lacks != Some(0) {
+        return Ok(Err(lacks));
+    }
+    let dependence = dependence(probe, candidate, std::slice::from_ref(&goal))?.remove(0);
+    Ok(Ok(Fit::Fitted(Fitted { input: candidate.to_vec(), goal, dependence })))
 }
 
 /// Leaves out what is behind the bytes that a text may have. How much longer it is isn't known where so many bytes are
 /// compared as the other one has.
-fn shorter(probe: &mut Probe<'_, '_>, problem: Problem<'_>, side: usize) -> Step<Option<Found>> {
+fn shorter(probe: &mut Probe<'_, '_>, problem: Problem<'_>, side: usize) -> Step<Option<Fit>> {
     let Problem { input, goal, dependence } = problem;
     let wanted = text(goal, 1 - side).map_or(0, <[u8]>::len);
     for end in ends(problem, side, wanted) {
         let behind = dependence.sides[side].last().map_or(input.len(), |&last| last + 1).max(end);
         for from in [input.len(), behind] {
             let candidate = [&input[..end], &input[from..]].concat();
-            if let Ok(found) = attempt(probe, goal, side, &candidate)? {
-                return Ok(Some(found));
+            if let Ok(fit) = attempt(probe, goal, side, &candidate)? {
+                return Ok(Some(fit));
             }
         }
     }
@@ -136,7 +129,7 @@ fn shorter(probe: &mut Probe<'_, '_>, problem: Problem<'_>, side: usize) -> Step
 }
 
 /// Has more of what is at the end of a text that lacks bytes.
-fn longer(probe: &mut Probe<'_, '_>, problem: Problem<'_>, (side, lacks): (usize, isize)) -> Step<Option<Found>> {
+fn longer(probe: &mut Probe<'_, '_>, problem: Problem<'_>, (side, lacks): (usize, isize)) -> Step<Option<Fit>> {
     let Problem { input, goal, dependence } = problem;
     let mut left = TRIES_MAX;
     let own = text(goal, side).map_or(0, <[u8]>::len);
@@ -144,8 +137,8 @@ fn longer(probe: &mut Probe<'_, '_>, problem: Problem<'_>, (side, lacks): (usize
         for bytes in 1..=UNIT_MAX.min(end) {
             // What is empty can't be like what is before it.
             let unit = if dependence.is_none() { &input[..bytes] } else { &input[end - bytes..end] };
-            if let Some(found) = repeated(probe, problem, (side, lacks), (end, unit), &mut left)? {
-                return Ok(Some(found));
+            if let Some(fit) = repeated(probe, problem, (side, lacks), (end, unit), &mut left)? {
+                return Ok(Some(fit));
             }
         }
     }
@@ -167,13 +160,13 @@ fn repeated(
     (side, mut lacks): (usize, isize),
     (end, unit): (usize, &[u8]),
     left: &mut usize,
-) -> Step<Option<Found>> {
+) -> Step<Option<Fit>> {
     let mut longer = input.to_vec();
     while let Some(less) = left.checked_sub(1) {
         *left = less;
         longer.splice(end..end, unit.iter().copied());
         match attempt(probe, goal, side, &longer)? {
-            Ok(found) => return Ok(Some(found)),
+            Ok(fit) => return Ok(Some(fit)),
             Err(Some(now)) if (1..lacks).contains(&now) => lacks = now,
             Err(_) => break,
         }
